@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tally.h - reductions, scans and sliding windows whose results tally: the same bits on any number of threads, at any
+ * vector width, at any alignment, on any device.
+ *
+ * The whole public interface and its manual: simple first, advanced last.
+ *
+ *   1  conventions, status, dtypes            5  views: rows, columns, every k-th, segments
+ *   2  one-liners                             6  streams: data that comes in chunks
+ *   3  the context                            7  fragments: data that is cut and merged
+ *   4  the three verbs                        8  files: npy, raw, text and CSV
+ *                                             9  what is here: operators, dtypes, devices, conformance
+ *
+ * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
+ * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
+ *     scan(x)[i] == reduce(x[0..i])   and   window(x, w)[i] == reduce(x[i-w+1 .. i])   in bits,
+ * and however the data is cut, streamed or threaded, the bits are the same.
+ */
+#ifndef TALLY_H
+#define TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(TALLY_BUILDING) && defined(__GNUC__)
+#define TALLY_API __attribute__((visibility("default")))
+#else
+#define TALLY_API
+#endif
+
+#define TALLY_VERSION_MAJOR 0
+#define TALLY_VERSION_MINOR 1
+#define TALLY_VERSION_PATCH 0
+
+/* ---- 1 conventions ------------------------------------------------------------------------------------------------
+ *
+ * Sizes, counts, strides and offsets are signed 64-bit and in ELEMENTS unless a name says bytes.
+ * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
+ * by their own close/free call, which accepts NULL.
+ * Alignment: any. Element pointers need not be aligned to their type.
+ * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA).
+ * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
+ * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
+ */
+
+/* What a call returns. tally_error(ctx) then holds one sentence naming the argument, its value and the limit. */
+typedef enum tally_status {
+    TALLY_OK = 0,
+    TALLY_INVALID,     /* an argument is wrong: the sentence names it */
+    TALLY_UNSUPPORTED, /* well-formed, but this operator, dtype or device cannot do it */
+    TALLY_NO_MEMORY,   /* an allocation failed; everything was released */
+    TALLY_NO_DEVICE,   /* the device is not here, or failed its conformance probe */
+    TALLY_IO,          /* the operating system refused: open, read, write, rename */
+    TALLY_BAD_DATA,    /* a file's content is wrong; text errors name file:line:column */
+    TALLY_MISMATCH     /* tally_verify: a result differs from the law */
+} tally_status;
+
+typedef enum tally_dtype {
+    TALLY_I8 = 1, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64,
+    TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64
+} tally_dtype;
+
+typedef struct tally tally;                   /* a context: a device, its threads, the last error */
+typedef struct tally_stream tally_stream;
+typedef struct tally_fragment tally_fragment;
+typedef struct tally_file tally_file;
+
+/* ---- 2 one-liners -------------------------------------------------------------------------------------------------
+ * The common reductions of a flat array, with no context, on the calling thread (one core). x may be NULL when n <= 0; n <= 0 gives the
+ * operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme). Bits equal those of the verbs.
+ */
+TALLY_API float   tally_sum_f32(const float *x, int64_t n);
+TALLY_API double  tally_sum_f64(const double *x, int64_t n);
+TALLY_API int64_t tally_sum_i32(const int32_t *x, int64_t n);
+TALLY_API int64_t tally_sum_i64(const int64_t *x, int64_t n);
+TALLY_API float   tally_mean_f32(const float *x, int64_t n);
+TALLY_API double  tally_mean_f64(const double *x, int64_t n);
+TALLY_API float   tally_min_f32(const float *x, int64_t n);
+TALLY_API double  tally_min_f64(const double *x, int64_t n);
+TALLY_API int32_t tally_min_i32(const int32_t *x, int64_t n);
+TALLY_API float   tally_max_f32(const float *x, int64_t n);
+TALLY_API double  tally_max_f64(const double *x, int64_t n);
+TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
+
+/* ---- 3 the context ------------------------------------------------------------------------------------------------ */
+
+/* Opens a context on a device and stores it in *ctx.
+ * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu". Options follow a comma:
+ * "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or TALLY_THREADS).
+ * isa: one of the names tally_devices lists, default the widest that runs here (or TALLY_ISA).
+ * On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
+TALLY_API tally_status tally_open(tally **ctx, const char *device);
+
+/* Releases the context, its threads' memory and its caches. ctx may be NULL. Streams and fragments opened from it must be
+ * closed first. */
+TALLY_API void tally_close(tally *ctx);
+
+/* The sentence of the last failed call on ctx ("" if none failed). Owned by ctx, valid until the next call on it.
+ * ctx NULL: the last failure on this thread that had no context. */
+TALLY_API const char *tally_error(const tally *ctx);
+
+/* The number of threads and the name of the ISA the context uses. */
+TALLY_API int tally_threads(const tally *ctx);
+TALLY_API const char *tally_isa(const tally *ctx);
+
+/* ---- 4 the three verbs, on views ----------------------------------------------------------------------------------
+ *
+ * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. */
+typedef struct tally_view {
+    void *data;             /* element (0, 0); never written through an input view; NULL allowed when there is no element */
+    tally_dtype dtype;
+    int64_t rows;           /* how many sequences */
+    int64_t n;              /* elements in each (ignored with offsets) */
+    int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
+    int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
+    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride */
+} tally_view;
+
+/* n neighbouring elements: one sequence. */
+static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL};
+    return v;
+}
+/* The rows of a row-major matrix of rows x columns elements. */
+static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL};
+    return v;
+}
+/* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows` elements. */
+static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL};
+    return v;
+}
+/* `segments` sequences of neighbouring elements, cut by segments + 1 ascending offsets. */
+static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets, int64_t segments)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets};
+    return v;
+}
+
+/* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32), NAME:PARAM or
+ * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists the
+ * names; tally_operator says what the result is. */
+
+/* reduce: one result a sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's output
+ * dtype. An empty sequence gives the operator's empty value. rows == 0: nothing is written. out must not overlap in. */
+TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
+
+/* How a scan runs. NULL options: inclusive, forward, no init. */
+typedef struct tally_scan_options {
+    int exclusive;    /* out[i] leaves out element i; out[0] is init, or the empty value */
+    int reverse;      /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
+    const void *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
+                         operators, first, last, ema; refused for the others) */
+} tally_scan_options;
+
+/* scan (prefix fold): out[i] = reduce(x[0..i]) in bits (exclusive: x[0..i-1]). out is a view of the same rows and lengths as
+ * in (with offsets: the same offsets) whose dtype is the operator's output dtype; several lanes are neighbours, and then
+ * strides count results. out may be exactly in (same data, strides and element size); any other overlap is refused. */
+TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                                  const tally_scan_options *options);
+
+typedef enum tally_edges {
+    TALLY_EDGES_MISSING = 0, /* n results; a window that is not wholly inside gives the empty value */
+    TALLY_EDGES_SHRINK,      /* n results; a window that is not wholly inside folds the elements it has */
+    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the windows that are wholly inside */
+} tally_edges;
+
+/* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w - 1,
+ * after = 0. Centred: before = w / 2, after = (w - 1) / 2. */
+typedef struct tally_window_options {
+    int64_t before, after; /* >= 0 each */
+    tally_edges edges;
+    int64_t min_count;     /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
+                              TALLY_EDGES_MISSING, min_count > 0 lets partial windows of at least min_count through. */
+} tally_window_options;
+
+/* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a window
+ * touches its bits. out is a view with in's rows and tally_window_length(n, options) elements in each sequence (with
+ * offsets, edges valid is refused, since lengths would change). Overlap is as for scan, but in place is refused. */
+TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                                    const tally_window_options *options);
+
+/* Results in a sequence of n elements (n, or what edges valid leaves). */
+TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
+
+/* ---- 6 streams ----------------------------------------------------------------------------------------------------
+ * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64 nodes
+ * (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the order of data. */
+TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
+/* Forward scans only: options->reverse is refused. */
+TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *options,
+                                         tally_stream **stream);
+TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
+                                           const tally_window_options *options, tally_stream **stream);
+/* Pushes n dense elements. reduce: out and produced may be NULL, nothing is produced. scan: writes n results. window: writes the results
+ * that became known, at most n + before + after; out must have room for tally_stream_room(stream, n) results.
+ * *produced: results written. out must not overlap x, except that a scan may be in place. */
+TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, int64_t n, void *out, int64_t *produced);
+/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results still owed. The stream can only be
+ * closed after that. */
+TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int64_t *produced);
+/* The most results a push of n elements can write; with n = -1, the most a finish can. */
+TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
+TALLY_API void tally_stream_close(tally_stream *stream);
+
+/* ---- 7 fragments --------------------------------------------------------------------------------------------------
+ * The reduction of a slab [start, start + n) of a longer sequence, as at most 2 log2 n aligned nodes. Neighbours merge
+ * exactly: cut the data anywhere, on any machines, in any grouping; the final bits are those of the one-shot reduce. */
+TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start,
+                                           int64_t n, tally_fragment **fragment);
+/* Appends right to left (left's end must be right's start, same operator and dtype); right is unchanged. */
+TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right);
+/* The result of a fragment that starts at 0. out: one result (x lanes). */
+TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
+/* The slab. Either pointer may be NULL. */
+TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
+/* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the room in buffer on entry and the
+ * length on return; buffer NULL asks for the length. load: anything truncated, altered or foreign is TALLY_BAD_DATA. */
+TALLY_API tally_status tally_fragment_save(const tally_fragment *fragment, void *buffer, size_t *bytes);
+TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment);
+TALLY_API void tally_fragment_free(tally_fragment *fragment);
+
+/* ---- 8 files ------------------------------------------------------------------------------------------------------ */
+
+/* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the call. */
+typedef struct tally_file_options {
+    const char *format;  /* NULL or "auto", "npy", "raw", "text", "csv" */
+    tally_dtype dtype;   /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
+    const char *column;  /* csv, text: a column's name or its number from 1; NULL: the first (csv: the only numeric one) */
+    char delimiter;      /* 0: guess (csv: comma, semicolon or tab; text: white space) */
+    int header;          /* 0 guess, 1 the first line is a header, -1 it is not */
+    int skip_bad;        /* bad cells are skipped and counted instead of being an error */
+} tally_file_options;
+
+typedef struct tally_file_info {
+    const char *name;      /* as given; "-" is standard input */
+    const char *format;    /* "npy", "raw", "text" or "csv" */
+    tally_dtype dtype;
+    int ndim;              /* 1 for raw, text, csv */
+    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes) */
+    int64_t elements;      /* product of shape, or -1 */
+    int fortran;           /* npy: column-major order */
+    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them) */
+    int64_t skipped;       /* bad cells skipped so far */
+    int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
+} tally_file_info;
+
+/* Opens a file for reading. The error sentence names the file and what is wrong with it. */
+TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file);
+TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
+/* Reads at most max elements, in order, into buffer; *got is 0 at the end. */
+TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+TALLY_API void tally_file_close(tally_file *file);
+
+/* Creates a file for writing: everything goes to a temporary file beside it, which tally_file_commit renames into place. path
+ * "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the name's ending (.npy, .csv,
+ * .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first axis only). hex: text and csv print exact bits. */
+TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
+                                         const int64_t *shape, int hex, tally_file **file);
+TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
+/* Flushes, completes the header, renames. On any failure the temporary file is removed and the old file is untouched. */
+TALLY_API tally_status tally_file_commit(tally_file *file);
+
+/* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never locale-dependent.
+ * buffer: 48 bytes suffice. Returns the length. */
+TALLY_API int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buffer, size_t bytes);
+/* One decimal (or inf, nan, 0x bits) of `length` characters as a value of dtype, exactly rounded. Returns TALLY_BAD_DATA if it is not one. */
+TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value);
+
+/* ---- 9 what is here ----------------------------------------------------------------------------------------------- */
+
+/* The names, NULL-terminated; static memory. */
+TALLY_API const char *const *tally_operators(void);
+TALLY_API const char *tally_dtype_name(tally_dtype dtype);         /* NULL if there is no such dtype */
+TALLY_API tally_dtype tally_dtype_parse(const char *name);         /* 0 if there is no such dtype */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype);              /* bytes; 0 if there is no such dtype */
+TALLY_API const char *tally_version(void);
+TALLY_API const char *tally_status_name(tally_status status);
+
+typedef struct tally_operator_info {
+    const char *name;
+    const char *text;       /* one line */
+    const char *empty;      /* what no elements give, in words */
+    const char *param;      /* "" or the parameter's name */
+    tally_dtype output;     /* for the dtype asked about */
+    tally_dtype accumulator;/* the arithmetic's dtype; 0: none (moves and comparisons only) */
+    int lanes;              /* values a result */
+    int exact;              /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
+    int seedable;           /* takes an init */
+} tally_operator_info;
+/* What `op` (with its suffixes) is for elements of dtype. The error names the choices. ctx may be NULL. */
+TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
+
+typedef struct tally_device_info {
+    const char *name;       /* what tally_open takes */
+    const char *text;       /* what it is */
+    int usable;
+    const char *reason;     /* why not, or "" */
+    int processors;         /* the most threads a context uses by default */
+    const char *isas;       /* the CPU instruction sets compiled in that run here, widest last, separated by spaces */
+} tally_device_info;
+/* Device number index (from 0); TALLY_INVALID past the end. */
+TALLY_API tally_status tally_device(int index, tally_device_info *info);
+
+/* Checks the context's device against the law executed in scalar C: `cases` random cases (operator, dtype, shape, view, sizes,
+ * hostile values) from `seed`, each compared by memcmp. *report is one sentence, owned by ctx. */
+TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

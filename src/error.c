@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * The last error: one sentence, in the context or, where there is none, in the thread. */
+#include "context.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char thread_error[512];
+
+tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (ctx)
+        vsnprintf(ctx->error, sizeof ctx->error, format, args);
+    else
+        vsnprintf(thread_error, sizeof thread_error, format, args);
+    va_end(args);
+    return status;
+}
+
+tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what)
+{
+    return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes for %s", bytes, what);
+}
+
+const char *tally_error(const tally *ctx) { return ctx ? ctx->error : thread_error; }
+
+const char *tally_status_name(tally_status status)
+{
+    static const char *const names[] = {"ok",        "invalid argument", "unsupported", "no memory",
+                                        "no device", "input/output",     "bad data",    "mismatch"};
+    return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
+}

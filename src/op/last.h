@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * last: the last element, its bits unchanged (a NaN keeps its payload). Empty: NaN, or 0. Not commutative. */
+#define OP_LANE ELEM
+#define OP_EXACT 1
+#define OP_IDEMPOTENT 1
+#define OP_STATE(F) F(elem, x)
+#define OP_SEED 1
+fn state lift(elem x, idx i, par p) { state r; r.x = x; return r; }
+fn state combine(state a, state b) { return b; }
+fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
+fn result lower(state a, real n, idx first, par p) { return a.x; }
+fn result empty(par p) { return elem_missing; }

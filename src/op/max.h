@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * max: IEEE 754-2019 maximum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the smallest integer. */
+#define OP_LANE ORD
+#define OP_EXACT 1
+#define OP_IDEMPOTENT 1
+#define OP_STATE(F) F(ord, m)
+#define OP_NEUTRAL 1
+#define OP_SEED 1
+fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_top, to_ord(x)); return r; }
+fn state combine(state a, state b) { state r; r.m = sel(b.m > a.m, b.m, a.m); return r; }
+fn state neutral(par p) { state r; r.m = ord_bottom; return r; }
+fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
+fn result lower(state a, real n, idx first, par p) { return from_ord(a.m); }
+fn result empty(par p) { return from_ord(ord_bottom); }

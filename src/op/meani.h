@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in lower: hi and lo to f64,
+ * their sum, the quotient. No input can overflow it: 2^62 elements of 64 bits need 126. */
+#define OP_LANE WIDE
+#define OP_EXACT 1
+#define OP_STATE(F) F(wide, lo) F(wide, hi)
+#define OP_NEUTRAL 1
+fn state lift(elem x, idx i, par p) { state r; r.lo = to_wide(x); r.hi = wide_sign(x); return r; }
+fn state combine(state a, state b)
+{
+    state r;
+    r.lo = a.lo + b.lo;
+    r.hi = a.hi + b.hi + wide_if(r.lo < a.lo);
+    return r;
+}
+fn state neutral(par p) { state r; r.lo = wide_num(0); r.hi = r.lo; return r; }
+fn result lower(state a, real n, idx first, par p)
+{
+    return to_result((signed_to_real(a.hi) * num(18446744073709551616.0) + wide_to_real(a.lo)) / n);
+}
+fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * std: the state of var (op/var.h) and one square root in lower. n <= ddof gives NaN. */
+#define OP_CORE var
+#define OP_LANE REAL
+#define OP_EXACT 0
+#define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
+#define OP_TWIN 1
+fn state lift(elem x, idx i, par p) { state r; r.n = num(1.0); r.mean = to_real(x); r.m2 = num(0.0); return r; }
+fn state combine(state a, state b)
+{
+    state r;
+    r.n = a.n + b.n;
+    real w = b.n / r.n;
+    real d = b.mean - a.mean;
+    r.mean = a.mean + d * w;
+    r.m2 = (a.m2 + b.m2) + (d * d) * (a.n * w);
+    return r;
+}
+fn state twin(state a, state b)
+{
+    state r;
+    r.n = a.n + b.n;
+    real d = b.mean - a.mean;
+    r.mean = a.mean + d * num(0.5);
+    r.m2 = (a.m2 + b.m2) + (d * d) * (a.n * num(0.5));
+    return r;
+}
+fn real variance(state a, par p)
+{
+    real f = a.n - num(p.value);
+    return sel(f > num(0.0), a.m2 / f, num(NOT_A_NUMBER));
+}
+fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, p)))); }
+fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * The one shuffle network of the CPU kernels, over GCC/Clang vectors of V lanes.
+ *
+ * A network turns V vectors of V neighbouring nodes into one vector of V nodes a level log2(V) higher, in order. Each
+ * step combines the even with the odd neighbours of two vectors. Shuffles inside 128-bit groups are cheapest on x86 (one
+ * shufps or unpcklpd), so the first log2(G) steps pair lanes inside their group (EVEN1, ODD1) and the last log2(V/G) steps
+ * pair whole groups (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads of a..d and e..h:
+ *
+ *   a0 a1 a2 a3|a4 a5 a6 a7   b0..            EVEN1: a0 a2 b0 b2|a4 a6 b4 b6     ODD1: a1 a3 b1 b3|a5 a7 b5 b7
+ *   after two steps                           a0-3 b0-3 c0-3 d0-3|a4-7 b4-7 c4-7 d4-7
+ *   EVEN2 with e..h's vector                  a0-3 b0-3 c0-3 d0-3|e0-3 ..        ODD2:  a4-7 ..|e4-7 ..
+ *   after the third step                      a b c d e f g h
+ *
+ * LOW1 HIGH1 LOW2 HIGH2 are the inverses: (even, odd) -> the two vectors they came from.
+ * Indices select from the concatenation of both operands, as in __builtin_shufflevector.
+ */
+#ifndef TALLY_SIMD_H
+#define TALLY_SIMD_H
+#include <string.h>
+
+#define TL_INLINE static inline __attribute__((always_inline, unused))
+
+/* V=2 G=2: one 128-bit group of two 64-bit lanes. No second kind of step. */
+#define TL_2_2_EVEN1 0, 2
+#define TL_2_2_ODD1 1, 3
+#define TL_2_2_LOW1 0, 2
+#define TL_2_2_HIGH1 1, 3
+#define TL_2_2_EVEN2 0, 1
+#define TL_2_2_ODD2 2, 3
+#define TL_2_2_LOW2 0, 1
+#define TL_2_2_HIGH2 2, 3
+/* V=4 G=4: one group of four 32-bit lanes. */
+#define TL_4_4_EVEN1 0, 2, 4, 6
+#define TL_4_4_ODD1 1, 3, 5, 7
+#define TL_4_4_LOW1 0, 4, 1, 5
+#define TL_4_4_HIGH1 2, 6, 3, 7
+#define TL_4_4_EVEN2 0, 1, 2, 3
+#define TL_4_4_ODD2 4, 5, 6, 7
+#define TL_4_4_LOW2 0, 1, 2, 3
+#define TL_4_4_HIGH2 4, 5, 6, 7
+/* V=4 G=2: two groups of two 64-bit lanes (AVX2). */
+#define TL_4_2_EVEN1 0, 4, 2, 6
+#define TL_4_2_ODD1 1, 5, 3, 7
+#define TL_4_2_LOW1 0, 4, 2, 6
+#define TL_4_2_HIGH1 1, 5, 3, 7
+#define TL_4_2_EVEN2 0, 1, 4, 5
+#define TL_4_2_ODD2 2, 3, 6, 7
+#define TL_4_2_LOW2 0, 1, 4, 5
+#define TL_4_2_HIGH2 2, 3, 6, 7
+/* V=8 G=4: two groups of four 32-bit lanes (AVX2). */
+#define TL_8_4_EVEN1 0, 2, 8, 10, 4, 6, 12, 14
+#define TL_8_4_ODD1 1, 3, 9, 11, 5, 7, 13, 15
+#define TL_8_4_LOW1 0, 8, 1, 9, 4, 12, 5, 13
+#define TL_8_4_HIGH1 2, 10, 3, 11, 6, 14, 7, 15
+#define TL_8_4_EVEN2 0, 1, 2, 3, 8, 9, 10, 11
+#define TL_8_4_ODD2 4, 5, 6, 7, 12, 13, 14, 15
+#define TL_8_4_LOW2 0, 1, 2, 3, 8, 9, 10, 11
+#define TL_8_4_HIGH2 4, 5, 6, 7, 12, 13, 14, 15
+/* V=8 G=2: four groups of two 64-bit lanes (AVX-512). */
+#define TL_8_2_EVEN1 0, 8, 2, 10, 4, 12, 6, 14
+#define TL_8_2_ODD1 1, 9, 3, 11, 5, 13, 7, 15
+#define TL_8_2_LOW1 0, 8, 2, 10, 4, 12, 6, 14
+#define TL_8_2_HIGH1 1, 9, 3, 11, 5, 13, 7, 15
+#define TL_8_2_EVEN2 0, 1, 4, 5, 8, 9, 12, 13
+#define TL_8_2_ODD2 2, 3, 6, 7, 10, 11, 14, 15
+#define TL_8_2_LOW2 0, 1, 8, 9, 2, 3, 10, 11
+#define TL_8_2_HIGH2 4, 5, 12, 13, 6, 7, 14, 15
+/* V=16 G=4: four groups of four 32-bit lanes (AVX-512). */
+#define TL_16_4_EVEN1 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
+#define TL_16_4_ODD1 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
+#define TL_16_4_LOW1 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define TL_16_4_HIGH1 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define TL_16_4_EVEN2 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27
+#define TL_16_4_ODD2 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23, 28, 29, 30, 31
+#define TL_16_4_LOW2 0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23
+#define TL_16_4_HIGH2 8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31
+
+#define TL_PATTERN__(v, g, what) TL_##v##_##g##_##what
+#define TL_PATTERN_(v, g, what) TL_PATTERN__(v, g, what)
+#define TL_PATTERN(what) TL_PATTERN_(TL_V, TL_G, what)
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define TL_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+#endif
+#ifndef TL_SHUFFLE /* gcc before 12 */
+#define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
+#endif
+#endif
