@@ -17,6 +17,15 @@
 #ifndef TALLY_SIMD_H
 #define TALLY_SIMD_H
 #include <string.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#define TL_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define TL_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 #define TL_INLINE static inline __attribute__((always_inline, unused))
 
@@ -87,4 +96,38 @@
 #ifndef TL_SHUFFLE /* gcc before 12 */
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
+
+/* Stores a vector of `bytes` past the caches where the ISA can (to must then be aligned to it); fence afterwards. */
+TL_INLINE void tl_stream_store(void *to, const void *from, size_t bytes)
+{
+#if defined(__AVX512F__)
+    if (bytes % 64 == 0) {
+        for (size_t at = 0; at < bytes; at += 64)
+            _mm512_stream_si512((__m512i *)((char *)to + at), _mm512_loadu_si512((const char *)from + at));
+        return;
+    }
+#endif
+#if defined(__AVX__)
+    if (bytes % 32 == 0) {
+        for (size_t at = 0; at < bytes; at += 32)
+            _mm256_stream_si256((__m256i *)((char *)to + at), _mm256_loadu_si256((const __m256i *)((const char *)from + at)));
+        return;
+    }
+#endif
+#if defined(__SSE2__)
+    if (bytes % 16 == 0) {
+        for (size_t at = 0; at < bytes; at += 16)
+            _mm_stream_si128((__m128i *)((char *)to + at), _mm_loadu_si128((const __m128i *)((const char *)from + at)));
+        return;
+    }
+#endif
+    memcpy(to, from, bytes);
+}
+
+TL_INLINE void tl_stream_fence(void)
+{
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
 #endif

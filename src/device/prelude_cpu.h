@@ -76,7 +76,6 @@ typedef int mask;
 #define NEGATIVE_ZERO (-0.0)
 #define NOT_A_NUMBER __builtin_nan("")
 #define NO_INDEX idx_num(0)
-#define REAL_IS_EXACT (!TL_REAL_FLOAT)
 
 #define ord_top ord_num(TL_ORD_MAX)
 #define ord_bottom ord_num(TL_ORD_MIN)

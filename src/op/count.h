@@ -5,6 +5,7 @@
 #define OP_INVERSE 1
 #define OP_STATE(F) F(idx, n)
 #define OP_NEUTRAL 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.n = idx_if(is_number(x)); return r; }
 fn state combine(state a, state b) { state r; r.n = a.n + b.n; return r; }
 fn state uncombine(state a, state b) { state r; r.n = a.n - b.n; return r; }

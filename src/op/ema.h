@@ -7,6 +7,7 @@
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, a) F(real, x) F(real, y)
 #define OP_SEED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p)
 {
     state r;

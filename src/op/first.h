@@ -5,6 +5,7 @@
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(elem, x)
 #define OP_SEED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.x = x; return r; }
 fn state combine(state a, state b) { return a; }
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }

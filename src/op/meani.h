@@ -5,6 +5,7 @@
 #define OP_EXACT 1
 #define OP_STATE(F) F(wide, lo) F(wide, hi)
 #define OP_NEUTRAL 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.lo = to_wide(x); r.hi = wide_sign(x); return r; }
 fn state combine(state a, state b)
 {

@@ -6,6 +6,7 @@
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1
 #define OP_SEED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_bottom, to_ord(x)); return r; }
 fn state combine(state a, state b) { state r; r.m = sel(b.m < a.m, b.m, a.m); return r; }
 fn state neutral(par p) { state r; r.m = ord_top; return r; }

@@ -6,6 +6,7 @@
 #define OP_LANES 2
 #define OP_STATE(F) F(ord, lo) F(ord, hi)
 #define OP_NEUTRAL 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p)
 {
     state r;

@@ -7,6 +7,7 @@
 #define OP_NEUTRAL 1
 #define OP_SEED 1
 #define OP_MASKED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn mask masked(elem x) { return is_nan(x); }
 fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_bottom, to_ord(x)); return r; }
 fn state combine(state a, state b) { state r; r.m = sel(b.m > a.m, b.m, a.m); return r; }

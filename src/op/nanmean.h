@@ -5,6 +5,7 @@
 #define OP_MASKED 1
 #define OP_STATE(F) F(real, s) F(idx, n)
 #define OP_NEUTRAL 1
+typedef struct { OP_STATE(FIELD) } state;
 fn mask masked(elem x) { return is_nan(x); }
 fn state lift(elem x, idx i, par p)
 {

@@ -6,6 +6,7 @@
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1
 #define OP_SEED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.m = to_ord(x); return r; }
 fn state combine(state a, state b) { state r; r.m = a.m | b.m; return r; }
 fn state neutral(par p) { state r; r.m = ord_num(0); return r; }

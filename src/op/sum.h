@@ -7,6 +7,7 @@
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 #define OP_SEED 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
 fn state uncombine(state a, state b) { state r; r.s = a.s - b.s; return r; }

@@ -6,6 +6,7 @@
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
 #define OP_TWIN 1
+typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.n = num(1.0); r.mean = to_real(x); r.m2 = num(0.0); return r; }
 fn state combine(state a, state b)
 {

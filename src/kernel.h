@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar functions (tl_scalar), and
+ * for each instruction set the fast roads (tl_kernel). Shapes and devices see states only as opaque bytes.
+ */
+#ifndef TALLY_KERNEL_H
+#define TALLY_KERNEL_H
+#include <stddef.h>
+#include <stdint.h>
+#include "tally.h"
+
+/* An operator's parameter, as the dialect sees it. */
+typedef struct tl_par {
+    double value;
+} tl_par;
+
+/* One state, opaque. The largest is three f64 (var, ema). */
+typedef struct tl_state {
+    _Alignas(16) unsigned char bytes[32];
+} tl_state;
+
+enum {
+    TL_TILE_LEVEL = 12,
+    TL_TILE = 1 << TL_TILE_LEVEL, /* elements of a scan tile, and of the largest node a kernel folds without a counter:
+                                     V^(12 / log2 V) for every V = 2, 4, 8, 16, so the radix-V levels come out even */
+    TL_SOA = TL_TILE + 64,        /* states in a staging buffer: a tile, the state after it, and room to overrun */
+    TL_SOA_BYTES = TL_SOA * 32
+};
+
+/* An operator on one dtype: facts, and the text compiled as plain scalar C. */
+typedef struct tl_scalar {
+    const char *file;        /* the operator's text, src/op/<file>.h */
+    const char *core;        /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
+    tally_dtype dtype, acc;  /* acc 0: no arithmetic */
+    tally_dtype out;
+    int lanes;
+    uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
+    uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
+    void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
+    int (*is_masked)(const void *x);
+    void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
+    void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
+    void (*empty)(tl_par p, void *out);
+    void (*seed)(tl_state *s, const void *v, tl_par p);
+} tl_scalar;
+
+/* An operator on one dtype, compiled for one instruction set. x: dense elements, any alignment. i: the index of x[0] in
+ * its sequence. */
+typedef struct tl_kernel {
+    tally_dtype dtype, acc;
+
+    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. */
+    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p);
+
+    /* *s = S(n) of the n > 0 elements at x, without init. */
+    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, tl_par p);
+
+    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. */
+    void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, tl_par p);
+
+    /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
+     * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
+     * the tile's node when m == TL_TILE. */
+    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, tl_par p);
+
+    /* soa[j] = *s. */
+    void (*stage)(void *soa, int64_t j, const tl_state *s);
+
+    /* out[j] = lower(soa[from + j]) for 0 <= j < m; the count is n + j * dn, the index origin first + j * dfirst.
+     * stream: store past the caches; the caller fences. */
+    void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first, int dfirst,
+                      int stream, tl_par p);
+} tl_kernel;
+
+/* The instance of `file` on dtype with accumulator acc (0: the default). NULL if there is none. */
+const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a plan
+ * owns nothing and may be copied. */
+#ifndef TALLY_PLAN_H
+#define TALLY_PLAN_H
+#include "kernel.h"
+
+typedef struct tl_plan {
+    const tl_scalar *op;    /* the operator: facts, scalar functions */
+    const tl_kernel *core;  /* its states: nodes, fold, scan_tile, ... (of op->core) */
+    const tl_kernel *lower; /* its results: lower_row */
+    tl_par par;
+} tl_plan;
+#endif

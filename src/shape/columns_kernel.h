@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * reduce of neighbouring columns: lanes are columns, so no shuffles. Rows are taken eight at a time (a tree in registers),
+ * then a binary counter of strips:
+ *
+ *   rows 8g..8g+7  ->  one strip of level-3 nodes  ->  carry: level l and l make l + 1, as in the counter of a flat fold
+ *
+ * A strip is at most TL_STRIP vectors wide (2 KiB of f32 on AVX2), so the counter's levels stay in the first caches. */
+#ifndef TL_STRIP
+#define TL_STRIP 64
+#endif
+
+/* The node of 2^k <= 8 rows for one vector of columns; part: only m of its columns exist. */
+TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part, int64_t m, tl_par p)
+{
+    VS r[8];
+    for (int j = 0; j < 1 << k; j++) {
+        TL_VE(elem) e = {0};
+        if (part)
+            memcpy(&e, x + j * stride, (size_t)m * sizeof(E));
+        else
+            memcpy(&e, x + j * stride, sizeof e);
+        r[j] = TL_VE(lift)(e, (TL_VE(idx)){0} + (i + j), p);
+    }
+    for (int c = 1 << k; c > 1; c /= 2)
+        for (int j = 0; j < c / 2; j++) r[j] = W(twin)(r[2 * j], r[2 * j + 1]);
+    return r[0];
+}
+
+/* One strip: `vectors` vectors of columns, of which the last has m columns if part. */
+TL_INLINE void W(strip)(tl_state *out, const E *x, int64_t stride, int64_t n, int vectors, int part, int64_t m, tl_par p)
+{
+    int levels = n >= 8 ? tl_top_level(n) - 2 : 1;
+    VS counter[levels][vectors];
+    for (int64_t g = 0; g < n >> 3; g++) {
+        int carries = __builtin_ctzll(~(unsigned long long)g);
+        const E *row = x + g * 8 * stride;
+        for (int v = 0; v < vectors; v++) {
+            VS s = W(rows_node)(row + v * TL_V, stride, 3, g * 8, part, m, p);
+            for (int l = 0; l < carries; l++) s = W(twin)(counter[l][v], s);
+            counter[carries][v] = s;
+        }
+    }
+    for (int v = 0; v < vectors; v++) {
+        VS s;
+        int have = 0;
+        for (int l = levels - 1; l >= 0; l--)
+            if (n >> (l + 3) & 1) {
+                s = have ? TL_VE(combine)(s, counter[l][v]) : counter[l][v];
+                have = 1;
+            }
+        int64_t at = n & ~(int64_t)7;
+        for (int k = 2; k >= 0; k--)
+            if (n >> k & 1) {
+                VS t = W(rows_node)(x + at * stride + v * TL_V, stride, k, at, part, m, p);
+                s = have ? TL_VE(combine)(s, t) : t;
+                have = 1;
+                at += 1 << k;
+            }
+        for (int lane = 0; lane < (part ? m : TL_V); lane++) {
+            SS one = W(lane)(s, lane);
+            memcpy(out + v * TL_V + lane, &one, sizeof one);
+        }
+    }
+}
+
+static void W(do_fold_columns)(tl_state *out, const void *data, int64_t stride, int64_t n, int64_t width, tl_par p)
+{
+    const E *x = data;
+    int64_t vectors = width / TL_V, c = 0;
+    while (vectors > 0) {
+        int now = vectors < TL_STRIP ? (int)vectors : TL_STRIP;
+        W(strip)(out + c, x + c, stride, n, now, 0, 0, p);
+        c += now * TL_V;
+        vectors -= now;
+    }
+    if (c < width) W(strip)(out + c, x + c, stride, n, 1, 1, width - c, p);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * What an operator's text leaves out. */
+#ifndef OP_EXACT
+#define OP_EXACT 0
+#endif
+#ifndef OP_IDEMPOTENT
+#define OP_IDEMPOTENT 0
+#endif
+#ifndef OP_INVERSE
+#define OP_INVERSE 0
+#endif
+#ifndef OP_LANES
+#define OP_LANES 1
+#endif
+#ifndef OP_NEUTRAL
+#define OP_NEUTRAL 0
+#endif
+#ifndef OP_SEED
+#define OP_SEED 0
+#endif
+#ifndef OP_MASKED
+#define OP_MASKED 0
+#endif
+#ifndef OP_TWIN
+#define OP_TWIN 0
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * The kernels of one instance for one instruction set, and their row. An operator that only lowers another's states
+ * (OP_CORE) compiles nothing but lower. */
+#include "vector.h"
+#include "lower_kernel.h"
+#ifndef OP_CORE
+#include "reduce_kernel.h"
+#include "columns_kernel.h"
+#include "scan_kernel.h"
+#endif
+
+static const tl_kernel W(row) = {
+    .dtype = TL_DTYPE,
+    .acc = TL_REAL_DTYPE,
+#ifndef OP_CORE
+    .nodes = W(do_nodes),
+    .fold = W(do_fold),
+    .fold_columns = W(do_fold_columns),
+    .scan_tile = W(do_scan_tile),
+    .stage = W(do_stage),
+#endif
+    .lower_row = W(do_lower_row),
+};
+#undef SS
+#undef VS
+#undef E
+#undef W
+#undef TL_LOG_G

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one after
+ * the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of sum). */
+
+/* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
+typedef struct {
+#define COLUMN(type, f) TL_S(type) f[TL_SOA];
+    OP_STATE(COLUMN)
+#undef COLUMN
+} W(soa);
+_Static_assert(sizeof(W(soa)) <= TL_SOA_BYTES, "TL_SOA_BYTES is too small for this operator");
+
+TL_INLINE VS W(soa_load)(const W(soa) *b, int64_t j)
+{
+    VS r;
+#define GET(type, f) memcpy(&r.f, b->f + j, sizeof r.f);
+    OP_STATE(GET)
+#undef GET
+    return r;
+}
+
+TL_INLINE void W(soa_store)(W(soa) *b, int64_t j, VS v)
+{
+#define SET(type, f) memcpy(b->f + j, &v.f, sizeof v.f);
+    OP_STATE(SET)
+#undef SET
+}
+
+TL_INLINE SS W(soa_get)(const W(soa) *b, int64_t j)
+{
+    SS r;
+#define GET1(type, f) r.f = b->f[j];
+    OP_STATE(GET1)
+#undef GET1
+    return r;
+}
+
+TL_INLINE void W(soa_set)(W(soa) *b, int64_t j, SS s)
+{
+#define SET1(type, f) b->f[j] = s.f;
+    OP_STATE(SET1)
+#undef SET1
+}
+
+TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn)
+{
+    TL_VE(real) r = {0};
+    if (!dn) return r + (TL_REAL_T)n;
+    for (int lane = 0; lane < TL_V; lane++) r[lane] = (TL_REAL_T)(n + lane);
+    return r;
+}
+
+TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) *b, int64_t j, int64_t n, int64_t first, tl_par p)
+{
+    SS s = W(soa_get)(b, j);
+    TL_OUT_T r = TL_S(lower)(s, (TL_REAL_T)n, first, p);
+    memcpy(out, &r, sizeof r);
+#if OP_LANES == 2
+    r = TL_S(lower_1)(s, (TL_REAL_T)n, first, p);
+    memcpy(out + 1, &r, sizeof r);
+#endif
+}
+
+/* Results of states from .. from + m. count: n + j * dn; index origin: first + j * dfirst. */
+TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) *b, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
+                             int dfirst, int stream, tl_par p)
+{
+    int64_t j = 0;
+#if OP_LANES == 1
+    /* Streaming stores need an aligned target: peel up to one vector. */
+    if (stream)
+        for (; j < m && ((uintptr_t)(out + j) & (sizeof(TL_VE(result)) - 1)); j++)
+            W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
+    for (; j + TL_V <= m; j += TL_V) {
+        TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
+        TL_VE(result) r = TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p);
+        if (stream)
+            tl_stream_store(out + j, &r, sizeof r);
+        else
+            memcpy(out + j, &r, sizeof r);
+    }
+#else
+    (void)stream;
+#endif
+    for (; j < m; j++) W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
+}
+
+static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
+                            int dfirst, int stream, tl_par p)
+{
+    if (stream)
+        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 1, p);
+    else
+        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 0, p);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * reduce on one core: nodes of the tree by networks, larger ones by a binary counter.
+ *
+ *   elements   V*V ------------> one vector of V nodes of V elements     (network over V loads)
+ *              V vectors ------> one vector                              (network, radix V, up to a tile of 4096)
+ *              one vector -----> one node                                (the same steps, operands doubled)
+ *   tiles      binary counter of scalar states, folded from the left at the end
+ */
+
+/* 1 <= count < V vectors of neighbouring nodes (count a power of two) -> the one node above them all. */
+TL_INLINE SS W(finish)(VS *w, int count)
+{
+    int across = __builtin_ctz((unsigned)count);
+#define STEP(s)                                                                                                         \
+    if ((s) < TL_LOG_V) {                                                                                               \
+        if (count > 1) {                                                                                                \
+            count /= 2;                                                                                                 \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1]);                                  \
+        } else {                                                                                                        \
+            w[0] = W(step)(s, w[0], w[0]);                                                                              \
+        }                                                                                                               \
+    }
+    STEP(0)
+    STEP(1)
+    STEP(2)
+    STEP(3)
+#undef STEP
+#define ACROSS(s)                                                                                                       \
+    if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0]);
+    ACROSS(0)
+    ACROSS(1)
+    ACROSS(2)
+#undef ACROSS
+    return W(lane)(w[0], 0);
+}
+
+TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
+{
+    VS v[TL_V];
+    for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    return W(network)(v);
+}
+
+enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V) };
+
+/* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
+static __attribute__((noinline)) SS W(node)(const E *x, int k, int64_t i, tl_par p)
+{
+    VS w[W(BLOCKS)];
+    int count;
+    if (k >= 2 * TL_LOG_V) {
+        count = 1 << (k - 2 * TL_LOG_V);
+        for (int j = 0; j < count; j++) w[j] = W(block)(x + j * (TL_V * TL_V), i + j * (TL_V * TL_V), p);
+    } else {
+        count = 1 << (k - TL_LOG_V);
+        for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+    }
+    for (; count >= TL_V; count /= TL_V)
+        for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V);
+    return W(finish)(w, count);
+}
+
+TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
+{
+    TL_S(elem) e;
+    memcpy(&e, x, sizeof e);
+    return TL_S(lift)(e, i, p);
+}
+
+/* node(x, k) below the width of a vector. */
+TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
+{
+    SS s[TL_V];
+    for (int j = 0; j < 1 << k; j++) s[j] = W(lift1)(x + j, i + j, p);
+    for (int m = 1 << k; m > 1; m /= 2)
+        for (int j = 0; j < m / 2; j++) s[j] = W(twin_s)(s[2 * j], s[2 * j + 1]);
+    return s[0];
+}
+
+/* The nodes of n elements counted from x[0], largest first; returns how many (one for each set bit of n). */
+TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, tl_par p)
+{
+    int top = 0;
+    int64_t tiles = n >> TL_TILE_LEVEL;
+    for (int64_t t = 0; t < tiles; t++) {
+        SS s = W(node)(x + (t << TL_TILE_LEVEL), TL_TILE_LEVEL, i + (t << TL_TILE_LEVEL), p);
+        for (int64_t c = t; c & 1; c >>= 1) s = W(twin_s)(stack[--top], s);
+        stack[top++] = s;
+    }
+    int64_t at = tiles << TL_TILE_LEVEL;
+    for (int64_t rest = n - at; rest > 0;) {
+        int k = tl_top_level(rest);
+        stack[top++] = k >= TL_LOG_V ? W(node)(x + at, k, i + at, p) : W(small_node)(x + at, k, i + at, p);
+        at += (int64_t)1 << k;
+        rest -= (int64_t)1 << k;
+    }
+    return top;
+}
+
+static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+{
+    SS stack[TL_MAX_LEVELS];
+    int top = W(nodes)(stack, x, n, i, p);
+    for (int j = 0; j < top; j++) memcpy(out + j, stack + j, sizeof(SS));
+    return top;
+}
+
+static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+{
+    SS stack[TL_MAX_LEVELS];
+    int top = W(nodes)(stack, x, n, i, p);
+    SS s = stack[0];
+    for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
+    memcpy(out, &s, sizeof s);
+}

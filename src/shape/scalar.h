@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * The operator's scalar text behind function pointers: one tl_scalar an instance. The law's reference (spec.c) and
+ * everything that is not hot runs on these. */
+static void TL_S(do_lift)(tl_state *s, const void *x, int64_t i, tl_par p)
+{
+    TL_S(elem) e;
+    memcpy(&e, x, sizeof e);
+    TL_S(state) r = TL_S(lift)(e, i, p);
+    memcpy(s, &r, sizeof r);
+}
+
+static int TL_S(do_masked)(const void *x)
+{
+#if OP_MASKED
+    TL_S(elem) e;
+    memcpy(&e, x, sizeof e);
+    return TL_S(masked)(e);
+#else
+    (void)x;
+    return 0;
+#endif
+}
+
+static void TL_S(do_combine)(tl_state *a, const tl_state *b)
+{
+    TL_S(state) l, r;
+    memcpy(&l, a, sizeof l);
+    memcpy(&r, b, sizeof r);
+    l = TL_S(combine)(l, r);
+    memcpy(a, &l, sizeof l);
+}
+
+static void TL_S(do_lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out)
+{
+    TL_S(state) a;
+    memcpy(&a, s, sizeof a);
+    TL_S(result) r = TL_S(lower)(a, (TL_S(real))n, first, p);
+    memcpy(out, &r, sizeof r);
+#if OP_LANES == 2
+    r = TL_S(lower_1)(a, (TL_S(real))n, first, p);
+    memcpy((char *)out + sizeof r, &r, sizeof r);
+#endif
+}
+
+static void TL_S(do_empty)(tl_par p, void *out)
+{
+    TL_S(result) r = TL_S(empty)(p);
+    memcpy(out, &r, sizeof r);
+#if OP_LANES == 2
+    r = TL_S(empty_1)(p);
+    memcpy((char *)out + sizeof r, &r, sizeof r);
+#endif
+}
+
+static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
+{
+#if OP_SEED
+    TL_S(result) r;
+    memcpy(&r, v, sizeof r);
+    TL_S(state) a = TL_S(seed)(r, p);
+    memcpy(s, &a, sizeof a);
+#else
+    (void)s, (void)v, (void)p;
+#endif
+}
+
+static const tl_scalar TL_S(row) = {
+    .file = TL_STRING(TL_FILE),
+#ifdef OP_CORE
+    .core = TL_STRING(OP_CORE),
+#else
+    .core = TL_STRING(TL_FILE),
+#endif
+    .dtype = TL_DTYPE,
+#if TL_RULE_WIDE && TL_KIND == 1
+    .acc = TALLY_I64,
+#else
+    .acc = TL_REAL_DTYPE,
+#endif
+    .out = TL_OUT_DTYPE,
+    .lanes = OP_LANES,
+    .elem_bytes = TL_SIZE,
+    .state_bytes = sizeof(TL_S(state)),
+    .result_bytes = sizeof(TL_S(result)) * (OP_LANES),
+    .exact = OP_EXACT,
+    .idempotent = OP_IDEMPOTENT,
+    .inverse = OP_INVERSE,
+    .masked = OP_MASKED,
+    .seedable = OP_SEED,
+    .indexed = TL_IS_INDEX,
+    .neutral = OP_NEUTRAL,
+    .lift = TL_S(do_lift),
+    .is_masked = TL_S(do_masked),
+    .combine = TL_S(do_combine),
+    .lower = TL_S(do_lower),
+    .empty = TL_S(do_empty),
+    .seed = TL_S(do_seed),
+};
+_Static_assert(sizeof(TL_S(state)) <= sizeof(tl_state), "tl_state is too small for this operator");

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ * scan of one tile: an up-sweep by networks and a down-sweep by their inverses, radix V, all in the first caches.
+ *
+ *   up      w[0] = the elements, w[l+1][j] = network(w[l][jV .. jV+V-1]), until one vector is left
+ *   top     the exclusive starts of its V nodes, in scalar code:  start(0) = P,  start(r) = C(start(parent r), node(parent r))
+ *   down    from the starts of V nodes to the starts of their V*V children: the left child starts where its parent does,
+ *           the right one at C(start, left child)
+ *
+ * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */
+
+/* v: V vectors of neighbouring nodes; start: the starts of the V groups they make. v becomes their starts. absent: the
+ * first group starts at ABSENT, so the first node's right-hand neighbour starts at the first node itself. */
+TL_INLINE void W(down)(VS *v, VS start, int absent)
+{
+    VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
+    TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++)
+        TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+    VS e[TL_V];
+    e[0] = start;
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
+        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--) {
+            VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+            VS from = e[j];
+            VS middle = TL_VE(combine)(from, left);
+            if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+            e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
+            e[2 * j + 1] = s < TL_LOG_G ? W(high1)(from, middle) : W(high2)(from, middle);
+        }
+    TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = e[j];
+}
+
+/* The V vectors of elements from x[at] on; those that reach past m are padded. */
+TL_INLINE void W(load_block)(VS *v, const E *x, int64_t at, int64_t m, int64_t b, tl_par p)
+{
+    if (at + TL_V * TL_V <= m) {
+        TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + at + j * TL_V, b + at + j * TL_V, p);
+        return;
+    }
+    for (int j = 0; j < TL_V; j++) {
+        int64_t from = at + j * TL_V, left = m - from;
+        v[j] = left >= TL_V ? W(load)(x + from, b + from, p)
+                            : W(load_part)(left > 0 ? x + from : x, left > 0 ? left : 0, b + from, p);
+    }
+}
+
+/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and the node above them. */
+TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
+{
+    SS level[TL_LOG_V + 1][TL_V], start[TL_V];
+    for (int r = 0; r < TL_V; r++) level[0][r] = W(lane)(top, r);
+    for (int k = 1; k <= TL_LOG_V; k++)
+        for (int r = 0; r < TL_V >> k; r++) level[k][r] = W(twin_s)(level[k - 1][2 * r], level[k - 1][2 * r + 1]);
+    start[0] = prefix ? *prefix : level[0][0];
+    for (int r = 1; r < TL_V; r++) {
+        int from = r & (r - 1), k = __builtin_ctz((unsigned)r);
+        SS s = level[k][from >> k];
+        start[r] = from == 0 && !prefix ? s : TL_S(combine)(start[from], s);
+    }
+    *node = level[TL_LOG_V][0];
+    VS v = top;
+    for (int r = 0; r < TL_V; r++) W(put)(&v, r, start[r]);
+    return v;
+}
+
+enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
+
+static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                           tl_par p)
+{
+    const E *x = data;
+    W(soa) *out = soa;
+    SS before, whole;
+    if (prefix) memcpy(&before, prefix, sizeof before);
+    const SS *start = prefix ? &before : NULL;
+
+    int64_t want = m < TL_TILE ? m + 1 : TL_TILE; /* states to stage */
+    int64_t count[TL_TILE_LEVEL + 1];             /* vectors in each level */
+    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V];
+    int top = 0;
+    count[0] = (want + TL_V - 1) / TL_V;
+    for (int64_t used = 0; count[top] > 1; top++) {
+        count[top + 1] = (count[top] + TL_V - 1) / TL_V;
+        w[top + 1] = room + used;
+        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V; /* whole groups: padding vectors are read, never used */
+    }
+    if (top == 0) {
+        VS only = m == TL_V ? W(load)(x, b, p) : W(load_part)(x, m, b, p);
+        W(soa_store)(out, 0, W(top_starts)(only, start, &whole));
+        return 0;
+    }
+    for (int64_t j = 0; j < count[1]; j++) {
+        VS v[TL_V];
+        W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
+        w[1][j] = W(network)(v);
+    }
+    for (int l = 1; l <= top; l++) {
+        for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
+        if (l < top)
+            for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V);
+    }
+    w[top][0] = W(top_starts)(w[top][0], start, &whole);
+    for (int l = top; l > 1; l--)
+        for (int64_t j = 0; j < count[l]; j++) {
+            if (j == 0 && !prefix)
+                W(down)(w[l - 1], w[l][0], 1);
+            else
+                W(down)(w[l - 1] + j * TL_V, w[l][j], 0);
+        }
+    for (int64_t j = 0; j < count[1]; j++) {
+        VS v[TL_V];
+        W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
+        if (j == 0 && !prefix)
+            W(down)(v, w[1][0], 1);
+        else
+            W(down)(v, w[1][j], 0);
+        TL_UNROLL for (int k = 0; k < TL_V; k++)
+            W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
+    }
+    memcpy(node, &whole, sizeof whole);
+    return m == TL_TILE;
+}
+
+static void W(do_stage)(void *soa, int64_t j, const tl_state *s)
+{
+    SS one;
+    memcpy(&one, s, sizeof one);
+    W(soa_set)(soa, j, one);
+}

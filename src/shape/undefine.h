@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * Forgets what an operator's text said of itself, so that the next instance starts clean. */
+#undef OP_CORE
+#undef OP_LANE
+#undef OP_EXACT
+#undef OP_IDEMPOTENT
+#undef OP_INVERSE
+#undef OP_LANES
+#undef OP_STATE
+#undef OP_NEUTRAL
+#undef OP_SEED
+#undef OP_MASKED
+#undef OP_TWIN

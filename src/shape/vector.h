@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ * What the kernels of an instance share: vectors of states, loads, and the network of simd.h over whole states.
+ *
+ * SS is a scalar state, VS a vector of TL_V states (structure of arrays). E is an element. */
+#define SS TL_S(state)
+#define VS TL_VE(state)
+#define E TL_ELEM_T
+#define W(name) TL_VE(k_##name)
+
+/* Both operands of twin are full nodes of equal size; operators with a cheaper combine for that say so (OP_TWIN). */
+TL_INLINE VS W(twin)(VS a, VS b)
+{
+#if OP_TWIN
+    return TL_VE(twin)(a, b);
+#else
+    return TL_VE(combine)(a, b);
+#endif
+}
+
+TL_INLINE SS W(twin_s)(SS a, SS b)
+{
+#if OP_TWIN
+    return TL_S(twin)(a, b);
+#else
+    return TL_S(combine)(a, b);
+#endif
+}
+
+TL_INLINE TL_VE(idx) W(iota)(int64_t i)
+{
+    TL_VE(idx) r = {0};
+    for (int lane = 0; lane < TL_V; lane++) r[lane] = i + lane;
+    return r;
+}
+
+/* The states of V neighbouring elements. */
+TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
+{
+    TL_VE(elem) e;
+    memcpy(&e, x, sizeof e);
+    return TL_VE(lift)(e, W(iota)(i), p);
+}
+
+/* The same of m < V elements; the other lanes lift zeros and are never looked at. */
+TL_INLINE VS W(load_part)(const E *x, int64_t m, int64_t i, tl_par p)
+{
+    TL_VE(elem) e = {0};
+    memcpy(&e, x, (size_t)m * sizeof(E));
+    return TL_VE(lift)(e, W(iota)(i), p);
+}
+
+TL_INLINE SS W(lane)(VS v, int lane)
+{
+    SS r;
+#define PICK(type, f) r.f = v.f[lane];
+    OP_STATE(PICK)
+#undef PICK
+    return r;
+}
+
+TL_INLINE void W(put)(VS *v, int lane, SS s)
+{
+#define PUT(type, f) v->f[lane] = s.f;
+    OP_STATE(PUT)
+#undef PUT
+}
+
+#define SHUFFLER(name, pattern)                                                                                         \
+    TL_INLINE VS W(name)(VS a, VS b)                                                                                    \
+    {                                                                                                                   \
+        VS r;                                                                                                           \
+        OP_STATE(pattern)                                                                                               \
+        return r;                                                                                                       \
+    }
+#define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN1));
+#define MOVE_ODD1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD1));
+#define MOVE_LOW1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW1));
+#define MOVE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH1));
+#define MOVE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN2));
+#define MOVE_ODD2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD2));
+#define MOVE_LOW2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW2));
+#define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH2));
+SHUFFLER(even1, MOVE_EVEN1)
+SHUFFLER(odd1, MOVE_ODD1)
+SHUFFLER(low1, MOVE_LOW1)
+SHUFFLER(high1, MOVE_HIGH1)
+SHUFFLER(even2, MOVE_EVEN2)
+SHUFFLER(odd2, MOVE_ODD2)
+SHUFFLER(low2, MOVE_LOW2)
+SHUFFLER(high2, MOVE_HIGH2)
+#undef SHUFFLER
+#undef MOVE_EVEN1
+#undef MOVE_ODD1
+#undef MOVE_LOW1
+#undef MOVE_HIGH1
+#undef MOVE_EVEN2
+#undef MOVE_ODD2
+#undef MOVE_LOW2
+#undef MOVE_HIGH2
+
+TL_INLINE VS W(pair1)(VS a, VS b) { return W(twin)(W(even1)(a, b), W(odd1)(a, b)); }
+TL_INLINE VS W(pair2)(VS a, VS b) { return W(twin)(W(even2)(a, b), W(odd2)(a, b)); }
+
+/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. */
+#define TL_LOG_G (TL_G / 2)
+TL_INLINE VS W(step)(int s, VS a, VS b) { return s < TL_LOG_G ? W(pair1)(a, b) : W(pair2)(a, b); }
+
+/* V vectors of neighbouring nodes -> one vector of V nodes, log2 V levels higher. */
+TL_INLINE VS W(network)(const VS *v)
+{
+#if TL_V == 2
+    return W(step)(0, v[0], v[1]);
+#elif TL_V == 4
+    return W(step)(1, W(step)(0, v[0], v[1]), W(step)(0, v[2], v[3]));
+#else
+#define QUAD(j) W(step)(1, W(step)(0, v[j], v[j + 1]), W(step)(0, v[j + 2], v[j + 3]))
+#if TL_V == 8
+    return W(step)(2, QUAD(0), QUAD(4));
+#else
+    return W(step)(3, W(step)(2, QUAD(0), QUAD(4)), W(step)(2, QUAD(8), QUAD(12)));
+#endif
+#undef QUAD
+#endif
+}
