@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read never goes
+ * through the mapping: it copies with large preads, several threads at once, and asks the kernel to read ahead, so a file of any
+ * size passes in bounded memory. Pipes are read in order. */
+#define _GNU_SOURCE
+#include "io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { AHEAD = 16 << 20, /* bytes asked for ahead of the reader */
+       SHARE = 4 << 20 };/* bytes worth a thread of their own */
+
+static void map(tally_file *f, int64_t bytes)
+{
+    if (bytes == 0 || f->swap) return;
+    const size_t length = (size_t)(f->pos + bytes);
+    void *const at = mmap(NULL, length, PROT_READ, MAP_PRIVATE, f->fd, 0);
+    if (at == MAP_FAILED) return; /* tally_file_read still works */
+    madvise(at, length, MADV_SEQUENTIAL);
+#ifdef MADV_HUGEPAGE
+    madvise(at, length, MADV_HUGEPAGE); /* only some file systems can; harmless elsewhere */
+#endif
+    f->map = at;
+    f->map_bytes = length;
+    f->info.mapped = (const char *)at + f->pos;
+}
+
+/* "(2, 3)" for a sentence. */
+static const char *shape_text(const tally_file *f, char *out, size_t room)
+{
+    size_t n = 0;
+    out[n++] = '(';
+    for (int i = 0; i < f->info.ndim && n + 24 < room; i++) {
+        if (i) out[n++] = ',', out[n++] = ' ';
+        n += (size_t)tally_format_value(TALLY_I64, &f->info.shape[i], 0, out + n, room - n);
+    }
+    out[n++] = ')';
+    out[n] = 0;
+    return out;
+}
+
+static tally_status truncated(tally_file *f, int64_t have)
+{
+    char shape[220];
+    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there", f->label,
+                   shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype), (long long)(f->info.elements * size),
+                   (long long)have);
+}
+
+tally_status tl_binary_start(tally_file *f)
+{
+    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
+    const int npy = strcmp(f->info.format, "npy") == 0;
+    if (f->regular) {
+        const int64_t have = f->size - f->pos;
+        if (npy) {
+            if (have / size < f->info.elements) return truncated(f, have);
+        } else {
+            if (have % size)
+                return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %lld bytes is not a multiple of %lld, the size of %s", f->label,
+                               (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
+            f->info.elements = have / size;
+        }
+        posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
+        map(f, f->info.elements * size);
+        f->info.bytes_total = f->pos + f->info.elements * size;
+    } else if (!npy) {
+        f->info.elements = -1;
+    }
+    if (!npy) {
+        f->info.ndim = 1;
+        f->info.shape[0] = f->info.elements;
+    }
+    f->left = f->info.elements;
+    return TALLY_OK;
+}
+
+static void swap_bytes(unsigned char *p, int64_t n, size_t size)
+{
+    uint16_t b2;
+    uint32_t b4;
+    uint64_t b8;
+    for (int64_t i = 0; i < n; i++, p += size) {
+        if (size == 2) memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
+        else if (size == 4) memcpy(&b4, p, 4), b4 = __builtin_bswap32(b4), memcpy(p, &b4, 4);
+        else memcpy(&b8, p, 8), b8 = __builtin_bswap64(b8), memcpy(p, &b8, 8);
+    }
+}
+
+/* pread of n bytes by several threads: the bytes that are there, or -1. */
+static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
+{
+    int threads = tl_io_threads(f->ctx);
+    if (threads > n / SHARE) threads = (int)(n / SHARE);
+    posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
+    if (threads < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
+    int64_t got = 0;
+    int error = 0;
+#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : got) reduction(max : error)
+    for (int i = 0; i < threads; i++) {
+        const int64_t from = n / threads * i, to = i + 1 == threads ? n : n / threads * (i + 1);
+        const int64_t r = tl_pread_full(f->fd, buffer + from, (size_t)(to - from), f->pos + from);
+        if (r < 0) error = errno;
+        else got += r;
+    }
+    if (!error) return got; /* short only if the file shrank: an error for the caller anyway */
+    errno = error;
+    return -1;
+}
+
+tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
+{
+    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
+    int64_t n = f->left >= 0 && f->left < max ? f->left : max, r;
+    *got = 0;
+    if (n > INT64_MAX / size) n = INT64_MAX / size;
+    if (n == 0) return TALLY_OK;
+    if (f->regular) {
+        r = read_shared(f, buffer, n * size);
+        if (r > 0) f->pos += r;
+    } else {
+        r = tl_input_read(f, buffer, (size_t)(n * size));
+    }
+    if (r < 0) return tl_input_failed(f);
+    f->info.bytes_read = f->pos;
+    if (r < n * size && f->left >= 0)
+        return truncated(f, (f->info.elements - f->left) * size + r);
+    if (r % size)
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, the size of %s",
+                       f->label, (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
+    *got = r / size;
+    if (f->left >= 0) f->left -= *got;
+    if (f->swap) swap_bytes(buffer, *got, (size_t)size);
+    return TALLY_OK;
+}

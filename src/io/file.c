@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * Files for reading: which format it is, and whose reader it gets. */
+#define _GNU_SOURCE
+#include "io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+__attribute__((weak)) int tl_io_threads(tally *ctx) { return ctx ? tally_threads(ctx) : 1; }
+
+static const char *const formats[] = {"npy", "raw", "text", "csv"};
+enum { NPY, RAW, TEXT, CSV, UNKNOWN };
+
+static int by_name(const char *path)
+{
+    static const struct { const char *end; int format; } ends[] = {
+        {".npy", NPY}, {".raw", RAW}, {".bin", RAW}, {".txt", TEXT}, {".csv", CSV}, {".tsv", CSV},
+    };
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > 4 && strcmp(path + n - 4, ends[i].end) == 0) return ends[i].format;
+    return UNKNOWN;
+}
+
+static tally_status open_input(tally_file *f)
+{
+    struct stat st;
+    f->size = -1;
+    f->info.bytes_total = -1;
+    if (strcmp(f->name, "-") == 0) {
+        f->fd = STDIN_FILENO;
+    } else {
+        f->fd = open(f->name, O_RDONLY | O_CLOEXEC);
+        if (f->fd < 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
+        f->own_fd = 1;
+    }
+    if (fstat(f->fd, &st) != 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", f->label, strerror(errno));
+    if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+    if (S_ISREG(st.st_mode) && st.st_size > 0) { /* /proc has regular files of 0 bytes that must be read like pipes */
+        const off_t at = lseek(f->fd, 0, SEEK_CUR); /* standard input may have been read already */
+        f->regular = at >= 0;
+        f->pos = at > 0 ? at : 0;
+        f->size = f->info.bytes_total = st.st_size > f->pos ? st.st_size : f->pos;
+    }
+    return TALLY_OK;
+}
+
+/* The format, from what was asked, the name, and the first bytes. */
+static tally_status choose(tally_file *f, const tally_file_options *o, int *format)
+{
+    *format = UNKNOWN;
+    if (o->format && strcmp(o->format, "auto") != 0) {
+        for (int i = 0; i < UNKNOWN; i++)
+            if (strcmp(o->format, formats[i]) == 0) *format = i;
+        if (*format == UNKNOWN)
+            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of auto, npy, raw, text, csv", o->format);
+        return TALLY_OK;
+    }
+    *format = by_name(f->name);
+    if (*format != UNKNOWN) return TALLY_OK;
+    tally_status s;
+    size_t before;
+    do { /* a pipe may give the magic bytes one by one */
+        before = f->peek_n;
+        s = tl_input_peek(f, 4096);
+        if (s) return s;
+    } while (f->peek_n < 6 && f->peek_n > before && f->peek[0] == '\x93');
+    if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
+        *format = NPY;
+        return TALLY_OK;
+    }
+    const int kind = tl_sniff_kind(f);
+    *format = kind < 0 ? RAW : kind ? CSV : TEXT;
+    if (kind < 0 && !o->dtype)
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
+                       f->label);
+    return TALLY_OK;
+}
+
+static tally_status start(tally_file *f, const tally_file_options *o)
+{
+    int format;
+    tally_status s;
+    if (o->dtype && !tally_dtype_size(o->dtype)) return tl_fail(f->ctx, TALLY_INVALID, "options.dtype %d is no dtype", (int)o->dtype);
+    if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
+    f->info.format = formats[format];
+    if (format == TEXT || format == CSV) {
+        f->info.dtype = o->dtype ? o->dtype : TALLY_F64;
+        return tl_text_start(f, o, format == CSV);
+    }
+    if (o->column) return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column, formats[format]);
+    if (format == RAW) {
+        if (!o->dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
+        f->info.dtype = o->dtype;
+    } else if ((s = tl_npy_header(f, o->dtype))) {
+        return s;
+    }
+    return tl_binary_start(f);
+}
+
+tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file)
+{
+    static const tally_file_options none = {0};
+    if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
+    *file = NULL;
+    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
+    tally_file *const f = calloc(1, sizeof *f);
+    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
+    f->ctx = ctx;
+    f->fd = -1;
+    f->name = strdup(path);
+    tally_status s = f->name ? TALLY_OK : tl_no_memory(ctx, strlen(path) + 1, "a file's name");
+    if (!s) {
+        f->info.name = f->name;
+        f->label = strcmp(path, "-") == 0 ? "standard input" : f->name;
+        s = start(f, options ? options : &none);
+    }
+    if (s) tally_file_close(f);
+    else *file = f;
+    return s;
+}
+
+void tally_file_get_info(const tally_file *file, tally_file_info *info)
+{
+    *info = file->info;
+}
+
+tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
+{
+    if (!file || !got) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
+    *got = 0;
+    if (file->writer) return tl_fail(file->ctx, TALLY_INVALID, "%s: open for writing", file->label);
+    if (max < 0) return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
+    if (max == 0) return TALLY_OK;
+    if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
+    return file->text ? tl_text_read(file, buffer, max, got) : tl_binary_read(file, buffer, max, got);
+}
+
+void tally_file_close(tally_file *file)
+{
+    if (!file) return;
+    tl_writer_free(file);
+    tl_text_free(file->text);
+    if (file->map) munmap(file->map, file->map_bytes);
+    if (file->own_fd) close(file->fd);
+    free(file->peek);
+    free(file->name);
+    free(file);
+}

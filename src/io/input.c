@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * Bytes from a regular file (by position) or from a pipe (in order), and a peek at the first ones. */
+#include "io.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 1 << 30 }; /* bytes a system call: Linux gives at most 2 GiB - 4 KiB */
+
+int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at)
+{
+    size_t done = 0;
+    while (done < n) {
+        const size_t ask = n - done < MOST ? n - done : MOST;
+        const ssize_t r = pread(fd, (char *)buffer + done, ask, at + (int64_t)done);
+        if (r < 0 && errno == EINTR) continue;
+        if (r < 0) return -1;
+        if (r == 0) break;
+        done += (size_t)r;
+    }
+    return (int64_t)done;
+}
+
+int64_t tl_input_some(tally_file *f, void *buffer, size_t n)
+{
+    if (f->regular) {
+        const int64_t r = tl_pread_full(f->fd, buffer, n, f->pos);
+        if (r > 0) f->pos += r;
+        return r;
+    }
+    if (f->peek_at < f->peek_n) {
+        const size_t have = f->peek_n - f->peek_at, take = have < n ? have : n;
+        memcpy(buffer, f->peek + f->peek_at, take);
+        f->peek_at += take;
+        f->pos += (int64_t)take;
+        return (int64_t)take;
+    }
+    if (f->peek_end) return 0;
+    for (;;) {
+        const ssize_t r = read(f->fd, buffer, n < MOST ? n : MOST);
+        if (r < 0 && errno == EINTR) continue;
+        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK */
+            struct pollfd p = {f->fd, POLLIN, 0};
+            poll(&p, 1, -1);
+            continue;
+        }
+        if (r > 0) f->pos += r;
+        if (r == 0) f->peek_end = 1; /* a terminal's end comes once */
+        return r;
+    }
+}
+
+int64_t tl_input_read(tally_file *f, void *buffer, size_t n)
+{
+    size_t done = 0;
+    while (done < n) {
+        const int64_t r = tl_input_some(f, (char *)buffer + done, n - done);
+        if (r < 0) return -1;
+        if (r == 0) break;
+        done += (size_t)r;
+    }
+    return (int64_t)done;
+}
+
+int tl_input_would_wait(const tally_file *f)
+{
+    if (f->regular || f->peek_at < f->peek_n || f->peek_end) return 0;
+    struct pollfd p = {f->fd, POLLIN, 0};
+    return poll(&p, 1, 0) == 0;
+}
+
+tally_status tl_input_peek(tally_file *f, size_t want)
+{
+    if (want > f->peek_room) {
+        char *const more = realloc(f->peek, want + TL_PAD);
+        if (!more) return tl_no_memory(f->ctx, want + TL_PAD, "the beginning of the file");
+        f->peek = more;
+        f->peek_room = want;
+    }
+    while (f->peek_n < want && !f->peek_end) {
+        int64_t r;
+        if (f->regular) {
+            r = tl_pread_full(f->fd, f->peek + f->peek_n, want - f->peek_n, f->pos + (int64_t)f->peek_n);
+        } else {
+            r = read(f->fd, f->peek + f->peek_n, want - f->peek_n);
+            if (r < 0 && errno == EINTR) continue;
+            if (r < 0 && errno == EAGAIN) {
+                struct pollfd p = {f->fd, POLLIN, 0};
+                poll(&p, 1, -1);
+                continue;
+            }
+        }
+        if (r < 0) return tl_input_failed(f);
+        if (r == 0) f->peek_end = 1;
+        f->peek_n += (size_t)r;
+        if (!f->regular && r > 0) break; /* a pipe: the caller looks whether this is enough */
+    }
+    memset(f->peek + f->peek_n, 0, TL_PAD);
+    return TALLY_OK;
+}
+
+tally_status tl_input_failed(tally_file *f)
+{
+    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label, strerror(errno));
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that looks
+ * half way, are settled by comparing big integers. */
+#define TL_POW5_TABLE
+#include "number.h"
+
+enum { LIMBS = 100, KEEP = 800 }; /* a double's midpoints have at most 767 digits; 6400 bits hold 801 digits * 5^1143 */
+struct big { int n; uint64_t d[LIMBS]; };
+
+static void mul_add(struct big *b, uint64_t m, uint64_t carry)
+{
+    for (int i = 0; i < b->n; i++) {
+        const unsigned __int128 x = (unsigned __int128)b->d[i] * m + carry;
+        b->d[i] = (uint64_t)x;
+        carry = (uint64_t)(x >> 64);
+    }
+    if (carry && b->n < LIMBS) b->d[b->n++] = carry;
+}
+
+static void mul_pow5(struct big *b, int64_t k)
+{
+    for (; k >= 27; k -= 27) mul_add(b, 7450580596923828125ull, 0);
+    for (; k > 0; k--) mul_add(b, 5, 0);
+}
+
+static void shift_left(struct big *b, int64_t k)
+{
+    const int limbs = (int)(k / 64), bits = (int)(k % 64);
+    if (bits) mul_add(b, 1ull << bits, 0);
+    if (b->n == 0 || limbs == 0 || b->n + limbs > LIMBS) return;
+    memmove(b->d + limbs, b->d, (size_t)b->n * 8);
+    memset(b->d, 0, (size_t)limbs * 8);
+    b->n += limbs;
+}
+
+static int compare(const struct big *a, const struct big *b)
+{
+    if (a->n != b->n) return a->n < b->n ? -1 : 1;
+    for (int i = a->n - 1; i >= 0; i--)
+        if (a->d[i] != b->d[i]) return a->d[i] < b->d[i] ? -1 : 1;
+    return 0;
+}
+
+/* A decimal as scanned: (-1)^neg * w * 10^q, and if `more`, the digits that did not fit 19 follow in [digits, end). */
+struct dec {
+    uint64_t w;
+    int64_t q, exp;
+    int neg, more;
+    const char *digits, *end; /* the digits and the point, without the exponent */
+};
+
+/* The sign of (the magnitude of d) - m * 2^b, for magnitudes a double can hold. */
+static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
+{
+    struct big x = {0, {0}}, y = {1, {m}};
+    int64_t kept = 0, q = d->exp, point = 0, part_n = 0, more = 0;
+    uint64_t part = 0;
+    for (const char *s = d->digits; s < d->end; s++) {
+        if (*s == '.') {
+            point = 1;
+            continue;
+        }
+        const unsigned digit = (unsigned)(*s - '0');
+        if (kept == KEEP) { /* beyond: only whether anything is there */
+            more |= digit != 0;
+            q += !point;
+            continue;
+        }
+        q -= point;
+        if (kept == 0 && digit == 0) continue;
+        kept++;
+        part = part * 10 + digit;
+        if (++part_n == 19) {
+            mul_add(&x, 10000000000000000000ull, part);
+            part = 0, part_n = 0;
+        }
+    }
+    uint64_t ten = 1;
+    for (int64_t i = 0; i < part_n; i++) ten *= 10;
+    mul_add(&x, ten, part);
+    if (more) {
+        mul_add(&x, 10, 1);
+        q--;
+    }
+    if (x.n == 0) return m ? -1 : 0;
+    if (q >= 0) mul_pow5(&x, q);
+    else mul_pow5(&y, -q);
+    if (q > b) shift_left(&x, q - b);
+    else shift_left(&y, b - q);
+    return compare(&x, &y);
+}
+
+/* Scans [s, e), all of it, as a decimal. */
+static int scan(const char *s, const char *e, struct dec *d)
+{
+    *d = (struct dec){0};
+    if (s < e && (*s == '-' || *s == '+')) d->neg = *s++ == '-';
+    d->digits = s;
+    int any = 0, point = 0, kept = 0;
+    for (; s < e; s++) {
+        if (*s == '.') {
+            if (point) return 0;
+            point = 1;
+            continue;
+        }
+        const unsigned digit = (unsigned)(*s - '0');
+        if (digit > 9) break;
+        any = 1;
+        if (kept < 19) {
+            d->w = d->w * 10 + digit;
+            kept += d->w != 0;
+            d->q -= point;
+        } else {
+            d->more |= digit != 0;
+            d->q += !point;
+        }
+    }
+    d->end = s;
+    if (!any) return 0;
+    if (s < e && (*s | 0x20) == 'e') {
+        int minus = 0;
+        s++;
+        if (s < e && (*s == '-' || *s == '+')) minus = *s++ == '-';
+        if (s == e) return 0;
+        for (; s < e && (unsigned)(*s - '0') < 10; s++)
+            if (d->exp < 100000000000000000) d->exp = d->exp * 10 + (*s - '0');
+        if (minus) d->exp = -d->exp;
+    }
+    d->q += d->exp;
+    return s == e;
+}
+
+/* The bits of the nearest value of format f, without the sign. */
+static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
+{
+    const uint64_t low = tl_round_decimal(d->w, d->q, f);
+    if (!d->more) return low;
+    const uint64_t high = tl_round_decimal(d->w + 1, d->q, f); /* the value lies between w and w + 1: 0 or 1 unit apart */
+    if (low == high) return low;
+    const uint64_t frac = low & ((1ull << f.mant) - 1), field = low >> f.mant;
+    const uint64_t m = field ? frac | 1ull << f.mant : frac;
+    const int64_t e = (int64_t)(field ? field : 1) + f.bias - f.mant;
+    const int c = compare_exact(d, 2 * m + 1, e - 1);
+    return c > 0 || (c == 0 && (low & 1)) ? high : low;
+}
+
+/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and only if it
+ * is exactly half way between two neighbours do the digits decide. */
+static uint64_t nearest_small(const struct dec *d, int mant, int emin)
+{
+    const uint64_t inf = mant == 10 ? 0x7c00 : 0x7f80, x = nearest(d, tl_f64);
+    const int e = (int)(x >> 52) - 1023;
+    if (e == 1024) return inf;
+    if (e < emin - mant - 2) return 0;
+    const uint64_t m = (x & ((1ull << 52) - 1)) | 1ull << 52;
+    const int drop = 52 - mant + (e < emin ? emin - e : 0);
+    const uint64_t half = 1ull << (drop - 1), rest = m & (2 * half - 1);
+    uint64_t bits = m >> drop;
+    int up = rest > half;
+    if (rest == half) {
+        const int c = compare_exact(d, m, e - 52);
+        up = c > 0 || (c == 0 && (bits & 1));
+    }
+    if (e >= emin) bits += (uint64_t)(e - emin) << mant;
+    bits += (uint64_t)up;
+    return bits < inf ? bits : inf;
+}
+
+/* Whether [s, e) is `word` (lower case), in any case. */
+static int is_word(const char *s, const char *e, const char *word)
+{
+    for (; s < e && *word; s++, word++) {
+        const char c = *s >= 'A' && *s <= 'Z' ? (char)(*s + 32) : *s;
+        if (c != *word) return 0;
+    }
+    return s == e && !*word;
+}
+
+/* 0x and exactly the digits of the dtype's width, into bits. */
+static int hex_bits(const char *s, const char *e, size_t size, uint64_t *bits)
+{
+    uint64_t b = 0;
+    if (e - s < 3 || s[0] != '0' || (s[1] | 0x20) != 'x') return TL_CELL_BAD;
+    for (const char *c = s + 2; c < e; c++) {
+        const unsigned digit = (unsigned)(*c - '0') < 10           ? (unsigned)(*c - '0')
+                               : (unsigned)((*c | 0x20) - 'a') < 6 ? (unsigned)((*c | 0x20) - 'a' + 10)
+                                                                   : 16;
+        if (digit == 16) return TL_CELL_BAD;
+        b = b << 4 | digit;
+    }
+    *bits = b;
+    return (size_t)(e - s) == 2 + 2 * size ? TL_CELL_OK : TL_CELL_WIDTH;
+}
+
+static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
+{
+    struct dec d;
+    if (!scan(s, e, &d)) {
+        const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
+        return is_word(t, e, "nan") || is_word(t, e, "inf") || is_word(t, e, "infinity") ? TL_CELL_WHOLE : TL_CELL_BAD;
+    }
+    uint64_t v = 0;
+    int over = 0;
+    for (const char *c = d.digits; c < d.end; c++) {
+        if (*c == '.') return TL_CELL_WHOLE;
+        over |= __builtin_mul_overflow(v, 10, &v);
+        over |= __builtin_add_overflow(v, (uint64_t)(*c - '0'), &v);
+    }
+    if (d.end != e) return TL_CELL_WHOLE; /* an exponent */
+    int64_t least, greatest;
+    tl_whole_range(dtype, &least, &greatest);
+    const uint64_t limit = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)greatest;
+    if (over || v > (d.neg ? 0 - (uint64_t)least : limit)) return TL_CELL_RANGE;
+    *bits = d.neg ? 0 - v : v;
+    return TL_CELL_OK;
+}
+
+static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
+{
+    static const struct { tally_dtype dtype; uint64_t inf, quiet, sign; } specials[] = {
+        {TALLY_F16, 0x7c00, 0x7e00, 0x8000},
+        {TALLY_BF16, 0x7f80, 0x7fc0, 0x8000},
+        {TALLY_F32, 0x7f800000, 0x7fc00000, 0x80000000},
+        {TALLY_F64, 0x7ff0000000000000, 0x7ff8000000000000, 0x8000000000000000},
+    };
+    const uint64_t sign = s < e && *s == '-' ? specials[dtype - TALLY_F16].sign : 0;
+    const char *const t = s < e && (*s == '-' || *s == '+') ? s + 1 : s;
+    struct dec d;
+    if (is_word(t, e, "nan")) {
+        *bits = specials[dtype - TALLY_F16].quiet;
+        return TL_CELL_OK;
+    }
+    if (is_word(t, e, "inf") || is_word(t, e, "infinity")) {
+        *bits = specials[dtype - TALLY_F16].inf | sign;
+        return TL_CELL_OK;
+    }
+    if (!scan(s, e, &d)) return TL_CELL_BAD;
+    *bits = sign | (dtype == TALLY_F64   ? nearest(&d, tl_f64)
+                    : dtype == TALLY_F32 ? nearest(&d, tl_f32)
+                    : dtype == TALLY_F16 ? nearest_small(&d, 10, -14)
+                                         : nearest_small(&d, 7, -126));
+    return TL_CELL_OK;
+}
+
+int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value)
+{
+    uint64_t bits = 0;
+    const size_t size = tally_dtype_size(dtype);
+    if (s == e) return TL_CELL_EMPTY;
+    int r = hex_bits(s, e, size, &bits);
+    if (r == TL_CELL_BAD) r = tl_is_float(dtype) ? parse_float(dtype, s, e, &bits) : parse_whole(dtype, s, e, &bits);
+    if (r == TL_CELL_OK) tl_store(value, bits, size);
+    return r;
+}
+
+tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value)
+{
+    if (!text || !value || tally_dtype_size(dtype) == 0) return TALLY_INVALID;
+    return tl_parse_cell(dtype, text, text + length, value) == TL_CELL_OK ? TALLY_OK : TALLY_BAD_DATA;
+}

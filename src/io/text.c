@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * Text in blocks: read, cut at line ends into a chunk a thread, parse, hand out in order.
+ *
+ *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
+ *     chunks | 0            | 1            | 2            |
+ *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
+ *
+ * Memory: a block and its values, SHARE bytes a thread. The text is read with pread and not mapped: a mapped file that shrinks
+ * kills the process, and copying into a buffer that stays in cache measured no slower than page faults. */
+#define _GNU_SOURCE
+#include "io.h"
+#include "number.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHARE = 1 << 20,      /* bytes of text a thread a block */
+       SMALL = 1 << 16,      /* bytes of text worth a chunk */
+       LONGEST = 64 << 20 }; /* bytes in a line (csv) or a cell (text) */
+
+struct tl_text {
+    tl_layout layout;
+    char *buf;
+    size_t room, n, end; /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
+    unsigned char *stage;
+    size_t stage_bytes;
+    tl_chunk *chunks;
+    int most, chunks_n, now;
+    int eof, skip_bad, mid_line, in_comment;
+    int64_t line, col;   /* where the block begins: lines and bytes of its line before it */
+    int why;             /* the error that follows the values of this block, or 0 */
+    int64_t bad_line, bad_col;
+    char bad_text[48];
+};
+
+/* Newlines in [p, p + n). */
+static int64_t newlines(const char *p, size_t n)
+{
+    typedef unsigned char v16 __attribute__((vector_size(16)));
+    int64_t total = 0;
+    while (n >= 16) {
+        v16 sum = {0}, x;
+        for (int i = 0; i < 255 && n >= 16; i++, p += 16, n -= 16) {
+            memcpy(&x, p, 16);
+            sum -= (v16)(x == (unsigned char)'\n');
+        }
+        for (int i = 0; i < 16; i++) total += sum[i];
+    }
+    for (; n; n--) total += *p++ == '\n';
+    return total;
+}
+
+static tally_status make_room(tally_file *f, size_t room)
+{
+    tl_text *const t = f->text;
+    char *const buf = realloc(t->buf, room + TL_PAD);
+    if (!buf) return tl_no_memory(f->ctx, room + TL_PAD, "a block of text");
+    t->buf = buf;
+    t->room = room;
+    const size_t bytes = (room / 2 + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
+    unsigned char *const stage = realloc(t->stage, bytes);
+    if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
+    t->stage = stage;
+    t->stage_bytes = bytes;
+    return TALLY_OK;
+}
+
+tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
+{
+    tl_text *const t = f->text = calloc(1, sizeof *t);
+    if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
+    tally_status s = tl_sniff_layout(f, o, csv, &t->layout);
+    if (s) return s;
+    int threads = tl_io_threads(f->ctx);
+    if (threads < 1) threads = 1;
+    if (threads > 32) threads = 32; /* 32 MB of text and at most 4 times that of values */
+    t->most = threads;
+    t->skip_bad = o->skip_bad;
+    t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
+    if (!t->chunks) return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
+    if ((s = make_room(f, (size_t)threads * SHARE))) return s;
+    f->info.ndim = 1;
+    f->info.shape[0] = f->info.elements = -1;
+    const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    t->line = newlines(f->peek + bom, (size_t)(t->layout.skip - bom));
+    if (f->regular) {
+        f->pos += t->layout.skip;
+        posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
+    } else {
+        f->peek_at = (size_t)t->layout.skip;
+    }
+    return TALLY_OK;
+}
+
+/* Fills the block behind what it holds: 0, or -1 with errno. */
+static int fill(tally_file *f)
+{
+    tl_text *const t = f->text;
+    const size_t want = t->room - t->n;
+    if (f->regular) {
+        const int parts = want < 2 * SMALL ? 1 : t->most;
+        const size_t each = (want + (size_t)parts - 1) / (size_t)parts;
+        int64_t got = 0;
+        int error = 0;
+        char *const to = t->buf + t->n;
+#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1) reduction(+ : got) reduction(max : error)
+        for (int i = 0; i < parts; i++) {
+            const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
+            const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
+            if (r < 0) error = errno;
+            else got += r;
+        }
+        errno = error;
+        if (error) return -1;
+        t->n += (size_t)got;
+        f->pos += got;
+        t->eof = (size_t)got < want;
+        return 0;
+    }
+    while (t->n < t->room) {
+        const int64_t r = tl_input_some(f, t->buf + t->n, t->room - t->n);
+        if (r < 0) return -1;
+        if (r == 0) {
+            t->eof = 1;
+            break;
+        }
+        const int line = memchr(t->buf + t->n, '\n', (size_t)r) != NULL;
+        t->n += (size_t)r;
+        if (line && tl_input_would_wait(f)) break; /* parse what is there while more comes */
+    }
+    return 0;
+}
+
+/* Whether the quote at q opens a quoted field: it comes first in its field, and not in a comment. */
+static int opens(const tl_text *t, const char *q)
+{
+    const char *p = q;
+    const char d = t->layout.delimiter;
+    while (p > t->buf && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r') && p[-1] != d) p--;
+    if (p > t->buf && p[-1] != d && p[-1] != '\n') return 0;
+    while (p > t->buf && p[-1] != '\n') p--;
+    while (*p == ' ' || *p == '\t') p++;
+    return *p != '#';
+}
+
+/* Cuts [0, n) of the block where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last record's end.
+ * cuts[k] is what was cut off in all (0: no record ends here). */
+static void cut_records(const tl_text *t, size_t n, size_t *cuts, int k, int last)
+{
+    const char *const b = t->buf, *const end = b + n, *p = b, *at = b;
+    int i = 1;
+    while (p < end) {
+        const char *q = t->layout.quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
+        const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
+        while (i < k) {
+            const char *const from = p > b + cuts[i] ? p : b + cuts[i];
+            const char *const nl = from < outside ? memchr(from, '\n', (size_t)(outside - from)) : NULL;
+            if (!nl) break;
+            cuts[i++] = (size_t)(nl + 1 - b);
+        }
+        for (const char *x = outside; x > p; x--)
+            if (x[-1] == '\n') {
+                at = x;
+                break;
+            }
+        if (!q) break;
+        if (!opens(t, q)) {
+            p = q + 1;
+            continue;
+        }
+        for (q++; (q = memchr(q, '"', (size_t)(end - q))) && q + 1 < end && q[1] == '"';) q += 2;
+        if (!q) break; /* the record goes on in the next block */
+        p = q + 1;
+    }
+    cuts[k] = last ? n : (size_t)(at - b);
+    for (; i < k; i++) cuts[i] = cuts[k];
+    for (i = 1; i < k; i++)
+        if (cuts[i] > cuts[k]) cuts[i] = cuts[k];
+}
+
+/* Sets the block's chunks: TALLY_OK, or the block cannot be cut (t->end == 0). */
+static void cut(tl_text *t)
+{
+    size_t cuts[33] = {0};
+    if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n'; /* there is TL_PAD room */
+    memset(t->buf + t->n, 0, TL_PAD - 1);
+    int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
+    if (k < 1) k = 1;
+    for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
+    cut_records(t, t->n, cuts, k, t->eof);
+    if (cuts[k] == 0 && !t->layout.columns) { /* a line longer than the block: any white space will do */
+        k = 1;
+        size_t x = t->n;
+        while (x && !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' || (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
+            x--;
+        cuts[1] = x;
+    }
+    t->end = cuts[k];
+    const int quote = t->layout.quotes && memchr(t->buf, '"', t->end) != NULL;
+    for (int i = 0; i < k; i++) {
+        t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i], .end = t->buf + cuts[i + 1], .has_quote = quote, .skip_bad = t->skip_bad,
+                                  .mid_line = i == 0 && t->mid_line, .in_comment = i == 0 && t->in_comment};
+    }
+    t->chunks_n = k;
+}
+
+/* Remembers the first bad cell's place and text. */
+static void note(tl_text *t, const tl_chunk *c)
+{
+    const char *p = c->bad;
+    t->why = c->why;
+    t->bad_line = t->line + newlines(t->buf, (size_t)(p - t->buf)) + 1;
+    while (p > t->buf && p[-1] != '\n') p--;
+    t->bad_col = c->bad - p + 1 + (p == t->buf ? t->col : 0);
+    size_t n = 0;
+    for (p = c->bad; p < c->bad_end && n + 4 < sizeof t->bad_text; p++)
+        t->bad_text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
+    while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n; /* whole UTF-8 characters */
+    memcpy(t->bad_text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
+}
+
+static tally_status report(tally_file *f)
+{
+    const tl_text *const t = f->text;
+    const tally_dtype dtype = f->info.dtype;
+    const char *const name = tally_dtype_name(dtype);
+    char at[64], least[24], greatest[24];
+    snprintf(at, sizeof at, ":%lld:%lld", (long long)t->bad_line, (long long)t->bad_col);
+    switch (t->why) {
+    case TL_CELL_EMPTY: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label, at, name);
+    case TL_CELL_WHOLE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs", f->label, at, t->bad_text, name);
+    case TL_CELL_WIDTH:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, t->bad_text,
+                       2 * tally_dtype_size(dtype), name);
+    case TL_CELL_FIELDS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label, at, t->bad_text,
+                       (long long)t->layout.column + 1);
+    case TL_CELL_QUOTE: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
+    case TL_CELL_LONG:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at, t->layout.columns ? "line" : "cell",
+                       LONGEST);
+    case TL_CELL_RANGE: {
+        int64_t low, high;
+        tl_whole_range(dtype, &low, &high);
+        const uint64_t top = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)high;
+        tally_format_value(TALLY_I64, &low, 0, least, sizeof least);
+        tally_format_value(TALLY_U64, &top, 0, greatest, sizeof greatest);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' does not fit %s (%s..%s)", f->label, at, t->bad_text, name, least, greatest);
+    }
+    default: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number", f->label, at, t->bad_text);
+    }
+}
+
+/* Reads and parses the next block. */
+static tally_status block(tally_file *f)
+{
+    tl_text *const t = f->text;
+    const tally_dtype dtype = f->info.dtype;
+    const size_t size = tally_dtype_size(dtype);
+    /* Step over the last block. */
+    const char *nl = t->buf + t->end;
+    while (nl > t->buf && nl[-1] != '\n') nl--;
+    t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;
+    if (t->end) t->mid_line = t->col != 0;
+    t->line += newlines(t->buf, t->end);
+    memmove(t->buf, t->buf + t->end, t->n - t->end);
+    t->n -= t->end;
+    t->end = 0;
+    t->chunks_n = t->now = 0;
+    while (t->end == 0) {
+        if (t->n == t->room) {
+            if (t->room >= LONGEST) {
+                t->why = TL_CELL_LONG;
+                t->bad_line = t->line + 1;
+                t->bad_col = t->col + 1;
+                return TALLY_OK;
+            }
+            const tally_status s = make_room(f, 2 * t->room);
+            if (s) return s;
+        }
+        if (fill(f) != 0) return tl_input_failed(f);
+        if (t->eof && t->n == 0) return TALLY_OK;
+        cut(t);
+    }
+    f->info.bytes_read = f->pos;
+    const int k = t->chunks_n;
+#pragma omp parallel for num_threads(k) if (k > 1) schedule(static, 1)
+    for (int i = 0; i < k; i++) {
+        tl_chunk *const c = &t->chunks[i];
+        c->values = t->stage + ((size_t)(c->start - t->buf) / 2 + (size_t)i) * size;
+        tl_cells(c, &t->layout, dtype);
+    }
+    t->in_comment = t->chunks[k - 1].in_comment;
+    for (int i = 0; i < k; i++) {
+        f->info.skipped += t->chunks[i].skipped;
+        if (!t->chunks[i].bad) continue;
+        note(t, &t->chunks[i]);
+        t->chunks_n = i + 1;
+        break;
+    }
+    return TALLY_OK;
+}
+
+tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
+{
+    tl_text *const t = f->text;
+    const size_t size = tally_dtype_size(f->info.dtype);
+    int64_t n = 0;
+    for (;;) {
+        for (; t->now < t->chunks_n && n < max; t->now++) {
+            tl_chunk *const c = &t->chunks[t->now];
+            const int64_t left = c->count - c->given, take = left < max - n ? left : max - n;
+            memcpy((unsigned char *)buffer + (size_t)n * size, c->values + (size_t)c->given * size, (size_t)take * size);
+            c->given += take;
+            n += take;
+            if (c->given < c->count) break;
+        }
+        *got = n;
+        if (n == max || (n && !f->regular)) return TALLY_OK;
+        if (t->why) return n ? TALLY_OK : report(f); /* the values before it come first */
+        if (t->eof && t->end == t->n) return TALLY_OK;
+        const tally_status s = block(f);
+        if (s) return s;
+    }
+}
+
+void tl_text_free(tl_text *t)
+{
+    if (!t) return;
+    free(t->buf);
+    free(t->stage);
+    free(t->chunks);
+    free(t);
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ * Files for writing. A regular target is written as a temporary file beside it and renamed by tally_file_commit, so that at every
+ * moment the name holds the old file or the whole new one. Standard output, FIFOs and devices are written directly. */
+#define _GNU_SOURCE
+#include "io.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROOM = 1 << 20,     /* bytes gathered before a write */
+       BATCH = 1 << 14 };  /* values a thread formats at a time */
+enum { NPY, RAW, TEXT, CSV };
+
+struct tl_writer {
+    int format, hex, failed, done;
+    int64_t limit, written, columns; /* elements: in all (-1: any), so far; a line */
+    int64_t rest;                    /* elements an extent of the first axis */
+    char *target, *temp;             /* what commit renames: NULL when writing directly */
+    char *text;                      /* gathered bytes; for text, threads * BATCH values */
+    size_t used, room;
+};
+
+static tally_status failed(tally_file *f, const char *what)
+{
+    f->writer->failed = 1;
+    return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
+}
+
+static tally_status put(tally_file *f, const void *data, size_t n)
+{
+    const char *p = data;
+    while (n) {
+        const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
+        if (r < 0 && errno == EINTR) continue;
+        if (r < 0) return failed(f, "writing");
+        p += r;
+        n -= (size_t)r;
+    }
+    return TALLY_OK;
+}
+
+static tally_status flush(tally_file *f)
+{
+    const size_t n = f->writer->used;
+    f->writer->used = 0;
+    return n ? put(f, f->writer->text, n) : TALLY_OK;
+}
+
+/* Opens a new file beside the target, with the target's mode if it exists. */
+static tally_status open_temp(tally_file *f, const struct stat *old)
+{
+    tl_writer *const w = f->writer;
+    const char *const slash = strrchr(w->target, '/');
+    const int dir = slash ? (int)(slash - w->target) + 1 : 0;
+    const size_t room = (size_t)dir + 40;
+    if (!(w->temp = malloc(room))) return tl_no_memory(f->ctx, room, "a file's name");
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^ (uintptr_t)f;
+    for (int i = 0; i < 100; i++) {
+        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+        snprintf(w->temp, room, "%.*s.tally-%012llx.tmp", dir, w->target, (unsigned long long)(seed >> 16));
+        f->fd = open(w->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd >= 0 || errno != EEXIST) break;
+    }
+    if (f->fd < 0) {
+        free(w->temp);
+        w->temp = NULL;
+        return failed(f, "creating a temporary file beside it");
+    }
+    f->own_fd = 1;
+    if (old && fchmod(f->fd, old->st_mode & 0777) != 0) return failed(f, "keeping its mode");
+    return TALLY_OK;
+}
+
+static tally_status open_output(tally_file *f)
+{
+    struct stat st;
+    if (strcmp(f->name, "-") == 0) {
+        f->fd = STDOUT_FILENO;
+        return TALLY_OK;
+    }
+    if (stat(f->name, &st) != 0) {
+        if (errno != ENOENT) return failed(f, "creating");
+        f->writer->target = strdup(f->name);
+        return f->writer->target ? open_temp(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
+    }
+    if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
+    if (S_ISREG(st.st_mode)) {
+        if (access(f->name, W_OK) != 0) return failed(f, "writing"); /* a rename would get round a read-only file */
+        f->writer->target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
+        return f->writer->target ? open_temp(f, &st) : failed(f, "creating");
+    }
+    f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (f->fd < 0) return failed(f, "opening");
+    f->own_fd = 1;
+    return TALLY_OK;
+}
+
+static tally_status choose(tally_file *f, const char *format)
+{
+    static const char *const names[] = {"npy", "raw", "text", "csv"};
+    static const char *const ends[] = {".npy", ".raw", ".txt", ".csv"};
+    const size_t n = strlen(f->name);
+    f->writer->format = -1;
+    if (format && strcmp(format, "auto") != 0) {
+        for (int i = 0; i < 4; i++)
+            if (strcmp(format, names[i]) == 0) f->writer->format = i;
+        if (f->writer->format < 0) return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv", format);
+    } else {
+        f->writer->format = strcmp(f->name, "-") == 0 ? TEXT : RAW;
+        for (int i = 0; i < 4; i++)
+            if (n > 4 && strcmp(f->name + n - 4, ends[i]) == 0) f->writer->format = i;
+    }
+    f->info.format = names[f->writer->format];
+    return TALLY_OK;
+}
+
+static tally_status start(tally_file *f, const char *format, int ndim, const int64_t *shape)
+{
+    tl_writer *const w = f->writer;
+    tally_status s;
+    if (!tally_dtype_size(f->info.dtype)) return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
+    if (ndim < 0 || ndim > 8) return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
+    if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
+    w->rest = 1;
+    f->info.ndim = ndim;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < (i ? 0 : -1))
+            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i, (long long)shape[i], i ? 0 : -1);
+        f->info.shape[i] = shape[i];
+        if (i && __builtin_mul_overflow(w->rest, shape[i], &w->rest))
+            return tl_fail(f->ctx, TALLY_INVALID, "shape has more elements than 64-bit sizes can count");
+    }
+    w->limit = ndim == 0 ? 1 : -1;
+    if (ndim && shape[0] >= 0 && __builtin_mul_overflow(w->rest, shape[0], &w->limit))
+        return tl_fail(f->ctx, TALLY_INVALID, "shape has more elements than 64-bit sizes can count");
+    w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
+    f->info.elements = w->limit;
+    if ((s = choose(f, format)) || (s = open_output(f))) return s;
+    if (w->format == NPY && !w->temp && w->limit < 0)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: npy needs its shape first, and only a file can be completed later: write text, "
+                       "raw, or to a file", f->label);
+    const int threads = tl_io_threads(f->ctx);
+    w->room = w->format == NPY || w->format == RAW ? ROOM : (size_t)(threads > 0 ? threads : 1) * BATCH * TL_VALUE_CHARS;
+    if (!(w->text = malloc(w->room))) return tl_no_memory(f->ctx, w->room, "writing");
+    if (w->format == NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
+    return TALLY_OK;
+}
+
+tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim, const int64_t *shape,
+                               int hex, tally_file **file)
+{
+    if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
+    *file = NULL;
+    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
+    tally_file *const f = calloc(1, sizeof *f);
+    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
+    f->ctx = ctx;
+    f->fd = -1;
+    f->name = strdup(path);
+    f->writer = calloc(1, sizeof *f->writer);
+    tally_status s = TALLY_OK;
+    if (!f->name || !f->writer) {
+        s = tl_no_memory(ctx, sizeof *f->writer, "a file");
+    } else {
+        f->info.name = f->name;
+        f->info.dtype = dtype;
+        f->info.bytes_total = -1;
+        f->label = strcmp(path, "-") == 0 ? "standard output" : f->name;
+        f->writer->hex = hex;
+        s = start(f, format, ndim, shape);
+    }
+    if (s) tally_file_close(f);
+    else *file = f;
+    return s;
+}
+
+/* Formats n values that begin the file's element number `at`; where the text ends. */
+static char *format_values(const tally_file *f, char *out, const unsigned char *p, int64_t n, int64_t at)
+{
+    const tl_writer *const w = f->writer;
+    const size_t size = tally_dtype_size(f->info.dtype);
+    const char comma = w->format == CSV ? ',' : ' ';
+    int64_t column = at % w->columns;
+    for (int64_t i = 0; i < n; i++, p += size) {
+        out = tl_format(out, f->info.dtype, p, w->hex);
+        if (++column == w->columns) *out++ = '\n', column = 0;
+        else *out++ = comma;
+    }
+    return out;
+}
+
+static tally_status write_text(tally_file *f, const unsigned char *data, int64_t n)
+{
+    tl_writer *const w = f->writer;
+    const size_t size = tally_dtype_size(f->info.dtype), part = (size_t)BATCH * TL_VALUE_CHARS;
+    while (n) {
+        const int64_t room = (int64_t)((w->room - w->used) / TL_VALUE_CHARS);
+        tally_status s = TALLY_OK;
+        if (room == 0 || (n >= BATCH && w->used)) {
+            if ((s = flush(f))) return s;
+            continue;
+        }
+        if (n < 2 * BATCH || w->room == part) {
+            const int64_t now = n < room ? n : room;
+            w->used = (size_t)(format_values(f, w->text + w->used, data, now, w->written) - w->text);
+            data += (size_t)now * size, n -= now, w->written += now;
+            continue;
+        }
+        const int parts = (int)(w->room / part); /* one a thread, each into its own part */
+        const int64_t now = n < (int64_t)parts * BATCH ? n : (int64_t)parts * BATCH, each = (now + parts - 1) / parts;
+        size_t ends[1024];
+        if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
+#pragma omp parallel for num_threads(parts) schedule(static, 1)
+        for (int i = 0; i < parts; i++) {
+            const int64_t from = each * i < now ? each * i : now, to = from + each < now ? from + each : now;
+            char *const out = w->text + (size_t)i * part;
+            ends[i] = (size_t)(format_values(f, out, data + (size_t)from * size, to - from, w->written + from) - out);
+        }
+        for (int i = 0; i < parts && !s; i++) s = put(f, w->text + (size_t)i * part, ends[i]);
+        if (s) return s;
+        data += (size_t)now * size, n -= now, w->written += now;
+    }
+    return TALLY_OK;
+}
+
+tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
+{
+    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tl_writer *const w = file->writer;
+    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
+    if (n < 0) return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (n == 0) return TALLY_OK;
+    if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
+    if (w->limit >= 0 && n > w->limit - w->written)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: n is %lld, and the shape leaves room for %lld elements", file->label, (long long)n,
+                       (long long)(w->limit - w->written));
+    if (w->format == TEXT || w->format == CSV) return write_text(file, data, n);
+    const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
+    tally_status s = TALLY_OK;
+    if (bytes > w->room - w->used) s = flush(file);
+    if (!s && bytes >= w->room / 4) {
+        s = flush(file);
+        if (!s) s = put(file, data, bytes);
+    } else if (!s) {
+        memcpy(w->text + w->used, data, bytes);
+        w->used += bytes;
+    }
+    if (!s) w->written += n;
+    return s;
+}
+
+/* Checks the count against the shape and completes it. */
+static tally_status complete(tally_file *f)
+{
+    tl_writer *const w = f->writer;
+    if (w->limit >= 0 && w->written != w->limit)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: the shape has %lld elements and %lld were written", f->label, (long long)w->limit,
+                       (long long)w->written);
+    if (w->limit >= 0) return TALLY_OK;
+    if (w->rest ? w->written % w->rest != 0 : w->written != 0)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: %lld elements were written, not a multiple of the %lld of one row", f->label,
+                       (long long)w->written, (long long)w->rest);
+    f->info.shape[0] = w->rest ? w->written / w->rest : 0;
+    if (w->format != NPY) return TALLY_OK;
+    char header[512];
+    const size_t n = tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape);
+    if (pwrite(f->fd, header, n, 0) != (ssize_t)n) return failed(f, "writing the header");
+    return TALLY_OK;
+}
+
+tally_status tally_file_commit(tally_file *file)
+{
+    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tl_writer *const w = file->writer;
+    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
+    tally_status s = flush(file);
+    if (!s) s = complete(file);
+    w->done = 1;
+    if (file->own_fd) { /* close may be the one to report a full disk (NFS) */
+        const int r = close(file->fd);
+        file->own_fd = 0;
+        file->fd = -1;
+        if (r != 0 && !s) s = failed(file, "closing");
+    }
+    if (!s && w->temp && rename(w->temp, w->target) != 0) s = failed(file, "renaming into place");
+    if (w->temp) {
+        if (s) unlink(w->temp);
+        free(w->temp);
+        w->temp = NULL;
+    }
+    return s;
+}
+
+void tl_writer_free(tally_file *f)
+{
+    tl_writer *const w = f->writer;
+    if (!w) return;
+    if (w->temp) unlink(w->temp); /* never committed */
+    free(w->temp);
+    free(w->target);
+    free(w->text);
+    free(w);
+    f->writer = NULL;
+}
