@@ -71,6 +71,9 @@ typedef struct tl_kernel {
                       int stream, tl_par p);
 } tl_kernel;
 
-/* The instance of `file` on dtype with accumulator acc (0: the default). NULL if there is none. */
-const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
+/* The kernels of every operator file for one instruction set; ended by file NULL. */
+typedef struct tl_kernel_table {
+    const char *file;
+    const tl_kernel *const *kernels;
+} tl_kernel_table;
 #endif

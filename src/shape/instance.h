@@ -28,12 +28,18 @@
 #elif TL_OUT_BIT
 #define TL_OUT_T uint8_t
 #define TL_OUT_DTYPE TALLY_U8
-#elif TL_RULE_WIDE && TL_KIND == 1
+#elif TL_RULE_WIDE && TL_KIND == 1 && !TL_REAL_FLOAT
 #define TL_OUT_T int64_t
 #define TL_OUT_DTYPE TALLY_I64
 #else
 #define TL_OUT_T TL_REAL_T
 #define TL_OUT_DTYPE TL_REAL_DTYPE
+#endif
+
+#if TL_RULE_WIDE && TL_KIND == 1 && !TL_REAL_FLOAT /* the wrapping accumulator is called by its sign */
+#define TL_ACC_DTYPE TALLY_I64
+#else
+#define TL_ACC_DTYPE TL_REAL_DTYPE
 #endif
 
 #define TL_NARROW (TL_SIZE < 4 ? 4 : TL_SIZE) /* small elements still get 32-bit lanes' worth of lanes */
@@ -47,8 +53,9 @@
 #define TL_S(name) TL_CAT3(name, s, TL_INST)
 #define TL_VE(name) TL_CAT3(name, v, TL_INST)
 #define REAL_IS_EXACT (!TL_REAL_FLOAT)
-#define FIELD(type, name) type name;
 
+/* Scalar states are packed, so that their bytes have no holes: fragments write them out. */
+#define FIELD(type, name) type name __attribute__((packed));
 #define TL_VECTOR 0
 #define TL_N(name) TL_S(name)
 #include "../device/prelude_cpu.h"
@@ -77,6 +84,8 @@
 #else
 #define TL_G 4
 #endif
+#undef FIELD
+#define FIELD(type, name) type name;
 #define TL_VECTOR 1
 #define TL_N(name) TL_VE(name)
 #include "../device/prelude_cpu.h"
@@ -112,6 +121,7 @@
 #undef TL_REAL_FLOAT
 #undef TL_OUT_T
 #undef TL_OUT_DTYPE
+#undef TL_ACC_DTYPE
 #undef TL_NARROW
 #undef TL_LANE_REAL
 #undef TL_LANE_ORD

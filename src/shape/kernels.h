@@ -11,7 +11,7 @@
 
 static const tl_kernel W(row) = {
     .dtype = TL_DTYPE,
-    .acc = TL_REAL_DTYPE,
+    .acc = TL_ACC_DTYPE,
 #ifndef OP_CORE
     .nodes = W(do_nodes),
     .fold = W(do_fold),

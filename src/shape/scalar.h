@@ -72,11 +72,7 @@ static const tl_scalar TL_S(row) = {
     .core = TL_STRING(TL_FILE),
 #endif
     .dtype = TL_DTYPE,
-#if TL_RULE_WIDE && TL_KIND == 1
-    .acc = TALLY_I64,
-#else
-    .acc = TL_REAL_DTYPE,
-#endif
+    .acc = TL_ACC_DTYPE,
     .out = TL_OUT_DTYPE,
     .lanes = OP_LANES,
     .elem_bytes = TL_SIZE,

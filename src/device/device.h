@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ * A device: where plans run. devices.def lists them; each fills one tl_device_calls. The API layer has already checked
+ * views and options, so a call fails only for want of memory, support or the device itself. Every call is made with the
+ * law's floating-point environment on (fp.h). A device never names an operator: it gets plans.
+ */
+#ifndef TALLY_DEVICE_H
+#define TALLY_DEVICE_H
+#include "../context.h"
+#include "../counter.h"
+#include "../plan.h"
+#include "../shape/shape.h"
+
+typedef struct tl_device tl_device;
+
+typedef struct tl_device_calls {
+    const char *name;
+
+    /* Describes device number index of this kind; 0 past the end. Static memory. */
+    int (*describe)(int index, tally_device_info *info);
+
+    /* Opens the device named by `options` (what follows the name and its comma). Caller owns *device; on failure it is NULL
+     * and ctx->error says why. */
+    tally_status (*open)(tally *ctx, const char *options, tl_device **device);
+    void (*close)(tl_device *device);
+
+    int (*threads)(const tl_device *device);
+    const char *(*isa)(const tl_device *device);
+
+    /* Fills plan for a resolved operator; TALLY_UNSUPPORTED with the reason if this device cannot run it. */
+    tally_status (*plan)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
+
+    tally_status (*reduce)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
+    tally_status (*scan)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *);
+    tally_status (*window)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
+                           const tally_view *out, const tally_window_options *);
+    /* Streams and fragments: n more dense elements. */
+    tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
+    tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
+    /* The windows of a slice of a sequence (shape/window.h): at_start, at_end: it reaches the sequence's ends. */
+    tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
+                                 const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);
+} tl_device_calls;
+
+struct tl_device {
+    const tl_device_calls *calls;
+};
+
+#define DEVICE(name) extern const tl_device_calls tl_device_##name;
+#include "devices.def"
+#undef DEVICE
+#endif

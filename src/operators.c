@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * The operator, dtype and instruction-set tables, and how names find their rows. */
+#include "operators.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct operator_row {
+    const char *name, *file, *kinds;
+    const char *param;
+    double fallback, low, high;
+    const char *empty, *text;
+} rows[] = {
+#define OPERATOR(name, file, kinds, out, acc, lanes, param, fallback, low, high, empty, text)                           \
+    {#name, #file, #kinds, param, fallback, low, high, empty, text},
+#define OPERATOR_ALSO OPERATOR
+#include "op/ops.def"
+#undef OPERATOR
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct dtype_row {
+    const char *name;
+    int bytes;
+    char kind;
+} dtypes[] = {
+#define DTYPE(name, ctype, bytes, kind, npy) {#name, bytes, #kind[0]},
+#include "dtype.def"
+#undef DTYPE
+};
+enum { DTYPES = sizeof dtypes / sizeof *dtypes };
+
+static const struct dtype_row *dtype_row(tally_dtype d)
+{
+    return d >= 1 && (int)d <= DTYPES ? &dtypes[d - 1] : NULL;
+}
+
+const char *tally_dtype_name(tally_dtype d) { return dtype_row(d) ? dtype_row(d)->name : NULL; }
+size_t tally_dtype_size(tally_dtype d) { return dtype_row(d) ? (size_t)dtype_row(d)->bytes : 0; }
+
+tally_dtype tally_dtype_parse(const char *name)
+{
+    for (int i = 0; name && i < DTYPES; i++)
+        if (!strcmp(name, dtypes[i].name)) return (tally_dtype)(i + 1);
+    return (tally_dtype)0;
+}
+
+const char *const *tally_operators(void)
+{
+    static const char *const names[] = {
+#define OPERATOR(name, ...) #name,
+#undef OPERATOR_ALSO
+#define OPERATOR_ALSO(...)
+#include "op/ops.def"
+#undef OPERATOR_ALSO
+#undef OPERATOR
+        NULL};
+    return names;
+}
+
+/* ---- compiled instances ---- */
+#define OPERATOR_ALSO OPERATOR
+
+#define OPERATOR(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
+#include "op/ops.def"
+#undef OPERATOR
+
+static const struct {
+    const char *file;
+    const tl_scalar *const *instances;
+} scalars[] = {
+#define OPERATOR(name, file, ...) {#file, tl_scalars_##file},
+#include "op/ops.def"
+#undef OPERATOR
+};
+
+const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
+{
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (!strcmp(file, scalars[i].file))
+            for (const tl_scalar *const *s = scalars[i].instances; *s; s++)
+                if ((*s)->dtype == dtype && (!acc || (*s)->acc == acc)) return *s;
+    return NULL;
+}
+
+#define ISA(isa, bytes, runs) extern const tl_kernel_table tl_kernels_##isa[];
+#include "isa.def"
+#undef ISA
+
+static const struct {
+    const char *name;
+    const tl_kernel_table *table;
+} isas[] = {
+#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa},
+#include "isa.def"
+#undef ISA
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+int tl_isa_count(void) { return ISAS; }
+const char *tl_isa_name(int isa) { return isas[isa].name; }
+
+int tl_isa_runs(int isa)
+{
+    int number = 0;
+#define ISA(name, bytes, runs)                                                                                          \
+    if (number++ == isa) return (runs) != 0;
+#include "isa.def"
+#undef ISA
+    return 0;
+}
+
+int tl_isa_find(const char *name)
+{
+    for (int i = 0; i < ISAS; i++)
+        if (!strcmp(isas[i].name, name)) return i;
+    return TL_ISA_NONE;
+}
+
+const tl_kernel *tl_find_kernel(const char *file, const tl_scalar *instance, int isa)
+{
+    for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
+        if (!strcmp(t->file, file))
+            for (const tl_kernel *const *k = t->kernels; *k; k++)
+                if ((*k)->dtype == instance->dtype && (*k)->acc == instance->acc) return *k;
+    return NULL;
+}
+
+/* ---- names ---- */
+
+static void list_operators(char *to, size_t room)
+{
+    size_t used = 0;
+    to[0] = 0;
+    for (const char *const *n = tally_operators(); *n && used < room; n++)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", *n);
+}
+
+/* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it is not one. */
+static int parse_parameter(const struct operator_row *row, const char *text, double *value)
+{
+    size_t name = strlen(row->param);
+    if (!strncmp(text, row->param, name) && text[name] == '=') text += name + 1;
+    return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK;
+}
+
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
+{
+    char name[64], list[256];
+    const struct dtype_row *d = dtype_row(dtype);
+    if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
+    if (!d) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, DTYPES);
+    size_t length = strcspn(op, ":");
+    const struct operator_row *row = NULL;
+    int known = 0;
+    for (int i = 0; i < ROWS && !row; i++)
+        if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
+            known = 1;
+            if (strchr(rows[i].kinds, d->kind)) row = &rows[i];
+        }
+    if (!known) {
+        list_operators(list, sizeof list);
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
+    }
+    if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, d->name);
+
+    tally_dtype acc = 0;
+    double value = row->fallback;
+    for (const char *at = op + length; *at == ':';) {
+        size_t part = strcspn(++at, ":");
+        if (part >= sizeof name) return tl_fail(ctx, TALLY_INVALID, "op is '%.60s...': a suffix is too long", op);
+        memcpy(name, at, part);
+        name[part] = 0;
+        at += part;
+        if (!strcmp(name, "f64")) {
+            acc = TALLY_F64;
+        } else if (!*row->param) {
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, only the suffix :f64", op, row->name);
+        } else if (!parse_parameter(row, name, &value)) {
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op, name,
+                           row->param, row->name, row->param);
+        }
+    }
+    if (isnan(value))
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op, row->name,
+                       row->name, row->param);
+    if (value < row->low || value > row->high)
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, value, row->low,
+                       row->high);
+    *scalar = tl_find_scalar(row->file, dtype, acc);
+    par->value = value;
+    if (!*scalar)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
+    return TALLY_OK;
+}
+
+tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)
+{
+    const tl_scalar *s;
+    tl_par par;
+    if (!info) return tl_fail(ctx, TALLY_INVALID, "info is NULL");
+    tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
+    if (status) return status;
+    size_t length = strcspn(op, ":");
+    const struct operator_row *row = rows;
+    while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, dtype_row(dtype)->kind)) row++;
+    *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out, s->acc,
+                                  s->lanes,  s->exact,  s->seedable};
+    return TALLY_OK;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ * window over views: each sequence, dense or packed, through the dense engine (window.h). */
+#include "shape.h"
+#include "window.h"
+#include "../fp.h"
+#include "../view.h"
+#include <stdlib.h>
+
+typedef struct {
+    tl_window win;
+    char *in, *out; /* dense copies of one sequence, grown as needed */
+    int64_t in_room, out_room;
+} worker;
+
+static int grow(char **buffer, int64_t *room, int64_t bytes)
+{
+    if (bytes <= *room) return 1;
+    char *more = realloc(*buffer, (size_t)bytes);
+    if (!more) return 0;
+    *buffer = more;
+    *room = bytes;
+    return 1;
+}
+
+static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r,
+                        const tally_window_options *o)
+{
+    const tl_scalar *op = plan->op;
+    int64_t n, m = 0, count;
+    const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+    char *y = tl_view_row(out, r, op->result_bytes, &m);
+    int64_t results = tally_window_length(n, o);
+    if (in->stride != 1) {
+        if (!grow(&w->in, &w->in_room, n * op->elem_bytes))
+            return tl_no_memory(ctx, (size_t)(n * op->elem_bytes), "a dense copy of a sequence");
+        tl_copy_strided(w->in, 1, x, in->stride, n, op->elem_bytes);
+        x = w->in;
+    }
+    if (out->stride == 1) return tl_window_run(&w->win, x, n, 1, 1, y, &count);
+    if (!grow(&w->out, &w->out_room, results * op->result_bytes))
+        return tl_no_memory(ctx, (size_t)(results * op->result_bytes), "the results of a sequence");
+    tally_status status = tl_window_run(&w->win, x, n, 1, 1, w->out, &count);
+    if (!status) tl_copy_strided(y, out->stride, w->out, 1, results, op->result_bytes);
+    return status;
+}
+
+tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
+                            const tally_view *out, const tally_window_options *o)
+{
+    int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    int many = threads > 1 && in->rows >= threads && total * plan->op->elem_bytes > TL_PARALLEL_BYTES;
+    int64_t share = in->rows / ((int64_t)threads * 32) + 1;
+    tally_status failed = TALLY_OK;
+#pragma omp parallel num_threads(threads) if (many)
+    {
+        tl_fp fp = tl_fp_enter();
+        worker w = {0};
+        /* ctx holds one error: members report through it one at a time, and any one of their sentences is true. */
+        tally_status status;
+#pragma omp critical(tally_window_open)
+        status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
+#pragma omp for schedule(dynamic, share)
+        for (int64_t r = 0; r < in->rows; r++)
+            if (!status) status = one(ctx, &w, plan, in, out, r, o);
+        if (status) {
+#pragma omp atomic write
+            failed = status;
+        }
+        tl_window_close(&w.win);
+        free(w.in);
+        free(w.out);
+        tl_fp_leave(fp);
+    }
+    return failed;
+}

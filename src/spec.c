@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * Order E, v1, executed as written: node, S, and the three shapes that are defined by S. No threads, no tricks. */
+#include "spec.h"
+#include "order.h"
+
+/* A state, or ABSENT: no element that counts. */
+typedef struct {
+    tl_state s;
+    int present;
+} maybe;
+
+typedef struct {
+    const tl_scalar *op;
+    tl_par p;
+    const unsigned char *x;
+    int64_t stride; /* elements */
+} sequence;
+
+static const void *element(const sequence *q, int64_t i) { return q->x + i * q->stride * q->op->elem_bytes; }
+
+static maybe C(const sequence *q, maybe a, maybe b)
+{
+    if (!a.present) return b;
+    if (!b.present) return a;
+    q->op->combine(&a.s, &b.s);
+    return a;
+}
+
+static maybe node(const sequence *q, int64_t at, int k)
+{
+    if (k > 0) return C(q, node(q, at, k - 1), node(q, at + ((int64_t)1 << (k - 1)), k - 1));
+    maybe m = {.present = !q->op->is_masked(element(q, at))};
+    if (m.present) q->op->lift(&m.s, element(q, at), at, q->p);
+    return m;
+}
+
+static maybe S(const sequence *q, int64_t m, const void *init)
+{
+    if (m > 0) return C(q, S(q, tl_parent(m), init), node(q, tl_parent(m), tl_level(m)));
+    maybe start = {.present = init != NULL};
+    if (init) q->op->seed(&start.s, init, q->p);
+    return start;
+}
+
+static void lower(const sequence *q, maybe m, int64_t n, void *out)
+{
+    if (m.present)
+        q->op->lower(&m.s, n, 0, q->p, out);
+    else
+        q->op->empty(q->p, out);
+}
+
+void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init, void *out)
+{
+    sequence q = {op, p, x, stride};
+    lower(&q, S(&q, n, init), n, out);
+}
+
+void tl_spec_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                  const tally_scan_options *options, void *out)
+{
+    const tally_scan_options none = {0}, *o = options ? options : &none;
+    sequence q = {op, p, x, stride};
+    if (o->reverse && n > 0) q = (sequence){op, p, element(&q, n - 1), -stride};
+    for (int64_t i = 0; i < n; i++) {
+        int64_t m = o->exclusive ? i : i + 1, to = o->reverse ? n - 1 - i : i;
+        lower(&q, S(&q, m, o->init), m, (unsigned char *)out + to * op->result_bytes);
+    }
+}
+
+void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                    const tally_window_options *o, void *out)
+{
+    sequence q = {op, p, x, stride};
+    unsigned char *to = out;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = i < o->before ? 0 : i - o->before;
+        int64_t end = n - 1 - i < o->after ? n : i + o->after + 1;
+        int whole = i >= o->before && n - 1 - i >= o->after;
+        if (!whole && o->edges == TALLY_EDGES_VALID) continue;
+        int64_t m = end - from, counted = 0;
+        sequence w = {op, p, element(&q, from), stride};
+        for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j));
+        int enough = counted >= o->min_count && (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0);
+        lower(&w, enough ? S(&w, m, NULL) : (maybe){.present = 0}, m, to);
+        to += op->result_bytes;
+    }
+}

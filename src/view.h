@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * Views, checked once: what they cover, whether they can overlap, and where their sequences lie. */
+#ifndef TALLY_VIEW_H
+#define TALLY_VIEW_H
+#include "context.h"
+
+/* Refuses views whose sizes are negative, overflow, or whose data is missing; offsets must ascend. name: "in" or "out".
+ * result_bytes: the bytes of one element of this view (of all lanes for an output). */
+tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t element_bytes);
+
+/* Refuses an output that overlaps the input, unless it is exactly the input and in_place is allowed. */
+tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
+                             int in_place);
+
+/* Sequence r of v: its first element and its length. */
+static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
+{
+    if (v->offsets) {
+        *n = v->offsets[r + 1] - v->offsets[r];
+        return (char *)v->data + v->offsets[r] * v->stride * element_bytes;
+    }
+    *n = v->n;
+    return (char *)v->data + r * v->row_stride * element_bytes;
+}
+
+/* Copies n elements between places with strides in elements. */
+void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n, int64_t element_bytes);
+#endif
