@@ -43,6 +43,8 @@ typedef struct tl_scalar {
     void (*seed)(tl_state *s, const void *v, tl_par p);
 } tl_scalar;
 
+struct tl_window_work; /* shape/window_work.h */
+
 /* An operator on one dtype, compiled for one instruction set. x: dense elements, any alignment. i: the index of x[0] in
  * its sequence. */
 typedef struct tl_kernel {
@@ -69,6 +71,13 @@ typedef struct tl_kernel {
      * stream: store past the caches; the caller fences. */
     void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first, int dfirst,
                       int stream, tl_par p);
+
+    /* The next tile of a stream of windows, and the suffixes of the last elements: window_kernel.h. A vector of states has
+     * vector_lanes lanes and vector_bytes bytes. */
+    int vector_lanes, vector_bytes;
+    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t lead, int64_t m, int64_t i,
+                        tl_par p);
+    void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks, tl_par p);
 } tl_kernel;
 
 /* The kernels of every operator file for one instruction set; ended by file NULL. */

@@ -92,6 +92,7 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
             continue;
         }
         int64_t k = l->column;
+        int why = TL_CELL_FIELDS;
         const int simple = d && !c->has_quote;
         const char *const stop = c->has_quote ? end : tl_line_end(p, end);
         if (simple) {
@@ -99,6 +100,7 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
         } else {
             for (; k; k--) {
                 q = tl_field(p, stop, l, &s, &e);
+                if (!e) why = TL_CELL_QUOTE;
                 if (!e || q == stop || *q == '\n') break;
                 p = d ? q + 1 : q;
             }
@@ -110,7 +112,7 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
                 q = t;
             } else {
                 q = tl_field(p, stop, l, &s, &e);
-                int why = TL_CELL_QUOTE;
+                why = TL_CELL_QUOTE;
                 if (e) {
                     why = l->missing && is_missing(s, e) ? TL_CELL_EMPTY : tl_parse_cell(dtype, s, e, out);
                     if (why == TL_CELL_EMPTY && l->missing && tl_is_float(dtype)) why = tl_parse_cell(dtype, nan, nan + 3, out);
@@ -118,7 +120,7 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
                 if (why == TL_CELL_OK) out += size;
                 else if (!bad(c, s, e ? e : tl_line_end(s, end), why)) break;
             }
-        } else if (!bad(c, line, tl_line_end(line, end), TL_CELL_FIELDS)) {
+        } else if (!bad(c, why == TL_CELL_QUOTE ? s : line, tl_line_end(line, end), why)) {
             break;
         }
         if (simple || !c->has_quote) {

@@ -64,17 +64,18 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
     if (*format != UNKNOWN) return TALLY_OK;
     tally_status s;
     size_t before;
-    do { /* a pipe may give the magic bytes one by one */
+    int kind;
+    do { /* a pipe may give the magic bytes, or the first line, one by one */
         before = f->peek_n;
         s = tl_input_peek(f, 4096);
         if (s) return s;
-    } while (f->peek_n < 6 && f->peek_n > before && f->peek[0] == '\x93');
-    if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
-        *format = NPY;
-        return TALLY_OK;
-    }
-    const int kind = tl_sniff_kind(f);
-    *format = kind < 0 ? RAW : kind ? CSV : TEXT;
+        if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
+            *format = NPY;
+            return TALLY_OK;
+        }
+        kind = tl_sniff_kind(f);
+    } while (kind == 2 && f->peek_n > before);
+    *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
     if (kind < 0 && !o->dtype)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
                        f->label);

@@ -69,7 +69,7 @@ typedef struct tl_layout {
     int64_t skip;      /* bytes before the first data line: a byte order mark, a header */
 } tl_layout;
 
-/* sniff.c: whether the peek looks like csv (1), text (0) or neither (-1); the layout. */
+/* sniff.c: whether the peek looks like csv (1), text (0), neither (-1) or is too short to tell (2); the layout. */
 int tl_sniff_kind(const tally_file *f);
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *layout);
 /* One field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a delimiter, a

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST = 1 << 16, LONGEST = 64 << 20 }; /* bytes looked at first; the longest line */
+enum { SNIFF = 4096, FIRST = 1 << 16, LONGEST = 64 << 20 }; /* bytes for the format, for the columns; the longest line */
 
 const char *tl_line_end(const char *p, const char *end)
 {
@@ -73,13 +73,14 @@ int tl_sniff_kind(const tally_file *f)
     for (const char *p = f->peek; p < end; p++)
         if ((unsigned char)*p < 32 && !(*p >= 9 && *p <= 13)) return -1;
     const char *p = data_line(text_of(f), end);
-    if (!p) return 0;
+    const int more = !f->peek_end && f->peek_n < SNIFF;
+    if (!p) return more ? 2 : 0;
     int quoted = 0;
     for (; p < end && *p != '\n'; p++) {
         quoted ^= *p == '"';
         if (!quoted && (*p == ',' || *p == ';')) return 1;
     }
-    return 0;
+    return p == end && more ? 2 : 0;
 }
 
 struct field { const char *s, *e; };

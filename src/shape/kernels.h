@@ -7,6 +7,7 @@
 #include "reduce_kernel.h"
 #include "columns_kernel.h"
 #include "scan_kernel.h"
+#include "window_kernel.h"
 #endif
 
 static const tl_kernel W(row) = {
@@ -18,6 +19,10 @@ static const tl_kernel W(row) = {
     .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
     .stage = W(do_stage),
+    .vector_lanes = TL_V,
+    .vector_bytes = sizeof(VS),
+    .window_feed = W(do_window_feed),
+    .window_suffix = W(do_window_suffix),
 #endif
     .lower_row = W(do_lower_row),
 };

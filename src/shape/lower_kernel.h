@@ -46,7 +46,7 @@ TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn)
 {
     TL_VE(real) r = {0};
     if (!dn) return r + (TL_REAL_T)n;
-    for (int lane = 0; lane < TL_V; lane++) r[lane] = (TL_REAL_T)(n + lane);
+    for (int lane = 0; lane < TL_V; lane++) r[lane] = (TL_REAL_T)(n + lane * dn);
     return r;
 }
 

@@ -108,6 +108,7 @@ static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_pa
 static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
+    stack[0] = W(lift1)(x, i, p); /* n > 0; this only tells the compiler so */
     int top = W(nodes)(stack, x, n, i, p);
     SS s = stack[0];
     for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
