@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line with its man page and completions.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(tally_static PROPERTIES EXPORT_NAME tally_static)
+install(TARGETS ${libraries} EXPORT tallyTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/tally.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)
+install(EXPORT tallyTargets NAMESPACE tally:: DESTINATION ${package_dir})
+configure_package_config_file(packaging/tallyConfig.cmake.in ${PROJECT_BINARY_DIR}/tallyConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tallyConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tallyConfig.cmake ${PROJECT_BINARY_DIR}/tallyConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The prefix is found from the .pc file itself, so that the tree can be moved.
+file(RELATIVE_PATH pc_up ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(packaging/tally.pc.in ${PROJECT_BINARY_DIR}/tally.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tally.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The manual and the completions are what the program prints about itself.
+function(tally_print file)
+  add_custom_command(OUTPUT ${file} COMMAND tally_cli ${ARGN} > ${file}.new
+                     COMMAND ${CMAKE_COMMAND} -E rename ${file}.new ${file} DEPENDS tally_cli VERBATIM)
+endfunction()
+if(TARGET tally_cli)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  file(MAKE_DIRECTORY ${manual})
+  tally_print(${manual}/tally.1 help --man)
+  tally_print(${manual}/tally.bash help --completion bash)
+  tally_print(${manual}/_tally help --completion zsh)
+  tally_print(${manual}/tally.fish help --completion fish)
+  add_custom_target(manual ALL DEPENDS ${manual}/tally.1 ${manual}/tally.bash ${manual}/_tally ${manual}/tally.fish)
+  install(TARGETS tally_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${manual}/tally.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/tally.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tally)
+  install(FILES ${manual}/_tally DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${manual}/tally.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()

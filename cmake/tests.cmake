@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+# The command line, the examples and every test. Included at the end of CMakeLists.txt. Tests are found by name:
+#   test/test_*.c     a program linked with the static library; may include src/ and include/; exit 0 is a pass, 77 a skip
+#   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
+#   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
+#   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
+# Each test runs in a folder of its own, <build>/work/<test>.
+enable_testing()
+find_package(Threads REQUIRED)
+
+# ---- the command line: build/tally ----
+file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
+if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
+  add_executable(tally_cli ${cli_sources})
+  set_target_properties(tally_cli PROPERTIES OUTPUT_NAME tally)
+  target_link_libraries(tally_cli PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
+endif()
+
+# ---- examples: build/examples/<name> ----
+file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+set(example_targets)
+foreach(source IN LISTS examples)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+  target_link_libraries(example_${name} PRIVATE tally_static m)
+endforeach()
+
+# ---- tests ----
+set(test_environment "TALLY_SOURCE=${PROJECT_SOURCE_DIR}" "TALLY_BUILD=${PROJECT_BINARY_DIR}" "CC=${CMAKE_C_COMPILER}"
+    "TALLY_SANITIZE=${TALLY_SANITIZE}"
+    "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1" "ASAN_OPTIONS=allocator_may_return_null=1"
+    "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+if(TARGET tally_cli)
+  list(APPEND test_environment "TALLY_CLI=$<TARGET_FILE:tally_cli>")
+endif()
+
+function(tally_test name)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/work/${name})
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/work/${name})
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+endfunction()
+
+file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
+foreach(source IN LISTS programs)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_include_directories(${name} PRIVATE src include)
+  target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
+  tally_test(${name} ${name})
+endforeach()
+
+# Scripts run the programs of this machine, so a cross build leaves them out.
+if(NOT CMAKE_CROSSCOMPILING)
+  find_program(BASH bash)
+  file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh)
+  foreach(source IN LISTS scripts)
+    get_filename_component(name ${source} NAME_WE)
+    tally_test(${name}_sh ${BASH} ${source})
+  endforeach()
+  tally_test(layers ${BASH} ${PROJECT_SOURCE_DIR}/test/layers.sh)
+  if(BUILD_SHARED_LIBS AND NOT TALLY_SANITIZE)
+    tally_test(symbols ${BASH} ${PROJECT_SOURCE_DIR}/test/symbols.sh $<TARGET_FILE:tally>)
+  endif()
+endif()
+
+# ---- fuzz targets: the readers compiled with coverage, the rest from the static library ----
+if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
+  file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c)
+  file(GLOB readers CONFIGURE_DEPENDS src/io/*.c)
+  foreach(source IN LISTS fuzzers)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source} ${readers})
+    target_include_directories(${name} PRIVATE src include)
+    target_compile_definitions(${name} PRIVATE TALLY_BUILDING)
+    target_compile_options(${name} PRIVATE -g -O1 -fsanitize=fuzzer,address,undefined ${OpenMP_C_FLAGS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+    target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C m)
+    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=30 -verbosity=0)
+  endforeach()
+endif()

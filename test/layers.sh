@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The layers, read from the sources:
+#   cli, bench, examples   of the project's headers see tally.h and their own folder's
+#   src/op                 includes nothing
+#   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
+#   src/device             never names an operator: it reads ops.def, and gets plans
+#   src/io                 sees no operator, shape or device
+#   everything             reads its operators from ops.def: no list of them anywhere else
+# TALLY_SOURCE: the tree to look at (default: the one this script is in).
+set -uo pipefail
+cd "${TALLY_SOURCE:-$(dirname "$0")/..}" || exit 1
+bad=0
+broken() {
+    echo "layers: $*"
+    bad=1
+}
+# includes FILE: what it includes in quotes or, of tally's own, in angle brackets
+includes() { sed -nE 's/^ *# *include *["<]([^">]+)[">].*/\1/p' "$1"; }
+
+for f in cli/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch]; do
+    [ -f "$f" ] || continue
+    for i in $(includes "$f"); do
+        [ "$i" = tally.h ] && continue
+        case $i in *src/* | ../*) broken "$f includes $i: only tally.h of the library is for it" ;; esac
+        [ -f "src/$i" ] && [ ! -f "$(dirname "$f")/$i" ] && broken "$f includes $i, which is the library's own"
+    done
+done
+
+for f in src/op/*.h; do
+    grep -nE '^ *# *include' "$f" | while read -r line; do echo "layers: $f:$line: an operator includes nothing"; done
+    grep -qE '^ *# *include' "$f" && bad=1
+done
+
+for f in src/shape/*.[ch]; do
+    for i in $(includes "$f"); do
+        case $i in
+        *device/prelude_*) [ "$f" = src/shape/instance.h ] || broken "$f includes $i: the prelude comes in through instance.h" ;;
+        *device/*) broken "$f includes $i: a shape knows no device" ;;
+        *op/*) broken "$f includes $i: a shape knows no operator" ;;
+        esac
+    done
+done
+
+operators=$(sed -nE 's/^OPERATOR(_ALSO)?\(([a-z0-9_]+), *([a-z0-9_]+),.*/\2\n\3/p' src/op/ops.def | sort -u)
+[ -n "$operators" ] || broken "no operator found in src/op/ops.def"
+for f in src/device/*.[ch]; do
+    for i in $(includes "$f"); do
+        case $i in *op/ops.def) ;; *op/*) broken "$f includes $i: a device names no operator" ;; esac
+    done
+    for op in $operators; do
+        grep -nE "\"$op\"" "$f" | while read -r line; do echo "layers: $f:$line: a device names no operator"; done
+        grep -qE "\"$op\"" "$f" && bad=1
+    done
+done
+
+for f in src/io/*.[ch]; do
+    for i in $(includes "$f"); do
+        case $i in *op/* | *shape/* | *device/*) broken "$f includes $i: files know elements only" ;; esac
+    done
+done
+
+for f in src/op/*.h; do
+    name=$(basename "$f" .h)
+    grep -qE "^OPERATOR(_ALSO)?\([a-z0-9_]+, *$name," src/op/ops.def || broken "$f has no row in src/op/ops.def"
+done
+
+[ $bad -eq 0 ] && echo "layers: kept"
+exit $bad
