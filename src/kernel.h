@@ -75,6 +75,7 @@ typedef struct tl_kernel {
     /* The next tile of a stream of windows, and the suffixes of the last elements: window_kernel.h. A vector of states has
      * vector_lanes lanes and vector_bytes bytes. */
     int vector_lanes, vector_bytes;
+    void (*window_start)(struct tl_window_work *k, const tl_state *before, tl_par p); /* OP_INVERSE: the window before it */
     void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t lead, int64_t m, int64_t i,
                         tl_par p);
     void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks, tl_par p);

@@ -3,6 +3,7 @@
  * Ties go to the left operand, so combine is associative and not commutative. */
 #define OP_LANE IDX
 #define OP_EXACT 1
+#define OP_EXTREME 1
 #define OP_STATE(F) F(ord, m) F(idx, i)
 typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_top, to_ord(x)); r.i = i; return r; }

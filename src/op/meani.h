@@ -3,6 +3,7 @@
  * their sum, the quotient. No input can overflow it: 2^62 elements of 64 bits need 126. */
 #define OP_LANE WIDE
 #define OP_EXACT 1
+#define OP_ADDS 2
 #define OP_STATE(F) F(wide, lo) F(wide, hi)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;

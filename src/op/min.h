@@ -2,6 +2,7 @@
  * min: IEEE 754-2019 minimum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the largest integer. */
 #define OP_LANE ORD
 #define OP_EXACT 1
+#define OP_EXTREME -1
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1

@@ -2,6 +2,7 @@
  * minmax: min and max side by side, two results an element; each by the rules of op/min.h and op/max.h. */
 #define OP_LANE ORD
 #define OP_EXACT 1
+#define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1
 #define OP_LANES 2
 #define OP_STATE(F) F(ord, lo) F(ord, hi)

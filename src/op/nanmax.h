@@ -2,6 +2,7 @@
  * nanmax: maximum of the elements that are not NaN, -0 < +0. None left: NaN. The key of the mask lies below every number. */
 #define OP_LANE ORD
 #define OP_EXACT 1
+#define OP_EXTREME 1
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1

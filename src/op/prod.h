@@ -2,6 +2,7 @@
  * prod: the tree of products. Integers wrap in 64 bits (exact). 1 is exactly neutral: x * 1 == x for every x. */
 #define OP_LANE REAL
 #define OP_EXACT REAL_IS_EXACT
+#define OP_COMMUTES REAL_IS_EXACT
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 #define OP_SEED 1

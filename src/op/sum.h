@@ -3,6 +3,7 @@
  * A float sum is never -0.0: lower adds +0.0. The exact neutral element is -0.0: x + -0.0 == x for every x, -0.0 included. */
 #define OP_LANE REAL
 #define OP_EXACT REAL_IS_EXACT
+#define OP_ADDS REAL_IS_EXACT
 #define OP_INVERSE REAL_IS_EXACT
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1

@@ -24,3 +24,15 @@
 #ifndef OP_TWIN
 #define OP_TWIN 0
 #endif
+#ifndef OP_EXTREME
+#define OP_EXTREME 0
+#endif
+#ifndef OP_ADDS
+#define OP_ADDS 0
+#endif
+#ifndef OP_PICKS
+#define OP_PICKS 0
+#endif
+#ifndef OP_COMMUTES
+#define OP_COMMUTES 0
+#endif

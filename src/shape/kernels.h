@@ -5,6 +5,10 @@
 #include "lower_kernel.h"
 #ifndef OP_CORE
 #include "reduce_kernel.h"
+#define TL_EXPRESS (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
+#if TL_EXPRESS
+#include "express_kernel.h"
+#endif
 #include "columns_kernel.h"
 #include "scan_kernel.h"
 #include "window_kernel.h"
@@ -14,18 +18,25 @@ static const tl_kernel W(row) = {
     .dtype = TL_DTYPE,
     .acc = TL_ACC_DTYPE,
 #ifndef OP_CORE
+#if TL_EXPRESS
+    .nodes = W(do_express_nodes),
+    .fold = W(do_express_fold),
+#else
     .nodes = W(do_nodes),
     .fold = W(do_fold),
+#endif
     .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
     .stage = W(do_stage),
     .vector_lanes = TL_V,
     .vector_bytes = sizeof(VS),
+    .window_start = W(do_window_start),
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
 #endif
     .lower_row = W(do_lower_row),
 };
+#undef TL_EXPRESS
 #undef SS
 #undef VS
 #undef E

@@ -44,7 +44,7 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V) };
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline)) SS W(node)(const E *x, int k, int64_t i, tl_par p)
+static __attribute__((noinline, unused)) SS W(node)(const E *x, int k, int64_t i, tl_par p)
 {
     VS w[W(BLOCKS)];
     int count;
@@ -97,6 +97,7 @@ TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, tl_par p)
     return top;
 }
 
+#if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES) /* those have their own (express_kernel.h) */
 static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
@@ -114,3 +115,4 @@ static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_pa
     for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
     memcpy(out, &s, sizeof s);
 }
+#endif

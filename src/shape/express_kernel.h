@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator says:
+ *
+ *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares, keys once a chunk
+ *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element, 128 bits once a chunk
+ *   OP_PICKS -1, 1      first, last: one element
+ *   OP_COMMUTES 1       the rest: four striped accumulators of the vector text
+ *
+ * W(express)(s, x, n, i, p): *s = the state of n > 0 elements. */
+
+enum { W(CHUNK) = 4096 }; /* elements a road takes between two looks at its partial result */
+
+#if OP_EXTREME
+/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0, beside
+ * a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the starting infinity)
+ * the keys themselves are compared. */
+#if OP_EXTREME > 0
+#define BEATS >
+#define KEY_WORST TL_ORD_MIN
+#define KEY_BEST TL_ORD_MAX
+#else
+#define BEATS <
+#define KEY_WORST TL_ORD_MAX
+#define KEY_BEST TL_ORD_MIN
+#endif
+enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE * 4 };
+
+static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
+{
+    TL_ORD_T best = KEY_WORST;
+    for (int64_t j = 0; j < n; j++) {
+        TL_S(elem) e;
+        memcpy(&e, x + j, sizeof e);
+        TL_S(ord) k = TL_S(lift)(e, 0, (tl_par){0}).m;
+        best = k BEATS best ? k : best;
+    }
+    return best;
+}
+
+#if TL_KIND_F && TL_FORMAT == 0
+static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
+{
+    const E worst = (E)(OP_EXTREME > 0 ? -__builtin_inf() : __builtin_inf());
+    E m[W(LANES)], v[W(LANES)];
+    TL_ORD_T nan[W(LANES)] = {0};
+    int64_t j = 0;
+    for (int l = 0; l < W(LANES); l++) m[l] = worst;
+    for (; j + W(LANES) <= n; j += W(LANES)) {
+        memcpy(v, x + j, sizeof v);
+        for (int l = 0; l < W(LANES); l++) {
+            m[l] = v[l] BEATS m[l] ? v[l] : m[l];
+            nan[l] |= v[l] != v[l] ? -1 : 0;
+        }
+    }
+    E best = worst;
+    TL_ORD_T any_nan = 0;
+    for (int l = 0; l < W(LANES); l++) {
+        best = m[l] BEATS best ? m[l] : best;
+        any_nan |= nan[l];
+    }
+    for (; j < n; j++) {
+        E e;
+        memcpy(&e, x + j, sizeof e);
+        best = e BEATS best ? e : best;
+        any_nan |= e != e ? -1 : 0;
+    }
+    if ((any_nan && !OP_MASKED) || best == 0 || best == worst) return W(key_extreme)(x, n);
+    TL_ORD_T b;
+    memcpy(&b, &best, sizeof b);
+    return (TL_ORD_T)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
+}
+#else
+static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
+{
+    TL_ORD_T m[W(LANES)];
+    int64_t j = 0;
+    for (int l = 0; l < W(LANES); l++) m[l] = KEY_WORST;
+    for (; j + W(LANES) <= n; j += W(LANES)) {
+        E v[W(LANES)];
+        memcpy(v, x + j, sizeof v);
+        for (int l = 0; l < W(LANES); l++) {
+#if TL_KIND_F
+            TL_ORD_T b = (TL_ORD_T)v[l], k = (TL_ORD_T)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
+            k = (v[l] & 0x7fff) > (TL_FORMAT == 16 ? 0x7c00 : 0x7f80) ? (OP_MASKED ? KEY_WORST : KEY_BEST) : k;
+#else
+            TL_ORD_T k = v[l];
+#endif
+            m[l] = k BEATS m[l] ? k : m[l];
+        }
+    }
+    TL_ORD_T best = W(key_extreme)(x + j, n - j);
+    for (int l = 0; l < W(LANES); l++) best = m[l] BEATS best ? m[l] : best;
+    return best;
+}
+#endif
+
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+{
+    *s = W(lift1)(x, i, p);
+    for (int64_t at = 0; at < n; at += W(CHUNK)) {
+        int64_t m = n - at < W(CHUNK) ? n - at : W(CHUNK);
+        TL_ORD_T k = W(chunk_extreme)(x + at, m);
+        if (!(k BEATS s->m)) continue;
+        s->m = k;
+#if TL_OUT_IDX /* only a chunk that beats the best so far is searched for its first extreme */
+        int64_t j = at;
+        while (W(lift1)(x + j, i, p).m != k) j++;
+        s->i = i + j;
+#endif
+    }
+}
+#undef BEATS
+#undef KEY_WORST
+#undef KEY_BEST
+
+#elif OP_ADDS
+/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in u64.
+ * A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector width. */
+#if TL_SIZE == 1
+typedef uint16_t W(lane_t);
+#elif TL_SIZE == 2
+typedef uint32_t W(lane_t);
+#else
+typedef uint64_t W(lane_t);
+#endif
+typedef W(lane_t) W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n)
+{
+    enum { HALF = TL_SIZE == 8 ? 32 : 8 * TL_SIZE, PER = TL_VECTOR_BYTES / TL_SIZE };
+    const W(lane_t) low = ((W(lane_t))1 << HALF) - 1;
+    const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
+    /* the bias in every element of a lane */
+    const W(lanes) bias = (W(lanes)){0} + (W(lane_t))(TL_SIZE == 8 ? sign : sign | sign << HALF);
+    W(lanes) a = {0}, b = {0}, c = {0}, d = {0}, v;
+    int64_t j = 0;
+    for (; j + 2 * PER <= n; j += 2 * PER) {
+        memcpy(&v, x + j, sizeof v);
+        v ^= bias;
+        a += v & low;
+        b += v >> HALF;
+        memcpy(&v, x + j + PER, sizeof v);
+        v ^= bias;
+        c += v & low;
+        d += v >> HALF;
+    }
+    unsigned __int128 lows = 0, highs = 0;
+    for (unsigned l = 0; l < sizeof v / sizeof v[0]; l++) {
+        lows += (unsigned __int128)a[l] + c[l];
+        highs += (unsigned __int128)b[l] + d[l];
+    }
+    for (; j < n; j++) {
+        E e;
+        memcpy(&e, x + j, sizeof e);
+        lows += (uint64_t)e + sign;
+    }
+    return TL_SIZE == 8 ? lows + (highs << 32) : lows + highs;
+}
+
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+{
+    const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
+    /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more at wider vectors */
+    const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 8 * W(CHUNK);
+    unsigned __int128 sum = 0;
+    for (int64_t at = 0; at < n; at += chunk) sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk);
+    sum -= (unsigned __int128)sign * (unsigned __int128)n;
+#if OP_ADDS == 2
+    s->lo = (uint64_t)sum;
+    s->hi = (uint64_t)(sum >> 64);
+#else
+    s->s = (uint64_t)sum;
+#endif
+    (void)i, (void)p;
+}
+
+#elif OP_PICKS
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+{
+    *s = W(lift1)(OP_PICKS < 0 ? x : x + n - 1, i, p);
+}
+
+#else
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+{
+    int64_t j = 0;
+    int have = 0;
+    if (n >= 4 * TL_V) {
+        VS a[4];
+        for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
+        for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V)
+            TL_UNROLL for (int k = 0; k < 4; k++)
+                a[k] = TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
+        a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
+        *s = W(lane)(a[0], 0);
+        for (int l = 1; l < TL_V; l++) *s = TL_S(combine)(*s, W(lane)(a[0], l));
+        have = 1;
+    }
+    for (; j < n; j++) {
+        SS e = W(lift1)(x + j, i + j, p);
+        *s = have ? TL_S(combine)(*s, e) : e;
+        have = 1;
+    }
+}
+#endif
+
+static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, tl_par p)
+{
+    const E *x = data;
+    int top = 0;
+    for (int64_t at = 0, rest = n; rest > 0; top++) {
+        int64_t m = (int64_t)1 << tl_top_level(rest);
+        SS s;
+        W(express)(&s, x + at, m, i + at, p);
+        memcpy(out + top, &s, sizeof s);
+        at += m;
+        rest -= m;
+    }
+    return top;
+}
+
+static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+{
+    SS s;
+    W(express)(&s, x, n, i, p);
+    memcpy(out, &s, sizeof s);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * The windows that stick out of their sequence and fold the elements they have.
+ *
+ *   left    prefixes x[0..j]: a scan, so its tiles
+ *   both    all of x: one fold, written often
+ *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold just
+ *           the nodes that suffixes are made of. w log w combines, not w^2. */
+#include "window.h"
+#include "../counter.h"
+#include <string.h>
+
+void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t bytes = plan->op->result_bytes;
+    char *out = tl_window_at(job, lo);
+    if (lo >= hi) return;
+    plan->op->empty(plan->par, out);
+    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+}
+
+void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
+    if (lo >= hi) return;
+    int64_t split = job->least - shift; /* from this centre on there are enough elements */
+    split = split < lo ? lo : split < hi ? split : hi;
+    tl_window_empties(job, lo, split);
+    if (split == hi) return;
+
+    void *soa = room->work.out;
+    tl_state prefix, node;
+    tl_counter c;
+    int64_t length = split + shift, most = hi - 1 + shift, b = (length - 1) & ~(int64_t)(TL_TILE - 1);
+    tl_counter_init(&c, 0);
+    if (b) {
+        tl_state nodes[TL_MAX_LEVELS];
+        int64_t left = b;
+        plan->core->nodes(nodes, job->x, b, 0, plan->par);
+        for (int j = 0; left; j++) {
+            int level = tl_top_level(left);
+            left -= (int64_t)1 << level;
+            tl_counter_push(&c, plan->op, level, &nodes[j]);
+        }
+    }
+    for (; b < most; b += TL_TILE) {
+        int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
+        int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
+        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, plan->par)) {
+            tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
+            tl_counter_fold(&c, plan->op, NULL, &node);
+            plan->core->stage(soa, m, &node);
+        }
+        plan->lower->lower_row(tl_window_at(job, length - shift), soa, length - b, b + m - length + 1, length, 1, 0, 0,
+                               job->stream, plan->par);
+        length = b + m + 1;
+    }
+}
+
+void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t bytes = plan->op->result_bytes;
+    char *out = tl_window_at(job, lo);
+    tl_state s;
+    if (job->n < job->least) tl_window_empties(job, lo, hi);
+    if (lo >= hi || job->n < job->least) return;
+    plan->core->fold(&s, job->x, job->n, 0, plan->par);
+    plan->op->lower(&s, job->n, 0, plan->par, out);
+    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+}
+
+/* Suffixes shorter than a vector, from start p on. */
+static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
+{
+    const tl_plan *plan = job->win->plan;
+    for (; p < stop; p++) {
+        tl_state s;
+        plan->core->fold(&s, job->x + p * plan->op->elem_bytes, job->n - p, p, plan->par);
+        plan->op->lower(&s, job->n - p, p, plan->par, tl_window_at(job, p + job->win->before));
+    }
+}
+
+int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    const tl_kernel *core = plan->core;
+    int64_t n = job->n, before = job->win->before, lanes = core->vector_lanes;
+    if (lo >= hi) return 1;
+    /* Starts first .. last have enough elements. */
+    int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
+    enough = enough < first ? first : enough < last ? enough : last;
+    tl_window_empties(job, enough + before, hi);
+    last = enough;
+    if (first >= last) return 1;
+    int64_t most = n - first, least = n - last + 1; /* lengths */
+    if (most >= lanes) {
+        int level = tl_top_level(most);
+        int64_t row = TL_WINDOW_ROW * lanes, tile = tl_window_tile(plan), feed = (int64_t)1 << (level + 1);
+        if (feed < row) feed = row;
+        if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
+        tl_window_work *work = &room->work;
+        work->wanted = 0;
+        /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements are skipped. */
+        int64_t from = n - feed, lead = 0;
+        if (from < 0) {
+            work->row = -from / row;
+            lead = -from % row;
+            from = 0;
+        }
+        for (int64_t m; from < n; from += m, lead = 0) {
+            m = n - from < tile - lead ? n - from : tile - lead;
+            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, lead, m, from, plan->par);
+        }
+        int64_t high = most / lanes, low = least / lanes;
+        if (low < 1) low = 1;
+        while (high >= low) {
+            int64_t blocks = high - low + 1 < tile / lanes ? high - low + 1 : tile / lanes;
+            core->window_suffix(work, job->x + n * plan->op->elem_bytes, n, high, blocks, plan->par);
+            int64_t length = high * lanes + lanes - 1, skip = length > most ? length - most : 0;
+            int64_t shortest = (high - blocks + 1) * lanes;
+            if (shortest < least) shortest = least;
+            int64_t count = length - skip - shortest + 1, p = n - length + skip;
+            plan->lower->lower_row(tl_window_at(job, p + before), work->out, TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1,
+                                   job->stream, plan->par);
+            high -= blocks;
+        }
+    }
+    short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first, last);
+    return 1;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around every
+ * power of two and tile, at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
+ *
+ *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes */
+#include "matrix.h"
+
+enum { MOST = 70000 };
+static int quick;
+static char *input, *output, *wanted;
+
+typedef struct {
+    tally *ctx;
+    const char *isa;
+    int threads;
+    const char *op; /* as the user writes it */
+    tally_dtype dtype;
+    const tl_scalar *scalar;
+    tl_par par;
+} test_case;
+
+#define CASE_FORMAT "%s %s %s x%d"
+#define CASE_ARGS(c) (c)->op, tally_dtype_name((c)->dtype), (c)->isa, (c)->threads
+
+static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, enum data_kind kind)
+{
+    const tl_scalar *op = c->scalar;
+    int size = op->result_bytes;
+    char *x = input + 64 + shift, *y = output + 64 + 8 * (shift & 1);
+    fill(x, c->dtype, n, kind);
+    reference_prefixes(op, c->par, x, n, NULL, wanted);
+    tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
+
+    if (ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
+        same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+             data_names[kind]);
+    if (n <= 130) { /* the spec vouches for the reference */
+        tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
+        same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+        tl_spec_scan(op, c->par, x, 1, n, NULL, y);
+        same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+    }
+    if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
+        same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+             data_names[kind]);
+    tally_scan_options exclusive = {.exclusive = 1};
+    if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &exclusive), c->op))
+        same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+             data_names[kind]);
+    if (op->seedable) {
+        char init[16];
+        fill(init, op->out, 1, kind == DATA_BITS ? DATA_PLAIN : kind);
+        reference_prefixes(op, c->par, x, n, init, wanted);
+        tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
+        if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
+            same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
+                 data_names[kind]);
+    }
+    if (op->elem_bytes == size) { /* in place */
+        reference_prefixes(op, c->par, x, n, NULL, wanted);
+        tally_view self = tally_flat(x, op->out, n);
+        if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
+            same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
+                 data_names[kind]);
+    }
+}
+
+/* rows x n with the given strides: reduce, scan (both directions) and window of each row against the 1-D law. */
+static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride, const int64_t *offsets,
+                       enum data_kind kind)
+{
+    const tl_scalar *op = c->scalar;
+    int size = op->result_bytes, bytes = op->elem_bytes;
+    int64_t elements = MOST / 2, base = elements / 2, m;
+    char *x = input + 1;
+    fill(x, c->dtype, elements, kind);
+    char *first = x + (row_stride < 0 || stride < 0 ? base : 0) * bytes;
+    tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
+    char line[160];
+    snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s", CASE_ARGS(c), (long long)rows,
+             (long long)n, (long long)row_stride, (long long)stride, offsets ? " segments" : "", data_names[kind]);
+
+    if (ok(c->ctx, tally_reduce(c->ctx, c->op, &in, output), line)) {
+        for (int64_t r = 0; r < rows; r++) {
+            m = offsets ? offsets[r + 1] - offsets[r] : n;
+            const char *row = first + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
+            tl_spec_reduce(op, c->par, row, stride, m, NULL, wanted + r * size);
+        }
+        same(output, wanted, rows, size, "reduce %s", line);
+    }
+    int64_t longest = offsets ? offsets[rows] : n;
+    tally_window_options w = {(int64_t)(rng() % 9), (int64_t)(rng() % 4), (tally_edges)(rng() % (offsets ? 2 : 3)), 0};
+    if (rng() % 3 == 0) w.min_count = (int64_t)(rng() % (uint64_t)(w.before + w.after + 1)) + 1;
+    for (int verb = 0; verb < 3; verb++) { /* scan forward, scan reverse, window */
+        tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(rng() & 1)};
+        int64_t length = verb == 2 ? tally_window_length(n, &w) : n, total = offsets ? longest : rows * length;
+        /* columns come out as columns, everything else as dense rows */
+        int across = !offsets && row_stride == 1 && stride > 1;
+        tally_view out = {output, op->out, rows, length, across ? 1 : length, across ? rows : 1, offsets};
+        memset(output, 0xa5, (size_t)(total * size + 64));
+        memset(wanted, 0xa5, (size_t)(total * size + 64));
+        tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
+        if (!ok(c->ctx, status, line)) continue;
+        for (int64_t r = 0; r < rows; r++) {
+            static char one[MOST * 16];
+            m = offsets ? offsets[r + 1] - offsets[r] : n;
+            const char *row = first + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
+            if (verb == 2)
+                tl_spec_window(op, c->par, row, stride, m, &w, one);
+            else
+                tl_spec_scan(op, c->par, row, stride, m, &o, one);
+            for (int64_t i = 0; i < (verb == 2 ? tally_window_length(m, &w) : m); i++) {
+                int64_t at = offsets ? offsets[r] + i : across ? r + i * rows : r * length + i;
+                memcpy(wanted + at * size, one + i * size, (size_t)size);
+            }
+        }
+        same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
+             verb == 2 ? "window" : verb ? "reverse" : "scan", line, (long long)w.before, (long long)w.after, (int)w.edges,
+             (long long)w.min_count, o.exclusive);
+    }
+}
+
+static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift, enum data_kind kind)
+{
+    const tl_scalar *op = c->scalar;
+    int64_t m = tally_window_length(n, w);
+    char *x = input + 64 + shift;
+    fill(x, c->dtype, n, kind);
+    tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(output, op->out, m);
+    memset(output, 0xa5, (size_t)(m * op->result_bytes) + 16);
+    memset(wanted, 0xa5, (size_t)(m * op->result_bytes) + 16);
+    if (!ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
+    tl_spec_window(op, c->par, x, 1, n, w, wanted);
+    same(output, wanted, m * op->result_bytes + 16, 1, "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
+         CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count,
+         data_names[kind]);
+}
+
+static void check_sizes(const test_case *c)
+{
+    int64_t most = c->threads > 1 ? MOST - 100 : quick ? 4200 : 17000;
+    int step = quick ? 2 : 1;
+    enum data_kind kind = DATA_PLAIN;
+    if (c->threads == 1)
+        for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % DATA_KINDS);
+    for (int64_t k = c->threads > 1 ? 1 << 14 : 128; k <= most; k *= 2)
+        for (int64_t d = -1; d <= 1; d++)
+            check_reduce_and_scan(c, k + d, (int)(rng() % 9), kind = (kind + 1) % DATA_KINDS);
+    for (int i = 0; i < (quick ? 2 : 6); i++)
+        check_reduce_and_scan(c, (int64_t)(rng() % (uint64_t)most), (int)(rng() % 17), kind = (kind + 1) % DATA_KINDS);
+}
+
+static void check_windows(const test_case *c)
+{
+    static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
+    enum data_kind kind = DATA_PLAIN;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += quick ? 3 : 1) {
+        int64_t w = lengths[i], after = rng() % 2 ? 0 : (int64_t)(rng() % (uint64_t)w);
+        for (int edges = 0; edges < 3; edges++) {
+            tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
+            if (rng() % 2) o.min_count = (int64_t)(rng() % (uint64_t)w) + 1;
+            int64_t n = rng() % 4 == 0 ? (int64_t)(rng() % (uint64_t)(w + 2)) : (int64_t)(rng() % (w > 200 ? 1500 : 600));
+            check_window(c, n, &o, (int)(rng() % 9), kind = (kind + 1) % DATA_KINDS);
+        }
+    }
+    tally_window_options o = {4, 0, TALLY_EDGES_SHRINK, 0};
+    if (!quick) check_window(c, 9001, &o, 3, DATA_HOSTILE);
+}
+
+static void check_views(const test_case *c)
+{
+    int64_t offsets[40];
+    for (int i = 0; i < (quick ? 2 : 5); i++) {
+        enum data_kind kind = (enum data_kind)(rng() % DATA_KINDS);
+        int64_t rows = (int64_t)(rng() % 40), n = (int64_t)(rng() % 90);
+        check_view(c, rows, n, n, 1, NULL, kind);                  /* rows */
+        check_view(c, rows, n, n + 5, 1, NULL, kind);              /* rows of a wider matrix */
+        check_view(c, rows, n, 1, rows ? rows : 1, NULL, kind);    /* columns */
+        check_view(c, rows, n, 1, rows + 3, NULL, kind);           /* some columns */
+        check_view(c, rows % 9, n, n * 3, 3, NULL, kind);          /* every third */
+        check_view(c, rows % 9, n, -n, -1, NULL, kind);            /* backwards */
+        offsets[0] = (int64_t)(rng() % 5);
+        for (int r = 0; r < 39; r++) offsets[r + 1] = offsets[r] + (int64_t)(rng() % 3 ? rng() % 20 : 0) + (r == 20 ? 300 : 0);
+        check_view(c, 39, 0, 0, 1, offsets, kind);
+        check_view(c, 39, 0, 0, 2, offsets, kind);
+    }
+}
+
+static void run(test_case *c, const char *isa, int threads)
+{
+    char device[64];
+    snprintf(device, sizeof device, "cpu,threads=%d,isa=%s", threads, isa);
+    if (tally_open(&c->ctx, device)) {
+        fprintf(stderr, "%s\n", tally_error(NULL));
+        failed++;
+        return;
+    }
+    c->isa = isa;
+    c->threads = threads;
+    check_sizes(c);
+    if (threads == 1) check_windows(c);
+    check_views(c);
+    tally_close(c->ctx);
+}
+
+static void operator_case(const char *op, tally_dtype dtype)
+{
+    test_case c = {.op = op, .dtype = dtype};
+    if (tl_resolve(NULL, op, dtype, &c.scalar, &c.par)) return;
+    for (int isa = 0; isa < tl_isa_count(); isa++) {
+        if (!tl_isa_runs(isa)) continue;
+        run(&c, tl_isa_name(isa), 1);
+        if (isa == tl_isa_count() - 1 || !tl_isa_runs(isa + 1))
+            for (int threads = 2; threads <= 3; threads++) run(&c, tl_isa_name(isa), threads);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *seed = getenv("TALLY_TEST_SEED");
+    quick = getenv("TALLY_TEST_QUICK") != NULL;
+    rng_state = seed ? strtoull(seed, NULL, 0) : 1;
+    printf("seed %llu\n", (unsigned long long)rng_state);
+    input = calloc(MOST, 16);
+    output = calloc(MOST, 24);
+    wanted = calloc(MOST, 24);
+    for (const char *const *op = tally_operators(); *op; op++) {
+        if (argc > 1 && strcmp(argv[1], *op)) continue;
+        for (int d = TALLY_I8; d <= TALLY_F64; d++) {
+            if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
+            char name[64];
+            int64_t before = failed;
+            const char *suffix = !strcmp(*op, "ema") ? ":0.3" : !strcmp(*op, "var") ? ":ddof=1" : "";
+            snprintf(name, sizeof name, "%s%s", *op, suffix);
+            operator_case(name, (tally_dtype)d);
+            snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
+            if (d >= TALLY_F16 && d <= TALLY_F32) operator_case(name, (tally_dtype)d);
+            if (failed > before) printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d), (long long)(failed - before));
+        }
+    }
+    free(input);
+    free(output);
+    free(wanted);
+    return finish();
+}
