@@ -73,7 +73,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND (NOT TAL
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source} ${readers})
     target_include_directories(${name} PRIVATE src include)
-    target_compile_definitions(${name} PRIVATE TALLY_BUILDING)
+    target_compile_definitions(${name} PRIVATE TALLY_BUILDING TL_TEXT_SHARE=64 TL_TEXT_SMALL=16)
     target_compile_options(${name} PRIVATE -g -O1 -fsanitize=fuzzer,address,undefined ${OpenMP_C_FLAGS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C m)
