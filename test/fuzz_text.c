@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * libFuzzer: any bytes as text or CSV, through a memory file and in any dtype, on one thread and on three: no crash, the same values
  * or the same error; and every cell that is a plain decimal equals strtod_l in the C locale. The first two bytes choose how.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_text.c src/io/[a-z]*.c src/error.c src/dtype.c */
+ *   clang -g -O1 -DTL_TEXT_SHARE=64 -DTL_TEXT_SMALL=16 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_text.c src/io/[a-z]*.c src/error.c src/dtype.c */
 #define _GNU_SOURCE
 #include "tally.h"
 #include <locale.h>

@@ -62,7 +62,7 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
     c->count = (out - c->values) / (int64_t)size;
 }
 
-static const char nan[] = "nan";
+static const char nan_word[] = "nan";
 
 static int is_missing(const char *s, const char *e)
 {
@@ -71,7 +71,7 @@ static int is_missing(const char *s, const char *e)
     if (n == 0) return 1;
     if (n > 4) return 0;
     for (size_t i = 0; i < n; i++) w[i] = s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] + 32) : s[i];
-    return (n == 2 && memcmp(w, "na", 2) == 0) || (n == 3 && memcmp(w, nan, 3) == 0) || (n == 4 && memcmp(w, "null", 4) == 0);
+    return (n == 2 && memcmp(w, "na", 2) == 0) || (n == 3 && memcmp(w, nan_word, 3) == 0) || (n == 4 && memcmp(w, "null", 4) == 0);
 }
 
 /* One column of each line. */
@@ -115,7 +115,7 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
                 why = TL_CELL_QUOTE;
                 if (e) {
                     why = l->missing && is_missing(s, e) ? TL_CELL_EMPTY : tl_parse_cell(dtype, s, e, out);
-                    if (why == TL_CELL_EMPTY && l->missing && tl_is_float(dtype)) why = tl_parse_cell(dtype, nan, nan + 3, out);
+                    if (why == TL_CELL_EMPTY && l->missing && tl_is_float(dtype)) why = tl_parse_cell(dtype, nan_word, nan_word + 3, out);
                 }
                 if (why == TL_CELL_OK) out += size;
                 else if (!bad(c, s, e ? e : tl_line_end(s, end), why)) break;
@@ -149,6 +149,8 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
     switch (dtype) { /* constants, so that the common types get loops of their own */
     case TALLY_F64: both(c, l, TALLY_F64); return;
     case TALLY_F32: both(c, l, TALLY_F32); return;
+    case TALLY_I32: both(c, l, TALLY_I32); return;
+    case TALLY_I64: both(c, l, TALLY_I64); return;
     default: both(c, l, dtype); return;
     }
 }

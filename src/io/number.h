@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     /* The high bit of each byte that is not 0..9. A carry can only spoil bytes above the first of those. */
     const uint64_t bad = ((v + 0x7676767676767676ull) | v) & 0x8080808080808080ull;
     const int n = bad ? __builtin_ctzll(bad) >> 3 : 8;
-    v = n ? v << (64 - 8 * n) : 0; /* leading zeros */
-    v = v * 10 + (v >> 8);         /* pairs */
+    v = v << (32 - 4 * n) << (32 - 4 * n); /* leading zeros; in two steps, since n may be 0 */
+    v = v * 10 + (v >> 8); /* pairs */
     v = ((v & 0x000000ff000000ffull) * 0x000f424000000064ull + ((v >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >> 32;
     *value = v & 0xffffffffu;
     return n;
@@ -119,8 +119,8 @@ static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, ui
             s += n;
         }
     }
-    if (__builtin_expect(digits == 0 || digits > 19, 0)) return 0;
-    if ((*s | 0x20) == 'e') {
+    if (__builtin_expect((unsigned)digits - 1 > 18, 0)) return 0; /* none, or more than 19 */
+    if (__builtin_expect((*s | 0x20) == 'e', 0)) {
         s++;
         const int minus = *s == '-';
         s += *s == '-' || *s == '+';
@@ -174,6 +174,12 @@ static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *gr
     }
 }
 
+/* tally_dtype_size of an integer dtype, for the loops. */
+static inline __attribute__((always_inline)) size_t tl_whole_size(tally_dtype dtype)
+{
+    return (size_t)1 << ((dtype - TALLY_I8) >> 1);
+}
+
 static inline int tl_is_float(tally_dtype dtype) { return dtype >= TALLY_F16 && dtype <= TALLY_F64; }
 
 /* Stores the low bytes of bits as an element of `size` bytes. */
@@ -209,7 +215,7 @@ static inline __attribute__((always_inline)) int tl_fast_value(const char **p, t
     if (!tl_fast_whole(&s, &v)) return 0;
     tl_whole_range(dtype, &least, &greatest);
     if (v < least || v > greatest) return 0;
-    tl_store(value, (uint64_t)v, tally_dtype_size(dtype));
+    tl_store(value, (uint64_t)v, tl_whole_size(dtype));
     *p = s;
     return 1;
 }

@@ -5,7 +5,7 @@
  *     chunks | 0            | 1            | 2            |
  *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
  *
- * Memory: a block and its values, SHARE bytes a thread. The text is read with pread and not mapped: a mapped file that shrinks
+ * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped file that shrinks
  * kills the process, and copying into a buffer that stays in cache measured no slower than page faults. */
 #define _GNU_SOURCE
 #include "io.h"
@@ -15,8 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SHARE = 1 << 20,      /* bytes of text a thread a block */
-       SMALL = 1 << 16,      /* bytes of text worth a chunk */
+#ifndef TL_TEXT_SHARE /* the fuzz target makes both tiny, so that small inputs are cut and carried over too */
+#define TL_TEXT_SHARE (4 << 20)
+#define TL_TEXT_SMALL (1 << 16)
+#endif
+enum { SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
+       SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
+       CHUNKS = 8,            /* a thread: when one is held up, the others take over its share */
        LONGEST = 64 << 20 }; /* bytes in a line (csv) or a cell (text) */
 
 struct tl_text {
@@ -26,7 +31,7 @@ struct tl_text {
     unsigned char *stage;
     size_t stage_bytes;
     tl_chunk *chunks;
-    int most, chunks_n, now;
+    int threads, most, chunks_n, now; /* most: chunks in a block, several a thread */
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;   /* where the block begins: lines and bytes of its line before it */
     int why;             /* the error that follows the values of this block, or 0 */
@@ -74,12 +79,15 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (s) return s;
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
-    if (threads > 32) threads = 32; /* 32 MB of text and at most 4 times that of values */
-    t->most = threads;
+    if (threads > 32) threads = 32; /* the block does not grow beyond */
+    t->threads = threads;
+    t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
     if (!t->chunks) return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
-    if ((s = make_room(f, (size_t)threads * SHARE))) return s;
+    size_t room = (size_t)threads * SHARE;
+    if (f->regular && f->size - f->pos < (int64_t)room) room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
+    if ((s = make_room(f, room))) return s;
     f->info.ndim = 1;
     f->info.shape[0] = f->info.elements = -1;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -104,7 +112,7 @@ static int fill(tally_file *f)
         int64_t got = 0;
         int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(parts) if (parts > 1) schedule(static, 1) reduction(+ : got) reduction(max : error)
+#pragma omp parallel for num_threads(t->threads) if (parts > 1) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
@@ -182,7 +190,7 @@ static void cut_records(const tl_text *t, size_t n, size_t *cuts, int k, int las
 /* Sets the block's chunks: TALLY_OK, or the block cannot be cut (t->end == 0). */
 static void cut(tl_text *t)
 {
-    size_t cuts[33] = {0};
+    size_t cuts[32 * CHUNKS + 1] = {0};
     if (t->eof && t->n && t->buf[t->n - 1] != '\n') t->buf[t->n++] = '\n'; /* there is TL_PAD room */
     memset(t->buf + t->n, 0, TL_PAD - 1);
     int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
@@ -286,7 +294,7 @@ static tally_status block(tally_file *f)
     }
     f->info.bytes_read = f->pos;
     const int k = t->chunks_n;
-#pragma omp parallel for num_threads(k) if (k > 1) schedule(static, 1)
+#pragma omp parallel for num_threads(t->threads < k ? t->threads : k) if (k > 1) schedule(dynamic, 1)
     for (int i = 0; i < k; i++) {
         tl_chunk *const c = &t->chunks[i];
         c->values = t->stage + ((size_t)(c->start - t->buf) / 2 + (size_t)i) * size;
