@@ -142,10 +142,8 @@ static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_lay
     else every(c, l->delimiter, dtype);
 }
 
-void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
+static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
-    c->count = c->given = c->skipped = 0;
-    c->bad = NULL;
     switch (dtype) { /* constants, so that the common types get loops of their own */
     case TALLY_F64: both(c, l, TALLY_F64); return;
     case TALLY_F32: both(c, l, TALLY_F32); return;
@@ -153,4 +151,27 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
     case TALLY_I64: both(c, l, TALLY_I64); return;
     default: both(c, l, dtype); return;
     }
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/* The same text with tzcnt, lzcnt, mulx and shifts that leave the flags alone. */
+static __attribute__((target("bmi,bmi2,lzcnt"))) void cells_bmi(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
+{
+    cells(c, l, dtype);
+}
+#endif
+
+static void cells_any(tl_chunk *c, const tl_layout *l, tally_dtype dtype) { cells(c, l, dtype); }
+
+void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
+{
+    c->count = c->given = c->skipped = 0;
+    c->bad = NULL;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */
+        cells_bmi(c, l, dtype);
+        return;
+    }
+#endif
+    cells_any(c, l, dtype);
 }
