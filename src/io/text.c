@@ -5,8 +5,8 @@
  *     chunks | 0            | 1            | 2            |
  *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
  *
- * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped file that shrinks
- * kills the process, and copying into a buffer that stays in cache measured no slower than page faults. */
+ * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
+ * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
 #define _GNU_SOURCE
 #include "io.h"
 #include "number.h"
