@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * cli.h - what the verbs share: exit codes, errors, the context, input files, output, progress.
+ *
+ * Nothing here exits: every function that can fail returns an exit code, having printed one sentence. */
+#ifndef CLI_H
+#define CLI_H
+
+#include "options.h"
+#include "tally.h"
+
+#include <stdio.h>
+
+enum {
+    DONE = 0,
+    BAD_DATA = 1,
+    USAGE = 2,
+    NO_DEVICE = 3,
+    VERIFY_FAILED = 4,
+    CLOSED_PIPE = 141 /* the reader went away: silent, and what a shell shows for SIGPIPE */
+};
+
+/* ---- error.c: "tally: <sentence>" on standard error ----------------------------------------------------------------
+ */
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+int fail(int code, const char *format, ...);
+int fail_status(const tally *ctx, tally_status status); /* the library's sentence; picks the code */
+int fail_memory(const char *what, int64_t bytes);
+/* "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)" */
+int fail_choice(int code, const char *what, const char *given, const char *const *names);
+const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
+int stdout_closed(void);
+int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
+
+/* ---- session.c: the context and the names in it --------------------------------------------------------------------
+ */
+int session_open(tally **ctx, const options *o);
+const char *const *device_names(void); /* auto and those of tally_device; static memory */
+const char *const *isa_names(void);
+const char *const *dtype_names(void);
+int dtype_option(const options *o, tally_dtype *dtype); /* 0 if not given */
+int operator_check(const char *op, size_t length);      /* a known name before the colon? */
+int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
+size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
+double seconds(void);
+
+/* ---- input.c: a file as elements in C order ------------------------------------------------------------------------
+ */
+enum { DIMS = 8 };
+typedef struct input {
+    tally *ctx;
+    tally_file *file;
+    tally_file_info info;
+    const char *name;
+    tally_dtype dtype;
+    int64_t n; /* elements, -1: unknown until the end */
+    int ndim;
+    int64_t shape[DIMS];
+    const char *data; /* all elements in memory, or NULL: input_read them */
+    int column_major; /* data (or the file) is in Fortran order */
+    int64_t next;     /* the element input_read gives next, when data is there */
+    void *own;        /* what data points to, if it was allocated here */
+    int64_t skipped;
+} input;
+int input_open(input *in, tally *ctx, const options *o, const char *path);
+int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
+int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
+int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
+void input_note(input *in, const options *o);                       /* reports skipped cells */
+void input_close(input *in);
+int64_t physical_memory(void);
+
+/* ---- layout.c: --axis and --segments as batches of sequences --------------------------------------------------------
+ */
+typedef struct layout {
+    int64_t outer, len, inner; /* an array outer x len x inner in C order; sequences run along len */
+    int axis;
+    int64_t *offsets, segments; /* or: CSR */
+} layout;
+int layout_open(layout *l, input *in, const options *o); /* loads the input when it has to */
+void layout_close(layout *l);
+int64_t layout_sequences(const layout *l);
+/* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's output may be shorter).
+ * Returns 0 past the last batch. A batch of the reduced results: out_at is its first result, out_step their distance.
+ */
+int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
+                 tally_view *view, int64_t *out_at, int64_t *out_step);
+
+/* ---- output.c: results for people, pipes and programs ---------------------------------------------------------------
+ */
+typedef struct result {
+    const char *op; /* as the user wrote it */
+    tally_operator_info info;
+    void *bits; /* count results of info.lanes values */
+} result;
+typedef struct answer {
+    const char *file;
+    tally_dtype dtype;
+    int64_t n, skipped;
+    int ndim;
+    int64_t shape[DIMS];
+    int64_t count; /* results of each operator: 1, or one a sequence */
+    int flat;      /* the whole file is one sequence */
+    result *results;
+    int ops;
+} answer;
+int print_answers(tally *ctx, const answer *answers, int files, const options *o);
+void print_json_string(FILE *f, const char *text);
+void print_json_value(FILE *f, tally_dtype dtype, const void *value);
+void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
+const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
+
+/* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
+ */
+typedef struct sink sink;
+int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const char *op,
+              const tally_operator_info *info, int ndim, const int64_t *shape);
+int sink_write(sink *s, const void *results, int64_t count); /* count results of all lanes */
+int sink_close(sink *s, int code);                           /* commits if code is DONE; s may be NULL */
+
+/* ---- series.c: what scan and window have in common ------------------------------------------------------------------
+ */
+typedef struct series {
+    const tally_scan_options *scan; /* one of the two is there */
+    const tally_window_options *window;
+} series;
+int series_run(const options *o, const series *how);
+int series_begin(const options *o); /* checks the operands */
+
+/* ---- the rest
+ * --------------------------------------------------------------------------------------------------------- */
+typedef struct explanation {
+    const char *verb, *op;
+    const tally_operator_info *info;
+    int64_t bytes;
+    double start;
+} explanation;
+void explain(const options *o, const tally *ctx, const input *in, const explanation *e);
+
+typedef struct progress {
+    double start, shown;
+    int on, drawn;
+    const char *name;
+} progress;
+void progress_begin(progress *p, const options *o, const char *name);
+void progress_show(progress *p, int64_t done, int64_t total); /* bytes; total -1: unknown */
+void progress_end(progress *p);
+
+typedef struct sha256 {
+    uint32_t h[8];
+    uint64_t bytes;
+    unsigned char block[64];
+} sha256;
+void sha256_begin(sha256 *s);
+void sha256_add(sha256 *s, const void *data, size_t bytes);
+void sha256_values(sha256 *s, const void *values, size_t size, int64_t count); /* as little-endian bytes */
+void sha256_end(sha256 *s, char hex[65]);
+
+typedef struct ceiling {
+    int64_t bytes;
+    int threads;
+    uint64_t sum;
+    char *a, *b;
+} ceiling;
+int ceiling_open(ceiling *c, int64_t bytes, int threads);
+double ceiling_read(ceiling *c); /* one pass: seconds for c->bytes read */
+double ceiling_copy(ceiling *c); /* one pass: seconds for c->bytes read and as many written */
+void ceiling_close(ceiling *c);
+
+void help_all(FILE *f);
+void help_verb(FILE *f, enum verb verb);
+void help_man(FILE *f);
+void help_completion(FILE *f, const char *shell);
+
+#define VERB(id, ...) int run_##id(const options *o);
+#include "options.def"
+#undef VERB
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * error.c - one sentence on standard error and an exit code; suggestions; the end of standard output. */
+#include "cli.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+
+int fail(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fflush(stdout); /* what was printed before the error comes before it */
+    fputs("tally: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return code;
+}
+
+int fail_status(const tally *ctx, tally_status status)
+{
+    static const struct {
+        tally_status status;
+        int code;
+    } codes[] = {{TALLY_INVALID, USAGE},
+                 {TALLY_UNSUPPORTED, USAGE},
+                 {TALLY_NO_DEVICE, NO_DEVICE},
+                 {TALLY_MISMATCH, VERIFY_FAILED},
+                 {TALLY_OK, DONE}};
+    int code = BAD_DATA;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].status == status) code = codes[i].code;
+    const char *sentence = tally_error(ctx);
+    return fail(code, "%s", *sentence ? sentence : tally_status_name(status));
+}
+
+int fail_memory(const char *what, int64_t bytes)
+{
+    return fail(BAD_DATA, "%s needs %lld bytes of memory, which could not be had", what, (long long)bytes);
+}
+
+/* Edit distance with swaps of neighbours (optimal string alignment), of names of at most 31 characters. */
+static int distance(const char *a, const char *b)
+{
+    enum { MOST = 32 };
+    const int n = (int)strlen(a), m = (int)strlen(b);
+    if (n >= MOST || m >= MOST) return MOST;
+    int d[MOST][MOST];
+    for (int i = 0; i <= n; i++)
+        for (int j = 0; j <= m; j++) {
+            if (!i || !j) {
+                d[i][j] = i + j;
+                continue;
+            }
+            int best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *nearest(const char *given, const char *const *names)
+{
+    const char *best = NULL;
+    int least = 1 + (int)strlen(given) / 3; /* one slip in a short word, more in a long one */
+    for (; *names; names++) {
+        const int d = distance(given, *names);
+        if (d <= least && (!best || d < least)) {
+            least = d;
+            best = *names;
+        }
+    }
+    return best;
+}
+
+int fail_choice(int code, const char *what, const char *given, const char *const *names)
+{
+    char list[1024];
+    size_t at = 0;
+    list[0] = '\0';
+    for (int i = 0; names[i] && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? ", " : "", names[i]);
+    const char *near = nearest(given, names);
+    if (near) return fail(code, "there is no %s '%s'; did you mean '%s'? choices: %s", what, given, near, list);
+    return fail(code, "there is no %s '%s'; choices: %s", what, given, list);
+}
+
+int stdout_closed(void)
+{
+    struct pollfd p = {1, POLLOUT, 0};
+    return poll(&p, 1, 0) == 1 && (p.revents & (POLLERR | POLLHUP));
+}
+
+int stdout_finish(int code)
+{
+    errno = 0;
+    const int failed = fflush(stdout) != 0 || ferror(stdout);
+    const int why = errno;
+    if (!failed || code) return code;
+    if (why == EPIPE || stdout_closed()) return CLOSED_PIPE;
+    return fail(BAD_DATA, "standard output: %s", why ? strerror(why) : "a write failed");
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * input.c - a file as elements in C order: mapped where that is safe, otherwise read in pieces.
+ *
+ *   mapped, fits in memory      data points into the mapping
+ *   everything else             data is NULL and input_read gives the elements in order, in bounded memory
+ *   input_load                  brings the rest into memory for those who need all of it (--axis 0, --reverse, Fortran
+ * order) */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int64_t physical_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
+}
+
+static int delimiter_option(const options *o, char *delimiter)
+{
+    static const struct {
+        const char *name;
+        char value;
+    } names[] = {{"tab", '\t'}, {"\\t", '\t'}, {"space", ' '}, {"comma", ','}, {"semicolon", ';'}};
+    const char *text = o->value[OPT_delimiter];
+    *delimiter = 0;
+    if (!text) return DONE;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(text, names[i].name) == 0) *delimiter = names[i].value;
+    if (!*delimiter && text[0] && !text[1]) *delimiter = text[0];
+    if (*delimiter) return DONE;
+    return fail(USAGE, "--delimiter is '%s': must be one character, or tab, space, comma, semicolon", text);
+}
+
+static int file_options(const options *o, tally_file_options *f)
+{
+    memset(f, 0, sizeof *f);
+    const char *header = o->value[OPT_header];
+    f->format = o->value[OPT_format];
+    f->column = o->value[OPT_column];
+    f->header = !header ? 0 : header[0] == 'y' ? 1 : -1;
+    f->skip_bad = has(o, OPT_skip_bad);
+    const int code = dtype_option(o, &f->dtype);
+    return code ? code : delimiter_option(o, &f->delimiter);
+}
+
+int input_open(input *in, tally *ctx, const options *o, const char *path)
+{
+    memset(in, 0, sizeof *in);
+    tally_file_options f;
+    const int code = file_options(o, &f);
+    if (code) return code;
+    if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
+        fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
+    in->ctx = ctx;
+    const tally_status status = tally_file_open(ctx, path, &f, &in->file);
+    if (status) return fail_status(ctx, status);
+    tally_file_get_info(in->file, &in->info);
+    in->name = path;
+    in->dtype = in->info.dtype;
+    in->n = in->info.elements;
+    in->ndim = in->info.ndim;
+    memcpy(in->shape, in->info.shape, sizeof in->shape);
+    in->column_major = in->info.fortran && in->ndim > 1;
+    /* A mapping counts as resident while it is used, so a file that would crowd out everything else is read in pieces.
+     */
+    if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) in->data = in->info.mapped;
+    return DONE;
+}
+
+/* Elements [from, from + count) of the C order out of column-major data. */
+static void gather(const input *in, int64_t from, int64_t count, char *out)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    int64_t index[DIMS], step[DIMS], at = 0, rest = from, stride = 1;
+    for (int d = 0; d < in->ndim; d++) {
+        step[d] = stride;
+        stride *= in->shape[d];
+    }
+    for (int d = in->ndim - 1; d >= 0; d--) {
+        index[d] = rest % in->shape[d];
+        rest /= in->shape[d];
+        at += index[d] * step[d];
+    }
+    for (int64_t i = 0; i < count; i++, out += size) {
+        memcpy(out, in->data + (size_t)at * size, size);
+        for (int d = in->ndim - 1; d >= 0; d--) { /* the last index runs fastest */
+            at += step[d];
+            if (++index[d] < in->shape[d]) break;
+            at -= step[d] * in->shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+static int read_file(input *in, void *buffer, int64_t max, int64_t *got)
+{
+    const tally_status status = tally_file_read(in->file, buffer, max, got);
+    if (status) return fail_status(in->ctx, status);
+    return DONE;
+}
+
+/* Everything that is left, into memory; for a length that is unknown the buffer doubles. */
+static int load(input *in)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    int64_t room = in->n >= 0 ? in->n : 1 << 16, n = 0, got = 0;
+    char *all = NULL;
+    int code = DONE;
+    for (;;) {
+        char *more = (uint64_t)room > SIZE_MAX / 2 / size ? NULL : realloc(all, room ? (size_t)room * size : 1);
+        if (!more) {
+            free(all);
+            char what[160];
+            snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it", in->name);
+            return fail_memory(what, room * (int64_t)size);
+        }
+        all = more;
+        while (n < room && !(code = read_file(in, all + (size_t)n * size, room - n, &got)) && got) n += got;
+        if (code || n < room || in->n >= 0) break;
+        room *= 2;
+    }
+    if (code) {
+        free(all);
+        return code;
+    }
+    if (in->n < 0) in->shape[0] = n;
+    in->n = n;
+    in->data = in->own = all;
+    return DONE;
+}
+
+int input_load(input *in, int any_order)
+{
+    int code = DONE;
+    if (!in->data && in->info.mapped) in->data = in->info.mapped; /* larger than half the memory, and asked for whole */
+    if (!in->data) code = load(in);
+    if (code || !in->column_major || any_order) return code;
+    const size_t size = tally_dtype_size(in->dtype);
+    char *turned = malloc(in->n ? (size_t)in->n * size : 1);
+    if (!turned) return fail_memory("turning Fortran order into C order", in->n * (int64_t)size);
+    gather(in, 0, in->n, turned);
+    free(in->own);
+    in->data = in->own = turned;
+    in->column_major = 0;
+    return DONE;
+}
+
+int input_read(input *in, void *buffer, int64_t max, int64_t *got)
+{
+    *got = 0;
+    if (in->column_major) {
+        const int code = input_load(in, 1);
+        if (code) return code;
+    }
+    if (!in->data) return read_file(in, buffer, max, got);
+    *got = in->n - in->next < max ? in->n - in->next : max;
+    const size_t size = tally_dtype_size(in->dtype);
+    if (in->column_major && *got)
+        gather(in, in->next, *got, buffer);
+    else if (*got)
+        memcpy(buffer, in->data + (size_t)in->next * size, (size_t)*got * size);
+    in->next += *got;
+    return DONE;
+}
+
+int input_reshape(input *in, const char *shape)
+{
+    if (in->ndim != 1)
+        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own", in->name, in->ndim);
+    int code = in->n < 0 ? input_load(in, 1) : DONE;
+    if (code) return code;
+    int64_t product = 1;
+    int ndim = 0;
+    for (const char *at = shape; at; ndim++) {
+        char part[32];
+        const size_t length = strcspn(at, "x");
+        if (ndim == DIMS) return fail(USAGE, "--shape is '%s': at most %d dimensions", shape, DIMS);
+        snprintf(part, sizeof part, "%.*s", (int)(length < 31 ? length : 31), at);
+        int64_t *const extent = &in->shape[ndim];
+        if (count_parse(part, extent) || *extent < 0 || __builtin_mul_overflow(product, *extent, &product))
+            return fail(USAGE, "--shape is '%s': must be whole numbers with x between them, like 1000x256", shape);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    if (product != in->n)
+        return fail(USAGE, "--shape is '%s', which is %lld elements, and %s has %lld", shape, (long long)product,
+                    in->name, (long long)in->n);
+    in->ndim = ndim;
+    return code;
+}
+
+void input_note(input *in, const options *o)
+{
+    tally_file_get_info(in->file, &in->info);
+    in->skipped = in->info.skipped;
+    if (in->skipped && !has(o, OPT_quiet))
+        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", strcmp(in->name, "-") ? in->name : "standard input",
+                (long long)in->skipped, in->skipped == 1 ? "" : "s");
+}
+
+void input_close(input *in)
+{
+    tally_file_close(in->file);
+    free(in->own);
+    in->file = NULL;
+    in->own = NULL;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * layout.c - --axis and --segments: an array as batches of sequences, each batch one tally_view.
+ *
+ * An array is outer x len x inner in C order; the sequences run along len, one for each (outer, inner). One view has
+ * one row stride, so it takes either all inner of one outer (columns of a matrix) or all outer of one inner (rows when
+ * inner is 1); the larger side goes into the view and the smaller one is the number of batches. A column-major array of
+ * 2 dimensions is the same picture with its axes swapped. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int open_axis(layout *l, input *in, const options *o)
+{
+    int64_t axis;
+    int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &axis);
+    if (code) return code;
+    if (axis < -in->ndim || axis >= in->ndim)
+        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)axis, in->name,
+                    in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
+                    in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
+    l->axis = (int)(axis < 0 ? axis + in->ndim : axis);
+    /* Rows in order can be reduced while they are read; everything else needs all of the array. */
+    const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
+    code = in_order ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
+    l->outer = l->inner = 1;
+    const int swap = in->column_major;
+    for (int d = 0; d < in->ndim; d++) {
+        if (d == l->axis)
+            l->len = in->shape[d];
+        else
+            *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
+    }
+    if (swap) {
+        const int64_t outer = l->outer;
+        l->outer = l->inner;
+        l->inner = outer;
+    }
+    return code;
+}
+
+/* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
+static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
+{
+    tally_file_options f = {.dtype = TALLY_I64};
+    char head[6] = "";
+    FILE *const sniff = strcmp(path, "-") ? fopen(path, "rb") : NULL;
+    if (sniff && fread(head, 1, sizeof head, sniff) == sizeof head && !memcmp(head, "\x93NUMPY", 6)) f.dtype = 0;
+    if (sniff) fclose(sniff);
+    options none = {.nargs = 0};
+    input in = {.ctx = ctx, .name = path};
+    tally_status status = tally_file_open(ctx, path, &f, &in.file);
+    if (status) return fail_status(ctx, status);
+    tally_file_get_info(in.file, &in.info);
+    in.dtype = in.info.dtype;
+    in.n = in.info.elements;
+    in.ndim = in.info.ndim;
+    memcpy(in.shape, in.info.shape, sizeof in.shape);
+    int code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
+                                            path, tally_dtype_name(in.dtype))
+                                     : input_load(&in, 0);
+    if (!code) {
+        const size_t size = tally_dtype_size(in.dtype);
+        *count = in.n;
+        l->offsets = malloc((size_t)(in.n + 1) * sizeof *l->offsets);
+        if (!l->offsets) code = fail_memory("--segments", (in.n + 1) * 8);
+        for (int64_t i = 0; i < in.n && !code; i++) {
+            uint64_t bits = 0;
+            memcpy((char *)&bits + (*(const char *)&(const int){1} ? 0 : 8 - size), in.data + (size_t)i * size, size);
+            const int shift = 64 - 8 * (int)size,
+                      is_signed = in.dtype == TALLY_I8 || in.dtype == TALLY_I16 || in.dtype == TALLY_I32;
+            l->offsets[i] = is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
+        }
+    }
+    input_note(&in, &none);
+    input_close(&in);
+    return code;
+}
+
+static int open_segments(layout *l, input *in, const options *o)
+{
+    const char *path = o->value[OPT_segments];
+    int64_t count = 0;
+    int code = read_offsets(l, in->ctx, path, &count);
+    if (!code) code = input_load(in, 0);
+    if (code) return code;
+    if (!count)
+        return fail(BAD_DATA, "--segments %s: there are no offsets; one more than the segments is needed", path);
+    if (l->offsets[0] < 0) return fail(BAD_DATA, "--segments %s: offset 0 is %lld", path, (long long)l->offsets[0]);
+    for (int64_t i = 1; i < count; i++)
+        if (l->offsets[i] < l->offsets[i - 1])
+            return fail(BAD_DATA, "--segments %s: offset %lld is %lld, and the one before it is %lld: they must ascend",
+                        path, (long long)i, (long long)l->offsets[i], (long long)l->offsets[i - 1]);
+    if (l->offsets[count - 1] > in->n)
+        return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements", path,
+                    (long long)l->offsets[count - 1], in->name, (long long)in->n);
+    if (o->verb != VERB_reduce && (l->offsets[0] != 0 || l->offsets[count - 1] != in->n))
+        return fail(
+            BAD_DATA,
+            "--segments %s: `tally %s` writes every element, so the offsets must run from 0 to %lld and run from "
+            "%lld to %lld",
+            path, verb_table[o->verb].name, (long long)in->n, (long long)l->offsets[0],
+            (long long)l->offsets[count - 1]);
+    l->segments = count - 1;
+    return code;
+}
+
+int layout_open(layout *l, input *in, const options *o)
+{
+    memset(l, 0, sizeof *l);
+    if (has(o, OPT_segments)) return open_segments(l, in, o);
+    return open_axis(l, in, o);
+}
+
+void layout_close(layout *l)
+{
+    free(l->offsets);
+    l->offsets = NULL;
+}
+
+int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l->outer * l->inner; }
+
+int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
+                 tally_view *view, int64_t *out_at, int64_t *out_step)
+{
+    *out_at = 0;
+    *out_step = 1;
+    if (l->offsets) {
+        *view = tally_segments(data, dtype, l->offsets, l->segments);
+        return i == 0;
+    }
+    const char *at = data;
+    if (l->inner >= l->outer) { /* batch = one outer */
+        const tally_view v = {NULL, dtype, l->inner, len, 1, l->inner, NULL};
+        *view = v;
+        if (data) at += (size_t)(i * len * l->inner) * bytes;
+        *out_at = i * l->inner;
+    } else { /* batch = one inner */
+        const tally_view v = {NULL, dtype, l->outer, len, len * l->inner, l->inner, NULL};
+        *view = v;
+        if (data) at += (size_t)i * bytes;
+        *out_at = i;
+        *out_step = l->inner;
+    }
+    view->data = (void *)(uintptr_t)at;
+    return i < (l->inner >= l->outer ? l->outer : l->inner);
+}

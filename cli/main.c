@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and makes sure that standard output
+ * arrived. */
+#include "cli.h"
+
+#include <signal.h>
+#include <string.h>
+
+static int (*const run[VERB_COUNT])(const options *) = {
+#define VERB(id, ...) run_##id,
+#include "options.def"
+#undef VERB
+};
+
+static int unknown_verb(const char *given)
+{
+    const char *names[VERB_COUNT + 1] = {NULL};
+    for (int v = 0; v < VERB_COUNT; v++) names[v] = verb_table[v].name;
+    return fail_choice(USAGE, "verb", given, names);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    options o = {.verb = VERB_help};
+    if (argc < 2) {
+        help_all(stderr);
+        return USAGE;
+    }
+    if (argv[1][0] != '-') {
+        o.verb = options_verb(argv[1]);
+        if (o.verb == VERB_COUNT) return unknown_verb(argv[1]);
+        argc--;
+        argv++;
+    }
+    const int code = options_parse(&o, argc - 1, argv + 1);
+    if (code) return code;
+    if (has(&o, OPT_version)) {
+        printf("tally %s (order E v1)\n", tally_version());
+        return DONE;
+    }
+    if (has(&o, OPT_help) && o.verb != VERB_help) {
+        help_verb(stdout, o.verb);
+        return DONE;
+    }
+    return run[o.verb](&o);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE,
+           SIG_IGN); /* a closed pipe becomes a failed write, so that temporary files are removed on the way out */
+    return stdout_finish(dispatch(argc, argv));
+}

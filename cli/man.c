@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * man.c - the table of options.def as a man page, in the mdoc-free man(7) macros that every roff knows. */
+#include "cli.h"
+
+#include <string.h>
+
+/* Text as roff: backslashes and dashes escaped, a leading dot or quote made harmless, lines kept apart by .br if asked.
+ */
+static void put(FILE *f, const char *text)
+{
+    int start = 1;
+    for (; *text; text++) {
+        if (start && (*text == '.' || *text == '\'')) fputs("\\&", f);
+        if (*text == '\\')
+            fputs("\\e", f);
+        else if (*text == '-')
+            fputs("\\-", f);
+        else if (*text == '^')
+            fputs("\\(ha", f);
+        else if (*text == '~')
+            fputs("\\(ti", f);
+        else if (*text == '`')
+            fputs("\\(ga", f);
+        else if (*text == '\'')
+            fputs("\\(aq", f);
+        else
+            fputc(*text, f);
+        start = *text == '\n';
+    }
+}
+
+static void put_option(FILE *f, const option_row *row)
+{
+    fputs(".TP\n", f);
+    if (row->letter) fprintf(f, "\\fB\\-%c\\fR, ", row->letter);
+    fputs("\\fB\\-\\-", f);
+    put(f, row->name);
+    fputs("\\fR", f);
+    if (row->argument[0]) {
+        fputs(" \\fI", f);
+        put(f, row->argument);
+        fputs("\\fR", f);
+    }
+    fputc('\n', f);
+    put(f, row->text);
+    fputs(".\n", f);
+}
+
+static void put_verb(FILE *f, int verb)
+{
+    const verb_row *const v = &verb_table[verb];
+    fprintf(f, ".SS tally %s", v->name);
+    if (v->operands[0]) {
+        fputc(' ', f);
+        put(f, v->operands);
+    }
+    fputc('\n', f);
+    put(f, v->lesson);
+    fputs("\n.PP\n.nf\n", f);
+    for (int i = 0; i < 3; i++) {
+        fputs("    ", f);
+        put(f, v->example[i][0]);
+        fputs("   # ", f);
+        put(f, v->example[i][1]);
+        fputc('\n', f);
+    }
+    fputs(".fi\n", f);
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (option_table[i].verbs == 1u << verb) put_option(f, &option_table[i]);
+}
+
+void help_man(FILE *f)
+{
+    fprintf(f,
+            ".\\\" SPDX-License-Identifier: MIT\n.\\\" written by `tally help --man`\n"
+            ".TH TALLY 1 2026-11-21 \"tally %s\" \"User Commands\"\n",
+            tally_version());
+    fputs(".SH NAME\ntally \\- reductions, scans and sliding windows with the same bits everywhere\n.SH SYNOPSIS\n", f);
+    for (int v = 0; v < VERB_COUNT; v++) {
+        fprintf(f, "%s.B tally %s\n", v ? ".br\n" : "", verb_table[v].name);
+        put(f, verb_table[v].operands);
+        fputs(" [\\fIOPTION\\fR...]\n", f);
+    }
+    fputs(".SH DESCRIPTION\n", f);
+    put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1), so it "
+           "has the same "
+           "bits\non any number of threads, at any vector width, streamed or in memory.\n");
+    fputs(".PP\n", f);
+    put(f, "A FILE is .npy, raw, text or CSV, guessed from its name and first bytes; - or none is standard input. "
+           "Files larger\n"
+           "than memory are read in pieces. Numbers in options may be written 2^28, 1e6, 1.5e9, 64Ki or 3M.\n");
+    fputs(".PP\n", f);
+    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1, "
+           "ema:alpha=0.1.\n"
+           "`tally ops` lists them.\n");
+    fputs(".SH OUTPUT\n", f);
+    put(f,
+        "In a pipe, tally reduce prints one value a line for one operator and one file; otherwise a header line and\n"
+        "tab-separated values, the first column naming the file when there are several. On a terminal it prints an "
+        "aligned\n"
+        "table. Decimals are the shortest that read back to the same bits; --hex prints the bits. --digest prints the "
+        "SHA-256\n"
+        "of the results as little-endian bytes: sha256sum of the same results written as raw gives the same hash. "
+        "With\n"
+        "--json, nan and inf are strings, and bits holds the exact bits of every value.\n");
+    fputs(".SH VERBS\n", f);
+    for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
+    fputs(".SH COMMON OPTIONS\n", f);
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (option_table[i].verbs & (option_table[i].verbs - 1)) put_option(f, &option_table[i]);
+    fputs(".SH ENVIRONMENT\n.TP\n.B TALLY_DEVICE\nthe device when none is asked for.\n.TP\n.B TALLY_THREADS\nthe "
+          "number of threads.\n"
+          ".TP\n.B TALLY_ISA\nthe instruction set.\n.SH EXIT STATUS\n",
+          f);
+    static const char *const codes[][2] = {{"0", "success."},
+                                           {"1", "bad data: a file that cannot be read, written or understood."},
+                                           {"2", "usage: a wrong option, operator, type or combination."},
+                                           {"3", "the device or instruction set is not available."},
+                                           {"4", "verification failed: a result differs from the law."},
+                                           {"141", "the reader of standard output went away (silent)."}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) fprintf(f, ".TP\n.B %s\n%s\n", codes[i][0], codes[i][1]);
+}

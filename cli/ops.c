@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ * ops.c - tally ops: the operators as a table for one element type, or one operator for every element type. */
+#include "cli.h"
+
+#include <string.h>
+
+/* An operator whose parameter has no default must be asked about with one. */
+static tally_status ask(const char *name, tally_dtype dtype, tally_operator_info *info)
+{
+    char with[64];
+    const tally_status status = tally_operator(NULL, name, dtype, info);
+    if (status != TALLY_INVALID || strchr(name, ':')) return status;
+    snprintf(with, sizeof with, "%s:0.5", name);
+    return tally_operator(NULL, with, dtype, info);
+}
+
+static void json_row(const char *name, tally_dtype dtype, const tally_operator_info *i, int first)
+{
+    fputs(first ? "\n{\"name\": " : ",\n{\"name\": ", stdout);
+    print_json_string(stdout, name);
+    printf(", \"dtype\": \"%s\", \"output\": \"%s\", \"accumulator\": ", tally_dtype_name(dtype),
+           tally_dtype_name(i->output));
+    if (i->accumulator)
+        print_json_string(stdout, tally_dtype_name(i->accumulator));
+    else
+        fputs("null", stdout);
+    printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"parameter\": ", i->lanes, i->exact ? "X" : "R",
+           i->seedable ? "true" : "false");
+    print_json_string(stdout, i->param);
+    fputs(", \"empty\": ", stdout);
+    print_json_string(stdout, i->empty);
+    fputs(", \"text\": ", stdout);
+    print_json_string(stdout, i->text);
+    fputs("}", stdout);
+}
+
+static int list(tally_dtype dtype, int json)
+{
+    tally_operator_info i;
+    int rows = 0;
+    if (json)
+        fputs("[", stdout);
+    else
+        printf("%-8s %-6s %-5s %-8s %-38s %s\n", "name", "output", "class", "param", "of nothing", "what");
+    for (const char *const *name = tally_operators(); *name; name++) {
+        if (ask(*name, dtype, &i) != TALLY_OK) continue; /* not for this type: bit operators of floats */
+        if (json) {
+            json_row(*name, dtype, &i, !rows++);
+            continue;
+        }
+        printf("%-8s %-6s %-5s %-8s %-38s %s\n", *name, tally_dtype_name(i.output), i.exact ? "X" : "R", i.param,
+               i.empty, i.text);
+    }
+    if (json)
+        puts("\n]");
+    else
+        printf("\nfor elements of %s; --dtype T asks about another type, `tally ops NAME` explains one operator\n",
+               tally_dtype_name(dtype));
+    return DONE;
+}
+
+static int detail(const char *op, int json)
+{
+    tally_operator_info i;
+    int rows = 0, code = operator_check(op, strlen(op));
+    if (code) return code;
+    tally_status status = TALLY_OK;
+    if (json) fputs("[", stdout);
+    for (int t = TALLY_I8; t <= TALLY_F64; t++) {
+        const tally_status s = ask(op, (tally_dtype)t, &i);
+        if (s) {
+            status = s;
+            continue;
+        }
+        if (json) {
+            json_row(op, (tally_dtype)t, &i, !rows++);
+            continue;
+        }
+        if (!rows++) {
+            printf("%s\n\n", i.name);
+            if (i.param[0])
+                printf("  parameter   %s, as in %s:%s=%s\n", i.param, i.name, i.param,
+                       strcmp(i.param, "alpha") ? "1" : "0.1");
+            printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
+            if (i.lanes > 1) printf("  values      %d a result, side by side\n", i.lanes);
+            printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
+                   "what");
+        }
+        printf("  %-6s %-6s %-11s %-6s %-40s %s\n", tally_dtype_name((tally_dtype)t), tally_dtype_name(i.output),
+               i.accumulator ? tally_dtype_name(i.accumulator) : "-", i.exact ? "X" : "R", i.empty, i.text);
+    }
+    if (!rows) return fail_status(NULL, status);
+    if (json)
+        puts("\n]");
+    else
+        puts("\nclass X is exact: any schedule gives these bits; class R rounds: the tree of order E decides the bits");
+    return DONE;
+}
+
+int run_ops(const options *o)
+{
+    tally_dtype dtype;
+    const int code = dtype_option(o, &dtype);
+    if (code) return code;
+    if (o->nargs > 1) return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one", o->args[1]);
+    if (o->nargs && dtype) {
+        tally_operator_info i;
+        if (operator_check(o->args[0], strlen(o->args[0]))) return USAGE;
+        const tally_status status = ask(o->args[0], dtype, &i);
+        if (status) return fail_status(NULL, status);
+    }
+    return o->nargs ? detail(o->args[0], has(o, OPT_json)) : list(dtype ? dtype : TALLY_F64, has(o, OPT_json));
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ * progress.c - a line on standard error for work over a second, on a terminal only; and --explain. */
+#include "cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+void progress_begin(progress *p, const options *o, const char *name)
+{
+    p->on = !has(o, OPT_quiet) && isatty(2);
+    p->drawn = 0;
+    p->name = strcmp(name, "-") ? name : "standard input";
+    p->start = p->shown = seconds();
+    p->shown += 0.8; /* the first line comes after one second */
+}
+
+void progress_show(progress *p, int64_t done, int64_t total)
+{
+    if (!p->on) return;
+    const double now = seconds();
+    if (now - p->shown < 0.2) return;
+    p->shown = now;
+    p->drawn = 1;
+    const double rate = (double)done / (now - p->start);
+    fprintf(stderr, "\r\033[K%.60s  %.2f", p->name, (double)done * 1e-9);
+    if (total > 0)
+        fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", (double)total * 1e-9,
+                100.0 * (double)done / (double)total, rate * 1e-9, (double)(total - done) / rate);
+    else
+        fprintf(stderr, " GB  %.2f GB/s", rate * 1e-9);
+    fflush(stderr);
+}
+
+void progress_end(progress *p)
+{
+    if (p->drawn) fputs("\r\033[K", stderr);
+    p->drawn = 0;
+}
+
+void explain(const options *o, const tally *ctx, const input *in, const explanation *e)
+{
+    if (!has(o, OPT_explain)) return;
+    const double taken = seconds() - e->start;
+    char device[64];
+    snprintf(device, sizeof device, "%.*s", has(o, OPT_device) ? (int)strcspn(o->value[OPT_device], ",") : 4,
+             has(o, OPT_device) ? o->value[OPT_device] : "auto");
+    fprintf(stderr, "tally: %s %s of %s\n", e->verb, e->op, strcmp(in->name, "-") ? in->name : "standard input");
+    fprintf(stderr, "  device       %s, isa %s, %d thread%s\n", device, tally_isa(ctx), tally_threads(ctx),
+            tally_threads(ctx) == 1 ? "" : "s");
+    fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n, tally_dtype_name(in->dtype),
+            in->info.format,
+            in->data && !in->own ? "mapped"
+            : in->own            ? "loaded"
+                                 : "streamed");
+    fprintf(stderr, "  accumulator  %s\n",
+            e->info->accumulator ? tally_dtype_name(e->info->accumulator) : "none (moves and comparisons)");
+    fprintf(stderr, "  output       %s%s\n", tally_dtype_name(e->info->output),
+            e->info->lanes > 1 ? ", several values a result" : "");
+    fprintf(stderr, "  order        E v1, class %s\n",
+            e->info->exact ? "X (exact: every schedule gives these bits)" : "R (rounding: the tree decides the bits)");
+    fprintf(stderr, "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
+            (long long)e->bytes, taken, taken > 0 ? (double)e->bytes / taken * 1e-9 : 0.0);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * reduce.c - tally reduce: several operators in one pass over each file.
+ *
+ * One operator on data in memory is one call. Otherwise the file passes through in pieces small enough to stay in cache
+ * while every operator takes its turn, each into its own stream; the bits are the same whatever the pieces are. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its operators in L2. More: each
+ * push is cut among the threads, so a piece must be worth the fork. */
+enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
+static const int64_t watched_bytes = 256 << 20; /* with progress to show, one call takes at most this much */
+
+typedef struct job {
+    const options *o;
+    tally *ctx;
+    char *list; /* the operators, cut at the commas */
+    const char **op;
+    int ops;
+} job;
+
+static int split_operators(job *j, const char *text)
+{
+    j->list = strdup(text);
+    j->op = calloc(strlen(text) + 1, sizeof *j->op);
+    if (!j->list || !j->op) return fail_memory("the operators", (int64_t)strlen(text) * 9);
+    for (char *at = j->list; at; j->ops++) {
+        char *const comma = strchr(at, ',');
+        if (comma) *comma = '\0';
+        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
+        const int code = operator_check(at, strlen(at));
+        if (code) return code;
+        j->op[j->ops] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    return DONE;
+}
+
+static int open_streams(const job *j, tally_dtype dtype, tally_stream **streams)
+{
+    for (int i = 0; i < j->ops; i++) {
+        const tally_status status = tally_stream_reduce(j->ctx, j->op[i], dtype, &streams[i]);
+        if (status) return fail_status(j->ctx, status);
+    }
+    return DONE;
+}
+
+/* Pushes n elements through every stream, piece by piece. */
+static int push(const job *j, tally_stream **streams, const char *data, int64_t n, size_t size)
+{
+    const int64_t most = j->ops == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    for (int64_t at = 0; at < n; at += most)
+        for (int i = 0; i < j->ops; i++) {
+            const int64_t now = n - at < most ? n - at : most;
+            const tally_status status = tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
+            if (status) return fail_status(j->ctx, status);
+        }
+    return DONE;
+}
+
+/* The next `limit` elements (-1: all) of the input as one sequence, into result number `row` of every operator. */
+static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, char *buffer, progress *p)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const int64_t room = READ_BYTES / (int64_t)size, total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
+    tally_stream **streams = calloc((size_t)j->ops, sizeof *streams);
+    if (!streams) return fail_memory("the streams", j->ops * (int64_t)sizeof *streams);
+    int code = open_streams(j, in->dtype, streams);
+    int64_t done = 0;
+    while (!code && done != limit) {
+        const int64_t want = limit >= 0 && limit - done < room ? limit - done : room;
+        int64_t got = 0;
+        const char *at = buffer;
+        if (in->data && !in->column_major) {
+            got = in->n - in->next < watched_bytes / (int64_t)size ? in->n - in->next : watched_bytes / (int64_t)size;
+            if (limit >= 0 && got > limit - done) got = limit - done;
+            at = in->data + (size_t)in->next * size;
+            in->next += got;
+        } else {
+            code = input_read(in, buffer, want, &got);
+        }
+        if (code || !got) break;
+        code = push(j, streams, at, got, size);
+        done += got;
+        if (p->on && in->n < 0) tally_file_get_info(in->file, &in->info);
+        progress_show(p, in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size : in->info.bytes_read,
+                      total);
+    }
+    for (int i = 0; i < j->ops; i++) {
+        char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
+        const tally_status status = code ? TALLY_OK : tally_stream_finish(streams[i], out, NULL);
+        if (status) code = fail_status(j->ctx, status);
+        tally_stream_close(streams[i]);
+    }
+    free(streams);
+    if (limit < 0) in->n = in->n < 0 ? done : in->n;
+    return code;
+}
+
+static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
+{
+    const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
+    if (j->ops > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
+        return fold(j, in, a, 0, -1, buffer, p);
+    const tally_view view = tally_flat(in->data, in->dtype, in->n);
+    const tally_status status = tally_reduce(j->ctx, j->op[0], &view, a->results[0].bits);
+    return status ? fail_status(j->ctx, status) : DONE;
+}
+
+/* Rows in order that are not in memory: as many whole rows as the buffer holds, or one long row piece by piece. */
+static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const int64_t room = READ_BYTES / (int64_t)size, each = l->len ? room / l->len : l->outer;
+    int code = DONE;
+    for (int64_t row = 0; row < l->outer && !code;) {
+        if (!each) {
+            code = fold(j, in, a, row++, l->len, buffer, p);
+            continue;
+        }
+        const int64_t now = l->outer - row < each ? l->outer - row : each;
+        int64_t have = 0, got = 1;
+        while (have < now * l->len && got && !code) {
+            code = input_read(in, buffer + (size_t)have * size, now * l->len - have, &got);
+            have += got;
+        }
+        const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
+        for (int i = 0; i < j->ops && !code; i++) {
+            char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
+            const tally_status status = tally_reduce(j->ctx, j->op[i], &view, out);
+            if (status) code = fail_status(j->ctx, status);
+        }
+        row += now;
+        progress_show(p, row * l->len * (int64_t)size, in->n * (int64_t)size);
+    }
+    return code;
+}
+
+/* Every batch of sequences as one view; results that are not neighbours go through a buffer. */
+static int batches(const job *j, const input *in, answer *a, const layout *l)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    tally_view view;
+    int64_t at, step;
+    for (int64_t b = 0; layout_batch(l, b, in->data, in->dtype, size, l->len, &view, &at, &step); b++)
+        for (int i = 0; i < j->ops; i++) {
+            const size_t each = result_bytes(&a->results[i].info);
+            char *const out = (char *)a->results[i].bits + (size_t)at * each;
+            char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
+            if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
+            const tally_status status = tally_reduce(j->ctx, j->op[i], &view, near);
+            if (step != 1 && !status)
+                for (int64_t r = 0; r < view.rows; r++)
+                    memcpy(out + (size_t)(r * step) * each, near + (size_t)r * each, each);
+            if (step != 1) free(near);
+            if (status) return fail_status(j->ctx, status);
+        }
+    return DONE;
+}
+
+static int answer_room(const job *j, const input *in, answer *a)
+{
+    a->results = calloc((size_t)j->ops, sizeof *a->results);
+    if (!a->results) return fail_memory("the results", j->ops * (int64_t)sizeof *a->results);
+    a->ops = j->ops;
+    for (int i = 0; i < j->ops; i++) {
+        result *const r = &a->results[i];
+        r->op = j->op[i];
+        const int code = operator_info(j->ctx, r->op, in->dtype, &r->info);
+        if (code) return code;
+        r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
+        if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
+    }
+    return DONE;
+}
+
+static int reduce_file(const job *j, const char *path, answer *a)
+{
+    const options *const o = j->o;
+    const double start = seconds();
+    input in;
+    layout l = {0};
+    progress p;
+    memset(a, 0, sizeof *a);
+    int code = input_open(&in, j->ctx, o, path);
+    if (code) return code;
+    progress_begin(&p, o, path);
+    char *const buffer = malloc(READ_BYTES);
+    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments);
+    if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
+    if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code && !a->flat) code = layout_open(&l, &in, o);
+    a->count = a->flat ? 1 : layout_sequences(&l);
+    if (!code) code = answer_room(j, &in, a);
+    if (!code)
+        code = a->flat   ? flat(j, &in, a, buffer, &p)
+               : in.data ? batches(j, &in, a, &l)
+                         : rows(j, &in, a, &l, buffer, &p);
+    progress_end(&p);
+    if (!code) {
+        input_note(&in, o);
+        a->file = path;
+        a->dtype = in.dtype;
+        a->n = in.n;
+        a->skipped = in.skipped;
+        a->ndim = in.ndim;
+        memcpy(a->shape, in.shape, sizeof a->shape);
+        if (in.ndim == 1) a->shape[0] = in.n;
+        const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
+        for (int i = 0; i < j->ops; i++) {
+            const explanation e = {"reduce", j->op[i], &a->results[i].info, bytes, start};
+            explain(o, j->ctx, &in, &e);
+        }
+    }
+    free(buffer);
+    layout_close(&l);
+    input_close(&in);
+    return code;
+}
+
+static void answer_free(answer *a)
+{
+    for (int i = 0; a->results && i < a->ops; i++) free(a->results[i].bits);
+    free(a->results);
+    a->results = NULL;
+}
+
+int run_reduce(const options *o)
+{
+    static char dash[] = "-", *standard_input[] = {dash};
+    job j = {.o = o};
+    if (o->nargs < 1)
+        return fail(USAGE,
+                    "which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help reduce` explains");
+    if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
+    char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
+    const int files = o->nargs > 1 ? o->nargs - 1 : 1;
+    answer *const answers = calloc((size_t)files, sizeof *answers);
+    int code = answers ? split_operators(&j, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    if (!code) code = session_open(&j.ctx, o);
+    int good = 0, worst = code;
+    for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */
+        code = reduce_file(&j, paths[i], &answers[good]);
+        if (code) {
+            worst = code;
+            answer_free(&answers[good]);
+        } else {
+            good++;
+        }
+    }
+    if (good) {
+        code = print_answers(j.ctx, answers, good, o);
+        if (code) worst = code;
+    }
+    for (int i = 0; i < good; i++) answer_free(&answers[i]);
+    free(answers);
+    free(j.op);
+    free(j.list);
+    tally_close(j.ctx);
+    return worst;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * session.c - opens the context that the options ask for, and looks names up. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NAMES = 32 };
+
+const char *const *device_names(void)
+{
+    static const char *names[NAMES + 2] = {"auto"};
+    tally_device_info info;
+    for (int i = 0; i < NAMES && tally_device(i, &info) == TALLY_OK; i++) names[i + 1] = info.name;
+    return names;
+}
+
+const char *const *isa_names(void)
+{
+    static char store[256];
+    static const char *names[NAMES];
+    tally_device_info info;
+    int count = 0;
+    for (int i = 0; tally_device(i, &info) == TALLY_OK && !store[0]; i++)
+        snprintf(store, sizeof store, "%s", info.isas);
+    if (!names[0])
+        for (char *at = strtok(store, " "); at && count < NAMES - 1; at = strtok(NULL, " ")) names[count++] = at;
+    return names;
+}
+
+const char *const *dtype_names(void)
+{
+    static const char *names[NAMES];
+    for (int t = TALLY_I8; t <= TALLY_F64; t++) names[t - TALLY_I8] = tally_dtype_name((tally_dtype)t);
+    return names;
+}
+
+int dtype_option(const options *o, tally_dtype *dtype)
+{
+    const char *text = o->value[OPT_dtype];
+    *dtype = text ? tally_dtype_parse(text) : (tally_dtype)0;
+    return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
+}
+
+/* A device nobody here has heard of and one that is out of order are the same to a script: exit 3. */
+static int device_check(const char *device)
+{
+    char base[64];
+    snprintf(base, sizeof base, "%.*s", (int)strcspn(device, ","), device);
+    for (const char *const *name = device_names(); *name; name++)
+        if (strcmp(*name, base) == 0) return DONE;
+    return fail_choice(NO_DEVICE, "device", base, device_names());
+}
+
+int session_open(tally **ctx, const options *o)
+{
+    const char *from_env = getenv("TALLY_DEVICE"); /* tally_open reads it too, but only when it is given no options */
+    const char *device = has(o, OPT_device) ? o->value[OPT_device] : from_env && *from_env ? from_env : "auto";
+    int64_t threads;
+    int code = opt_count(o, OPT_threads, 1, 1024, 0, &threads);
+    if (!code && has(o, OPT_device)) code = device_check(device);
+    if (!code && has(o, OPT_isa)) {
+        const char *const *isa = isa_names();
+        while (*isa && strcmp(*isa, o->value[OPT_isa]) != 0) isa++;
+        if (!*isa) code = fail_choice(NO_DEVICE, "instruction set", o->value[OPT_isa], isa_names());
+    }
+    if (code) return code;
+    char text[256], part[32] = "";
+    if (threads) snprintf(part, sizeof part, ",threads=%lld", (long long)threads);
+    snprintf(text, sizeof text, "%.100s%s%s%.60s", device, part, has(o, OPT_isa) ? ",isa=" : "",
+             has(o, OPT_isa) ? o->value[OPT_isa] : "");
+    const tally_status status = tally_open(ctx, text);
+    return status ? fail_status(NULL, status) : DONE;
+}
+
+int operator_check(const char *op, size_t length)
+{
+    char base[64];
+    size_t n = 0;
+    while (n < length && op[n] != ':') n++;
+    snprintf(base, sizeof base, "%.*s", (int)(n < 60 ? n : 60), op);
+    for (const char *const *name = tally_operators(); *name; name++)
+        if (strcmp(*name, base) == 0) return DONE;
+    return fail_choice(USAGE, "operator", base, tally_operators());
+}
+
+int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)
+{
+    const tally_status status = tally_operator(ctx, op, dtype, info);
+    return status ? fail_status(ctx, status) : DONE;
+}
+
+size_t result_bytes(const tally_operator_info *info) { return tally_dtype_size(info->output) * (size_t)info->lanes; }
+
+double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * window.c - tally window: -w, --before, --after, --center, --edges, --min-count to tally_window_options. */
+#include "cli.h"
+
+/* -w W: the position and the W - 1 elements before it; --center: W / 2 before it and the rest after it. */
+static int extent(const options *o, tally_window_options *w)
+{
+    static const int64_t most = (int64_t)1 << 62;
+    int64_t width;
+    int code = opt_count(o, OPT_before, 0, most, 0, &w->before);
+    if (!code) code = opt_count(o, OPT_after, 0, most, 0, &w->after);
+    if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
+    if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);
+    if (code) return code;
+    const int sides = has(o, OPT_before) || has(o, OPT_after);
+    if (!has(o, OPT_width)) {
+        if (!sides) return fail(USAGE, "how wide is the window? -w W, or --before B and --after A");
+        if (has(o, OPT_center))
+            return fail(USAGE, "--center goes with -w W; --before and --after place the window themselves");
+        return DONE;
+    }
+    if (sides) return fail(USAGE, "-w gives the whole window: leave out --before and --after, or -w");
+    w->before = has(o, OPT_center) ? width / 2 : width - 1;
+    w->after = has(o, OPT_center) ? (width - 1) / 2 : 0;
+    return DONE;
+}
+
+int run_window(const options *o)
+{
+    tally_window_options window = {0};
+    int code = series_begin(o);
+    if (!code) code = extent(o, &window);
+    if (code) return code;
+    const char *const edges = o->value[OPT_edges]; /* parsing has checked it */
+    window.edges = !edges || edges[0] == 'm' ? TALLY_EDGES_MISSING
+                   : edges[0] == 's'         ? TALLY_EDGES_SHRINK
+                                             : TALLY_EDGES_VALID;
+    const series how = {NULL, &window};
+    return series_run(o, &how);
+}
