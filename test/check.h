@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * What the tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
+ * program prints its seed first and "N passed, M failed" last.
+ *
+ *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
+#ifndef TALLY_TEST_CHECK_H
+#define TALLY_TEST_CHECK_H
+#include "tally.h"
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { CHECK_SHOWN = 30 };
+
+static int64_t check_passed, check_failed;
+static uint64_t check_seed, check_state;
+static int check_quick;
+
+static inline void check_start(void)
+{
+    const char *seed = getenv("TALLY_TEST_SEED");
+    check_quick = getenv("TALLY_TEST_QUICK") && *getenv("TALLY_TEST_QUICK");
+    check_seed = seed && *seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+    check_state = check_seed;
+    printf("seed %llu\n", (unsigned long long)check_seed);
+    fflush(stdout);
+}
+
+static inline int check_finish(void)
+{
+    printf("%lld passed, %lld failed\n", (long long)check_passed, (long long)check_failed);
+    return check_failed != 0;
+}
+
+/* Counts one check; a failed one is shown (the first few). Returns ok. */
+static inline int check(int ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static inline int check(int ok, const char *format, ...)
+{
+    if (ok) {
+        check_passed++;
+    } else if (check_failed++ < CHECK_SHOWN) {
+        va_list args;
+        va_start(args, format);
+        fprintf(stderr, "FAILED: ");
+        vfprintf(stderr, format, args);
+        va_end(args);
+        fprintf(stderr, "\n");
+    }
+    return ok;
+}
+
+/* Compares `count` results of `bytes` each; a difference is shown with its place and its bits. */
+static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static inline int check_same(const void *got, const void *want, int64_t count, int64_t bytes, const char *format, ...)
+{
+    if (count <= 0 || !memcmp(got, want, (size_t)(count * bytes))) {
+        check_passed++;
+        return 1;
+    }
+    if (check_failed++ >= CHECK_SHOWN) return 0;
+    const unsigned char *g = got, *w = want;
+    int64_t i = 0;
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "DIFFERENT: ");
+    vfprintf(stderr, format, args);
+    va_end(args);
+    while (!memcmp(g + i * bytes, w + i * bytes, (size_t)bytes)) i++;
+    fprintf(stderr, " at %lld of %lld: got ", (long long)i, (long long)count);
+    for (int64_t b = bytes - 1; b >= 0; b--) fprintf(stderr, "%02x", g[i * bytes + b]);
+    fprintf(stderr, " want ");
+    for (int64_t b = bytes - 1; b >= 0; b--) fprintf(stderr, "%02x", w[i * bytes + b]);
+    fprintf(stderr, "\n");
+    return 0;
+}
+
+/* The call succeeded; else its sentence is shown. */
+static inline int check_ok(const tally *ctx, tally_status status, const char *what)
+{
+    return check(status == TALLY_OK, "%s: %s: %s", what, tally_status_name(status), tally_error(ctx));
+}
+
+/* ---- random numbers and data ---- */
+
+static inline uint64_t check_random(void) /* splitmix64 */
+{
+    uint64_t z = check_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* 0 .. n - 1 */
+static inline int64_t check_below(int64_t n) { return n > 0 ? (int64_t)(check_random() % (uint64_t)n) : 0; }
+
+/* Mostly small, sometimes up to most. */
+static inline int64_t check_size(int64_t most)
+{
+    int bits = 1;
+    while (most >> bits) bits++;
+    int64_t n = check_below((int64_t)1 << check_below(bits + 1));
+    if (check_below(3) == 0) n = ((int64_t)1 << check_below(bits)) + check_below(3) - 1;
+    return n > most ? most : n;
+}
+
+enum { CHECK_PLAIN, CHECK_HOSTILE, CHECK_ZEROS, CHECK_BITS, CHECK_KINDS };
+
+/* plain: numbers near 1 whose sums round; hostile: NaN of both signs, inf, zeros, subnormals, huge and tiny numbers among
+ * them; zeros: +0 and -0; bits: anything. Integers: small, anything, 0 or 1, anything. */
+static inline void check_fill(void *to, tally_dtype d, int64_t n, int kind)
+{
+    size_t bytes = tally_dtype_size(d);
+    int exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8, mantissa = 8 * (int)bytes - 1 - exponent;
+    uint64_t top = ((uint64_t)1 << exponent) - 1, bias = top / 2;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = check_random(), v = r;
+        if (d >= TALLY_F16 && kind != CHECK_BITS) {
+            uint64_t sign = (r >> 63) << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1);
+            v = sign | (bias - 2 + (r >> 53 & 3)) << mantissa | m;
+            if (kind == CHECK_ZEROS) v = sign;
+            if (kind == CHECK_HOSTILE)
+                switch (check_random() & 31) {
+                case 0: v = sign | top << mantissa | m | 1; break;
+                case 1: v = sign | top << mantissa; break;
+                case 2: v = sign; break;
+                case 3: v = sign | m; break;
+                case 4: v = sign | (top - 1) << mantissa | m; break;
+                case 5: v = sign | (uint64_t)1 << mantissa | m; break;
+                default: break;
+                }
+        } else if (d < TALLY_F16 && kind == CHECK_PLAIN) {
+            v = r % 100 - (d & 1 ? 50 : 0);
+        } else if (d < TALLY_F16 && kind == CHECK_ZEROS) {
+            v = (r & 7) == 0;
+        }
+        memcpy((char *)to + (size_t)i * bytes, &v, bytes);
+    }
+}
+
+/* A random operator as a user would write it, for a random dtype. */
+typedef struct {
+    char op[48];
+    tally_dtype dtype;
+    tally_operator_info info;
+    int64_t bytes, result; /* of an element, of a result (all lanes) */
+} check_operator;
+
+/* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator for dtype. */
+static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype, int wide)
+{
+    const char *parameter = !strcmp(op, "ema") ? ":0.3" : !strcmp(op, "var") ? ":ddof=1" : "";
+    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", parameter);
+    o->dtype = dtype;
+    if (tally_operator(NULL, o->op, dtype, &o->info)) return 0;
+    o->bytes = (int64_t)tally_dtype_size(dtype);
+    o->result = (int64_t)tally_dtype_size(o->info.output) * o->info.lanes;
+    return 1;
+}
+
+static inline check_operator check_operator_random(void)
+{
+    const char *const *names = tally_operators();
+    int count = 0;
+    check_operator o;
+    while (names[count]) count++;
+    while (!check_operator_make(&o, names[check_below(count)], (tally_dtype)(1 + check_below(TALLY_F64)), check_below(4) == 0)) {}
+    return o;
+}
+
+/* ---- contexts ---- */
+
+/* The name of instruction set number i of those that run here; NULL past the end. */
+static inline const char *check_isa(int i)
+{
+    static char names[8][16];
+    static int count = -1;
+    if (count < 0) {
+        tally_device_info info;
+        count = 0;
+        tally_device(0, &info);
+        for (const char *at = info.isas; *at && count < 8; at += strspn(at, " ")) {
+            size_t length = strcspn(at, " ");
+            snprintf(names[count++], sizeof names[0], "%.*s", (int)length, at);
+            at += length;
+        }
+    }
+    return i < count ? names[i] : NULL;
+}
+
+static inline tally *check_open(int threads, const char *isa)
+{
+    char device[64];
+    tally *ctx = NULL;
+    snprintf(device, sizeof device, "cpu,threads=%d%s%s", threads, isa ? ",isa=" : "", isa ? isa : "");
+    if (tally_open(&ctx, device)) {
+        fprintf(stderr, "%s: %s\n", device, tally_error(NULL));
+        exit(1);
+    }
+    return ctx;
+}
+#endif
