@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/ in it; a line
+# that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the words of a
+# comment on its printf line are its output. Blocks without a mark are not run.
+set -uo pipefail
+rm -rf readme && mkdir readme && cd readme || exit 1
+ln -s "$TALLY_SOURCE/data" data
+PATH=$(dirname "$TALLY_CLI"):$PATH
+bad=0 commands=0 programs=0
+fail() {
+    echo "readme: $*"
+    bad=1
+}
+block() { awk -v mark="$1" '$0 == "```" mark { on = 1; next } /^```/ { on = 0 } on' "$TALLY_SOURCE/README.md"; }
+
+while IFS= read -r line; do
+    [ -n "$line" ] || continue
+    commands=$((commands + 1))
+    want=$(sed -nE 's/.*[^ ] +# (.*)$/\1/p' <<<"$line")
+    out=$(bash -o pipefail -c "$line" 2>&1)
+    code=$?
+    [ $code -eq 0 ] || fail "exit $code: $line: $out"
+    [ -z "$want" ] || [ "$(head -n 1 <<<"$out")" = "$want" ] || fail "'$line' printed '$(head -n 1 <<<"$out")'"
+done < <(block sh)
+
+awk -v n=0 '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program" n ".c") }' "$TALLY_SOURCE/README.md"
+for source in program*.c; do
+    programs=$((programs + 1))
+    want=$(sed -nE 's,.*printf.*/\* (.*) \*/.*,\1,p' "$source")
+    sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
+    # shellcheck disable=SC2086
+    "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$TALLY_SOURCE/include" "$source" "$TALLY_BUILD/libtally.a" -fopenmp -lm -o program ||
+        { fail "$source does not compile"; continue; }
+    out=$(./program) || fail "$source: exit $?"
+    [ "$out" = "$want" ] || fail "$source printed '$out' instead of '$want'"
+done
+
+# every file that a page links to is there
+cd "$TALLY_SOURCE" || exit 1
+for page in README.md CONTRIBUTING.md doc/*.md data/README.md; do
+    while IFS= read -r link; do
+        [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not there"
+    done < <(grep -oE '\]\([^)#]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^http')
+done
+[ $commands -gt 5 ] && [ $programs -gt 0 ] || fail "found $commands commands and $programs programs"
+[ $bad -eq 0 ] && echo "readme: $commands commands and $programs programs did what they say"
+exit $bad
