@@ -47,7 +47,7 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE,
-           SIG_IGN); /* a closed pipe becomes a failed write, so that temporary files are removed on the way out */
+    /* A closed pipe becomes a failed write, so that temporary files are removed on the way out. */
+    signal(SIGPIPE, SIG_IGN);
     return stdout_finish(dispatch(argc, argv));
 }

@@ -59,6 +59,16 @@ static int list(tally_dtype dtype, int json)
     return DONE;
 }
 
+/* Does NAME:f64 widen the arithmetic of f32? */
+static int takes_f64(const char *name)
+{
+    char with[64];
+    tally_operator_info plain, wide;
+    snprintf(with, sizeof with, "%s:f64", name);
+    if (ask(name, TALLY_F32, &plain) != TALLY_OK || tally_operator(NULL, with, TALLY_F32, &wide) != TALLY_OK) return 0;
+    return plain.accumulator != wide.accumulator;
+}
+
 static int detail(const char *op, int json)
 {
     tally_operator_info i;
@@ -82,6 +92,7 @@ static int detail(const char *op, int json)
                 printf("  parameter   %s, as in %s:%s=%s\n", i.param, i.name, i.param,
                        strcmp(i.param, "alpha") ? "1" : "0.1");
             printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
+            if (takes_f64(i.name)) printf("  suffix      %s:f64 accumulates f16, bf16 and f32 in f64\n", i.name);
             if (i.lanes > 1) printf("  values      %d a result, side by side\n", i.lanes);
             printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
                    "what");

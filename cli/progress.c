@@ -2,6 +2,7 @@
  * progress.c - a line on standard error for work over a second, on a terminal only; and --explain. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,13 +38,26 @@ void progress_end(progress *p)
     p->drawn = 0;
 }
 
+/* What was asked for; and when that is auto and there is no choice, what it was. */
+static void device_text(const options *o, char *text, size_t bytes)
+{
+    const char *const env = getenv("TALLY_DEVICE");
+    const char *const asked = has(o, OPT_device) ? o->value[OPT_device] : env && *env ? env : "auto";
+    tally_device_info d;
+    const char *only = NULL;
+    int usable = 0;
+    for (int i = 0; tally_device(i, &d) == TALLY_OK; i++)
+        if (d.usable && !usable++) only = d.name;
+    if (!strncmp(asked, "auto", 4) && usable == 1) asked = only;
+    snprintf(text, bytes, "%.*s", (int)strcspn(asked, ","), asked);
+}
+
 void explain(const options *o, const tally *ctx, const input *in, const explanation *e)
 {
     if (!has(o, OPT_explain)) return;
     const double taken = seconds() - e->start;
     char device[64];
-    snprintf(device, sizeof device, "%.*s", has(o, OPT_device) ? (int)strcspn(o->value[OPT_device], ",") : 4,
-             has(o, OPT_device) ? o->value[OPT_device] : "auto");
+    device_text(o, device, sizeof device);
     fprintf(stderr, "tally: %s %s of %s\n", e->verb, e->op, strcmp(in->name, "-") ? in->name : "standard input");
     fprintf(stderr, "  device       %s, isa %s, %d thread%s\n", device, tally_isa(ctx), tally_threads(ctx),
             tally_threads(ctx) == 1 ? "" : "s");

@@ -12,6 +12,8 @@ enum {
     PIECE_BYTES = 4 << 20
 }; /* a piece and its results stay near the cache; a power of two, so pieces are whole blocks */
 
+enum { WIDE = 1 << 24 }; /* elements a window may span on a pipe before its length is asked for */
+
 typedef struct run {
     const options *o;
     tally *ctx;
@@ -71,15 +73,34 @@ static int pump(run *r, input *in, tally_stream *stream, sink *to, char *buffer,
     return status ? fail_status(r->ctx, status) : sink_write(to, out, made);
 }
 
+/* A window that reaches beyond the data has no more to remember than the data: extents are cut to its length. For that
+ * a very wide window on a pipe needs the length first. */
+static int fit_window(run *r, input *in, tally_window_options *fitted)
+{
+    if (!r->how.window) return DONE;
+    *fitted = *r->how.window;
+    const int wide = fitted->before > WIDE || fitted->after > WIDE;
+    const int code = wide && in->n < 0 ? input_load(in, 1) : DONE;
+    if (!code && in->n >= 0) {
+        if (fitted->before > in->n) fitted->before = in->n;
+        if (fitted->after > in->n) fitted->after = in->n;
+        r->how.window = fitted;
+    }
+    return code;
+}
+
 static int run_stream(run *r, input *in)
 {
     const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->info);
     const int64_t most = PIECE_BYTES / (int64_t)size;
+    tally_window_options fitted;
+    int code = fit_window(r, in, &fitted);
+    if (code) return code;
     const int64_t length = in->n < 0 ? -1 : r->how.scan ? in->n : tally_window_length(in->n, r->how.window);
     tally_stream *stream = NULL;
     sink *to = NULL;
     char *buffer = NULL, *out = NULL;
-    int code = open_stream(r, in->dtype, &stream);
+    code = open_stream(r, in->dtype, &stream);
     if (!code) {
         const int64_t on_push = tally_stream_room(stream, most), at_end = tally_stream_room(stream, -1);
         const int64_t room = on_push > at_end ? on_push : at_end;

@@ -150,7 +150,7 @@ static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_vi
     if (!in->offsets && out->n != length)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
     tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
-    if (!status && out->stride == 0 && length > 1)
+    if (!status && out->rows > 0 && out->stride == 0 && length > 1)
         return tl_fail(ctx, TALLY_INVALID, "out->stride is 0: results would overwrite each other");
     return status ? status : tl_view_overlap(ctx, in, op->elem_bytes, out, op->result_bytes, in_place);
 }

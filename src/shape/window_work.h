@@ -17,12 +17,11 @@ enum { TL_WINDOW_LADDER, TL_WINDOW_SLIDE, TL_WINDOW_BLOCKS };
 typedef struct tl_window_work {
     int64_t w;     /* elements of a window */
     int mode;      /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS idempotent */
-    int wanted;    /* this tile has results: fold the low bits too */
     int64_t row;   /* rows (BLOCKS: vectors of the block) fed so far */
-    void *z0, *z2; /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: nodes of 1 and of 4 elements */
-    void *past;    /* the same: folds of the high bits */
-    void *out;     /* the same: the windows */
-    void *result;  /* past or out, where the last feed left the windows */
+    void *stage;   /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
+    const void *z0;/* the same, or where to find them without staging */
+    void *z2;      /* nodes of 4 elements, where the low bits of w need them */
+    void *past;    /* folds of the high bits */
     void *ring;    /* the levels' delay lines; BLOCKS: the block */
     void *delay;   /* the partial folds' delay lines */
     void *carry;   /* TL_WINDOW_CARRY vectors */
