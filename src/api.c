@@ -127,7 +127,8 @@ int64_t tally_window_length(int64_t n, const tally_window_options *o)
 {
     if (n <= 0 || !o) return 0;
     if (o->edges != TALLY_EDGES_VALID) return n;
-    return n - o->before - o->after > 0 ? n - o->before - o->after : 0;
+    if (o->before < 0 || o->after < 0 || o->before >= n) return 0;
+    return n - o->before > o->after ? n - o->before - o->after : 0;
 }
 
 static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t length,
@@ -150,8 +151,7 @@ static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_vi
     if (!in->offsets && out->n != length)
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
     tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
-    if (!status && out->rows > 0 && out->stride == 0 && length > 1)
-        return tl_fail(ctx, TALLY_INVALID, "out->stride is 0: results would overwrite each other");
+    if (!status) status = tl_view_distinct(ctx, out, "out");
     return status ? status : tl_view_overlap(ctx, in, op->elem_bytes, out, op->result_bytes, in_place);
 }
 

@@ -47,12 +47,19 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
 tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start, int64_t n,
                                  tally_fragment **fragment)
 {
+    if (fragment) *fragment = NULL;
     if (start < 0 || n < 0 || start >> 61 || n >> 61)
         return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start, (long long)n);
     if (n > 0 && !x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     tally_status status = make(ctx, op, dtype, start, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
+    int64_t bytes;
+    if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
+        tally_fragment_free(f);
+        *fragment = NULL;
+        return tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
+    }
     tl_fp fp = tl_fp_enter();
     status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &f->nodes);
     tl_fp_leave(fp);

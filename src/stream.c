@@ -17,7 +17,7 @@ struct tally_stream {
     tally *ctx;
     tl_device *device;
     stream_verb verb;
-    int finished;
+    int finished, broken; /* broken: a window push failed half-way */
     tl_plan plan, count_plan;
     tl_scan scan; /* also the counter of reduce */
     tally_window_options window;
@@ -137,16 +137,20 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
 
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
+    int64_t in, room;
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
+    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61", (long long)n);
+    if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
+        __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
+        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
     if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == REDUCE || n == 0) return TALLY_OK;
     if (!out && !(s->verb == WINDOW && !s->started && s->have + n <= s->kept))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
-    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)(n * s->plan.op->elem_bytes), c = (uintptr_t)out,
-              d = c + (uintptr_t)(tally_stream_room(s, n) * s->plan.op->result_bytes);
+    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
     int in_place = s->verb == SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
@@ -168,9 +172,10 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
         made = status ? 0 : n;
     } else {
         status = push_window(s, x, n, out, &made);
+        s->broken = status != TALLY_OK;
     }
     tl_fp_leave(fp);
-    s->pushed += n;
+    if (!status) s->pushed += n;
     if (produced) *produced = made;
     return status;
 }
@@ -182,6 +187,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (produced) *produced = 0;
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
+    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
     if (!out && s->verb != SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
@@ -198,7 +204,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         status = slice(s, s->tail, s->have, !s->started, 1, &to, &made);
     }
     tl_fp_leave(fp);
-    s->finished = 1;
+    s->finished = !status; /* out of memory: the tail is still there, finish may be called again */
     if (produced) *produced = made;
     return status;
 }

@@ -56,6 +56,28 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
     return TALLY_OK;
 }
 
+tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
+{
+    static const char harm[] = "results would overwrite each other";
+    if (v->rows == 0 || (!v->offsets && v->n == 0)) return TALLY_OK;
+    int64_t longest = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
+    if (longest > 1 && v->stride == 0) return tl_fail(ctx, TALLY_INVALID, "%s->stride is 0: %s", name, harm);
+    if (v->offsets || v->rows == 1) return TALLY_OK;
+    if (v->row_stride == 0) return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is 0: %s", name, harm);
+    if (v->n == 1) return TALLY_OK;
+    /* i rows on and j elements back is the same place for i = stride / g and j = row_stride / g first. */
+    uint64_t i = v->stride < 0 ? -(uint64_t)v->stride : (uint64_t)v->stride;
+    uint64_t j = v->row_stride < 0 ? -(uint64_t)v->row_stride : (uint64_t)v->row_stride, g = i;
+    for (uint64_t b = j, t; b; b = t) {
+        t = g % b;
+        g = b;
+    }
+    if (i / g < (uint64_t)v->rows && j / g < (uint64_t)v->n)
+        return tl_fail(ctx, TALLY_INVALID, "%s->row_stride is %lld and stride %lld for %lld rows of %lld: %s", name,
+                       (long long)v->row_stride, (long long)v->stride, (long long)v->rows, (long long)v->n, harm);
+    return TALLY_OK;
+}
+
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
                              int in_place)
 {

@@ -8,6 +8,9 @@
  * result_bytes: the bytes of one element of this view (of all lanes for an output). */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t element_bytes);
 
+/* Refuses an output view in which two results have the same place. v is checked. */
+tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
+
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is allowed. */
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
                              int in_place);
