@@ -94,6 +94,21 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
 }
 #endif
 
+#if TL_OUT_IDX
+/* The first element with key k; there is one. Blocks of 64 without a branch inside, so that they vectorise. */
+static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
+{
+    int64_t j = 0;
+    for (; j + 64 <= n; j += 64) {
+        TL_ORD_T hit = 0;
+        for (int l = 0; l < 64; l++) hit |= W(lift1)(x + j + l, 0, p).m == k ? 1 : 0;
+        if (hit) break;
+    }
+    while (W(lift1)(x + j, 0, p).m != k) j++;
+    return j;
+}
+#endif
+
 static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
 {
     *s = W(lift1)(x, i, p);
@@ -103,9 +118,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
         if (!(k BEATS s->m)) continue;
         s->m = k;
 #if TL_OUT_IDX /* only a chunk that beats the best so far is searched for its first extreme */
-        int64_t j = at;
-        while (W(lift1)(x + j, i, p).m != k) j++;
-        s->i = i + j;
+        s->i = i + at + W(find_key)(x + at, m, k, p);
 #endif
     }
 }
