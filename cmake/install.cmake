@@ -3,6 +3,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+if(TARGET tally)
+  target_link_options(tally PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/packaging/tally.map)
+  set_property(TARGET tally APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/packaging/tally.map)
+endif()
 set_target_properties(tally_static PROPERTIES EXPORT_NAME tally_static)
 install(TARGETS ${libraries} EXPORT tallyTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
