@@ -52,7 +52,7 @@ typedef struct input {
     tally *ctx;
     tally_file *file;
     tally_file_info info;
-    const char *name;
+    const char *name, *label; /* as given; for sentences, where - is standard input */
     tally_dtype dtype;
     int64_t n; /* elements, -1: unknown until the end */
     int ndim;

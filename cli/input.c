@@ -58,6 +58,7 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
     if (status) return fail_status(ctx, status);
     tally_file_get_info(in->file, &in->info);
     in->name = path;
+    in->label = strcmp(path, "-") ? path : "standard input";
     in->dtype = in->info.dtype;
     in->n = in->info.elements;
     in->ndim = in->info.ndim;
@@ -113,7 +114,7 @@ static int load(input *in)
         if (!more) {
             free(all);
             char what[160];
-            snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it", in->name);
+            snprintf(what, sizeof what, "%.100s: this needs the whole file in memory, and it", in->label);
             return fail_memory(what, room * (int64_t)size);
         }
         all = more;
@@ -168,7 +169,7 @@ int input_read(input *in, void *buffer, int64_t max, int64_t *got)
 int input_reshape(input *in, const char *shape)
 {
     if (in->ndim != 1)
-        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own", in->name, in->ndim);
+        return fail(USAGE, "--shape is for raw, text and csv; %s has %d dimensions of its own", in->label, in->ndim);
     int code = in->n < 0 ? input_load(in, 1) : DONE;
     if (code) return code;
     int64_t product = 1;
@@ -185,7 +186,7 @@ int input_reshape(input *in, const char *shape)
     }
     if (product != in->n)
         return fail(USAGE, "--shape is '%s', which is %lld elements, and %s has %lld", shape, (long long)product,
-                    in->name, (long long)in->n);
+                    in->label, (long long)in->n);
     in->ndim = ndim;
     return code;
 }
@@ -195,8 +196,8 @@ void input_note(input *in, const options *o)
     tally_file_get_info(in->file, &in->info);
     in->skipped = in->info.skipped;
     if (in->skipped && !has(o, OPT_quiet))
-        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", strcmp(in->name, "-") ? in->name : "standard input",
-                (long long)in->skipped, in->skipped == 1 ? "" : "s");
+        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", in->label, (long long)in->skipped,
+                in->skipped == 1 ? "" : "s");
 }
 
 void input_close(input *in)

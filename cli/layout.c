@@ -16,7 +16,7 @@ static int open_axis(layout *l, input *in, const options *o)
     int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &axis);
     if (code) return code;
     if (axis < -in->ndim || axis >= in->ndim)
-        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)axis, in->name,
+        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)axis, in->label,
                     in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
                     in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
     l->axis = (int)(axis < 0 ? axis + in->ndim : axis);
@@ -48,7 +48,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     if (sniff && fread(head, 1, sizeof head, sniff) == sizeof head && !memcmp(head, "\x93NUMPY", 6)) f.dtype = 0;
     if (sniff) fclose(sniff);
     options none = {.nargs = 0};
-    input in = {.ctx = ctx, .name = path};
+    input in = {.ctx = ctx, .name = path, .label = path};
     tally_status status = tally_file_open(ctx, path, &f, &in.file);
     if (status) return fail_status(ctx, status);
     tally_file_get_info(in.file, &in.info);
@@ -93,7 +93,7 @@ static int open_segments(layout *l, input *in, const options *o)
                         path, (long long)i, (long long)l->offsets[i], (long long)l->offsets[i - 1]);
     if (l->offsets[count - 1] > in->n)
         return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements", path,
-                    (long long)l->offsets[count - 1], in->name, (long long)in->n);
+                    (long long)l->offsets[count - 1], in->label, (long long)in->n);
     if (o->verb != VERB_reduce && (l->offsets[0] != 0 || l->offsets[count - 1] != in->n))
         return fail(
             BAD_DATA,

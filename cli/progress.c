@@ -42,7 +42,7 @@ void progress_end(progress *p)
 static void device_text(const options *o, char *text, size_t bytes)
 {
     const char *const env = getenv("TALLY_DEVICE");
-    const char *const asked = has(o, OPT_device) ? o->value[OPT_device] : env && *env ? env : "auto";
+    const char *asked = has(o, OPT_device) ? o->value[OPT_device] : env && *env ? env : "auto";
     tally_device_info d;
     const char *only = NULL;
     int usable = 0;
@@ -58,7 +58,7 @@ void explain(const options *o, const tally *ctx, const input *in, const explanat
     const double taken = seconds() - e->start;
     char device[64];
     device_text(o, device, sizeof device);
-    fprintf(stderr, "tally: %s %s of %s\n", e->verb, e->op, strcmp(in->name, "-") ? in->name : "standard input");
+    fprintf(stderr, "tally: %s %s of %s\n", e->verb, e->op, in->label);
     fprintf(stderr, "  device       %s, isa %s, %d thread%s\n", device, tally_isa(ctx), tally_threads(ctx),
             tally_threads(ctx) == 1 ? "" : "s");
     fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n, tally_dtype_name(in->dtype),

@@ -44,7 +44,7 @@ int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values a result need one more dimension than there is", in->name);
+        return fail(USAGE, "%s: several values a result need one more dimension than there is", in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     const tally_status status =
         tally_file_create(ctx, path, o->value[OPT_to], info->output, ndim, dims, has(o, OPT_hex), &s->file);
