@@ -53,6 +53,7 @@ static void open_peers(void)
     char path[4096];
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 64);
     add_peers(peers_ofast, peers_ofast_count);
+    add_peers(peers_shapes, peers_shapes_count);
     add_peers(peers_hand, peers_hand_count);
     for (int i = 0; i < 2 && length > 0; i++) {
         path[length] = 0;
@@ -61,7 +62,8 @@ static void open_peers(void)
         if (!library) { fprintf(stderr, "no C++ peers: %s is not here\n", names[i]); continue; }
         const peer_list list = (peer_list)(uintptr_t)dlsym(library, "bench_peers");
         int count = 0;
-        if (list) add_peers(list(&count), count);
+        const peer *found = list ? list(&count) : NULL;
+        add_peers(found, count);
     }
 }
 
@@ -263,7 +265,8 @@ int main(int argc, char **argv)
         for (int t = 0; t < team_count; t++) row(argv[i], teams[t]);
     for (int b = 0; b < BARS && !only && !words; b++) {
         if (b && !strcmp(bars[b].word, bars[b - 1].word)) continue; /* a problem with two bars */
-        for (int t = 0; t < team_count; t++) row(bars[b].word, teams[t]);
+        for (int t = 0; t < team_count; t++)
+            if (bars[b].threads != 1 || teams[t] == 1) row(bars[b].word, teams[t]);
     }
     if (!only && !words) calls_run(rounds, json);
     if (json) fclose(json);

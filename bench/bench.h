@@ -55,8 +55,8 @@ typedef struct peer {
 
 /* Every shared object of peers exports this. */
 typedef const peer *(*peer_list)(int *count);
-extern const peer peers_ofast[], peers_hand[];
-extern const int peers_ofast_count, peers_hand_count;
+extern const peer peers_ofast[], peers_shapes[], peers_hand[];
+extern const int peers_ofast_count, peers_shapes_count, peers_hand_count;
 
 /* subject.c: tally itself. `op` as tally writes it; returns 0 and says why if the problem cannot be run. */
 int subject_here(void);

@@ -1,186 +1,165 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_ofast.c - the loops that one would write, compiled by `gcc -Ofast -march=native -fopenmp`: the compiler may reorder
- * the additions. With a team every loop is an OpenMP worksharing loop. Two are what libraries do sequentially: the window mean
- * as a running sum (add one, subtract one; what TA-Lib and Tulip do, in f64 here as there) and the window maximum as a deque.
+ * peers_ofast.c - the reductions that one would write, compiled by `gcc -Ofast -march=native -fopenmp`: the compiler may
+ * reorder the additions. With a team every thread runs the plain loop on its part.
  */
 #include "bench.h"
-#include <math.h>
-#include <stdlib.h>
+#include <omp.h>
 
 #define IN(T) const T *x = j->in
-#define OUT(T) T *out = j->out
-#define TEAM _Pragma("omp parallel for simd num_threads(j->threads) if (j->threads > 1) reduction(+ : s)")
-#define TEAM_MAX _Pragma("omp parallel for simd num_threads(j->threads) if (j->threads > 1) reduction(max : s)")
 
-/* One function for a line; the bodies differ in nothing but types. */
-static void sum_f32(const job *j) { IN(float); float s = 0; TEAM for (int64_t i = 0; i < j->n; i++) s += x[i]; *(float *)j->out = s; }
-static void sum_f64(const job *j) { IN(double); double s = 0; TEAM for (int64_t i = 0; i < j->n; i++) s += x[i]; *(double *)j->out = s; }
-static void sum_i32(const job *j) { IN(int32_t); int64_t s = 0; TEAM for (int64_t i = 0; i < j->n; i++) s += x[i]; *(int64_t *)j->out = s; }
-static void sum_i64(const job *j) { IN(int64_t); int64_t s = 0; TEAM for (int64_t i = 0; i < j->n; i++) s += x[i]; *(int64_t *)j->out = s; }
-static void sum_u8(const job *j) { IN(uint8_t); int64_t s = 0; TEAM for (int64_t i = 0; i < j->n; i++) s += x[i]; *(int64_t *)j->out = s; }
-static void max_f32(const job *j) { IN(float); float s = x[0]; TEAM_MAX for (int64_t i = 0; i < j->n; i++) s = x[i] > s ? x[i] : s; *(float *)j->out = s; }
-static void max_f64(const job *j) { IN(double); double s = x[0]; TEAM_MAX for (int64_t i = 0; i < j->n; i++) s = x[i] > s ? x[i] : s; *(double *)j->out = s; }
-static void max_i32(const job *j) { IN(int32_t); int32_t s = x[0]; TEAM_MAX for (int64_t i = 0; i < j->n; i++) s = x[i] > s ? x[i] : s; *(int32_t *)j->out = s; }
+/* The plain loops. */
+static float add_f32(const float *x, int64_t n) { float s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static double add_f64(const double *x, int64_t n) { double s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static int64_t add_i32(const int32_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static int64_t add_i64(const int64_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static int64_t add_u8(const uint8_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static float top_f32(const float *x, int64_t n) { float s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
+static double top_f64(const double *x, int64_t n) { double s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
+static int32_t top_i32(const int32_t *x, int64_t n) { int32_t s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
+static double wide_f32(const float *x, int64_t n) { double s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static double spread_f32(const float *x, int64_t n, double mean)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += (x[i] - mean) * (x[i] - mean);
+    return s;
+}
 
+/* The part [from, to) of the thread that asks, and a job's loop split over its team. */
+static int64_t part(const job *j, int of) { return j->n * of / omp_get_num_threads(); }
+#define FROM part(j, omp_get_thread_num())
+#define MINE (part(j, omp_get_thread_num() + 1) - FROM)
+
+static void sum_f32(const job *j) { *(float *)j->out = add_f32(j->in, j->n); }
+static void team_sum_f32(const job *j)
+{
+    IN(float);
+    float s = 0;
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += add_f32(x + FROM, MINE);
+    *(float *)j->out = s;
+}
+static void sum_f64(const job *j) { *(double *)j->out = add_f64(j->in, j->n); }
+static void team_sum_f64(const job *j)
+{
+    IN(double);
+    double s = 0;
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += add_f64(x + FROM, MINE);
+    *(double *)j->out = s;
+}
+static void sum_i32(const job *j) { *(int64_t *)j->out = add_i32(j->in, j->n); }
+static void team_sum_i32(const job *j)
+{
+    IN(int32_t);
+    int64_t s = 0;
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += add_i32(x + FROM, MINE);
+    *(int64_t *)j->out = s;
+}
+static void sum_i64(const job *j) { *(int64_t *)j->out = add_i64(j->in, j->n); }
+static void team_sum_i64(const job *j)
+{
+    IN(int64_t);
+    int64_t s = 0;
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += add_i64(x + FROM, MINE);
+    *(int64_t *)j->out = s;
+}
+static void sum_u8(const job *j) { *(int64_t *)j->out = add_u8(j->in, j->n); }
+static void team_sum_u8(const job *j)
+{
+    IN(uint8_t);
+    int64_t s = 0;
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += add_u8(x + FROM, MINE);
+    *(int64_t *)j->out = s;
+}
+static void max_f32(const job *j) { *(float *)j->out = top_f32(j->in, j->n); }
+static void team_max_f32(const job *j)
+{
+    IN(float);
+    float s = x[0], mine;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    {
+        mine = top_f32(x + FROM, MINE);
+        s = mine > s ? mine : s;
+    }
+    *(float *)j->out = s;
+}
+static void max_f64(const job *j) { *(double *)j->out = top_f64(j->in, j->n); }
+static void team_max_f64(const job *j)
+{
+    IN(double);
+    double s = x[0], mine;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    {
+        mine = top_f64(x + FROM, MINE);
+        s = mine > s ? mine : s;
+    }
+    *(double *)j->out = s;
+}
+static void max_i32(const job *j) { *(int32_t *)j->out = top_i32(j->in, j->n); }
+static void team_max_i32(const job *j)
+{
+    IN(int32_t);
+    int32_t s = x[0], mine;
+#pragma omp parallel num_threads(j->threads) reduction(max : s) private(mine)
+    {
+        mine = top_i32(x + FROM, MINE);
+        s = mine > s ? mine : s;
+    }
+    *(int32_t *)j->out = s;
+}
 static void mean_f32(const job *j) { sum_f32(j); *(float *)j->out /= (float)j->n; }
+static void team_mean_f32(const job *j) { team_sum_f32(j); *(float *)j->out /= (float)j->n; }
 static void mean_f64(const job *j) { sum_f64(j); *(double *)j->out /= (double)j->n; }
+static void team_mean_f64(const job *j) { team_sum_f64(j); *(double *)j->out /= (double)j->n; }
 static void mean_i32(const job *j) { sum_i32(j); *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n; }
+static void team_mean_i32(const job *j) { team_sum_i32(j); *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n; }
 
+/* Two passes, in f64. */
 static void var_f32(const job *j)
 {
     IN(float);
+    *(double *)j->out = spread_f32(x, j->n, wide_f32(x, j->n) / (double)j->n) / (double)j->n;
+}
+static void team_var_f32(const job *j)
+{
+    IN(float);
     double s = 0;
-    TEAM for (int64_t i = 0; i < j->n; i++) s += x[i];
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += wide_f32(x + FROM, MINE);
     const double mean = s / (double)j->n;
     s = 0;
-    TEAM for (int64_t i = 0; i < j->n; i++) s += (x[i] - mean) * (x[i] - mean);
+#pragma omp parallel num_threads(j->threads) reduction(+ : s)
+    s += spread_f32(x + FROM, MINE, mean);
     *(double *)j->out = s / (double)j->n;
 }
 
-static void argmax_f32(const job *j)
+static int64_t where_f32(const float *x, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] > x[best]) best = i;
+    return best;
+}
+static void argmax_f32(const job *j) { *(int64_t *)j->out = where_f32(j->in, j->n); }
+static void team_argmax_f32(const job *j)
 {
     IN(float);
     int64_t best = 0;
-#pragma omp parallel num_threads(j->threads) if (j->threads > 1)
+#pragma omp parallel num_threads(j->threads)
     {
-        int64_t mine = 0;
-#pragma omp for nowait
-        for (int64_t i = 0; i < j->n; i++)
-            if (x[i] > x[mine]) mine = i;
+        const int64_t from = FROM, mine = from + where_f32(x + from, MINE);
 #pragma omp critical
         if (x[mine] > x[best] || (x[mine] == x[best] && mine < best)) best = mine;
     }
     *(int64_t *)j->out = best;
 }
 
-static void scan_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-    float s = 0;
-    for (int64_t i = 0; i < j->n; i++) out[i] = s += x[i];
-}
-static void scan_f64(const job *j)
-{
-    IN(double);
-    OUT(double);
-    double s = 0;
-    for (int64_t i = 0; i < j->n; i++) out[i] = s += x[i];
-}
-static void inscan_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-    float s = 0;
-#pragma omp parallel for simd num_threads(j->threads) reduction(inscan, + : s)
-    for (int64_t i = 0; i < j->n; i++) {
-        s += x[i];
-#pragma omp scan inclusive(s)
-        out[i] = s;
-    }
-}
-static void inscan_f64(const job *j)
-{
-    IN(double);
-    OUT(double);
-    double s = 0;
-#pragma omp parallel for simd num_threads(j->threads) reduction(inscan, + : s)
-    for (int64_t i = 0; i < j->n; i++) {
-        s += x[i];
-#pragma omp scan inclusive(s)
-        out[i] = s;
-    }
-}
-
-static void window_mean_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-    const int64_t w = j->size;
-    const double scale = 1.0 / (double)w;
-    double s = 0;
-    for (int64_t i = 0; i < w - 1 && i < j->n; i++) { s += x[i]; out[i] = NAN; }
-    for (int64_t i = w - 1; i < j->n; i++) {
-        s += x[i];
-        out[i] = (float)(s * scale);
-        s -= x[i - w + 1];
-    }
-}
-static void window_sum_i32(const job *j)
-{
-    IN(int32_t);
-    OUT(int64_t);
-    int64_t s = 0;
-    for (int64_t i = 0; i < j->n; i++) out[i] = s += x[i] - (i >= j->size ? (int64_t)x[i - j->size] : 0);
-}
-static void window_sum_i64(const job *j)
-{
-    IN(int64_t);
-    OUT(int64_t);
-    int64_t s = 0;
-    for (int64_t i = 0; i < j->n; i++) out[i] = s += x[i] - (i >= j->size ? x[i - j->size] : 0);
-}
-
-/* The deque: indices whose values fall from front to back; bottleneck's move_max does the same. */
-static void window_max_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-    const int64_t w = j->size;
-    int64_t *deque = malloc((size_t)w * sizeof *deque), front = 0, held = 0;
-    for (int64_t i = 0; deque && i < j->n; i++) {
-        if (held && deque[front] <= i - w) { front = front + 1 == w ? 0 : front + 1; held--; }
-        while (held) {
-            const int64_t back = front + held - 1;
-            if (x[deque[back >= w ? back - w : back]] > x[i]) break;
-            held--;
-        }
-        const int64_t end = front + held++;
-        deque[end >= w ? end - w : end] = i;
-        out[i] = i < w - 1 ? NAN : x[deque[front]];
-    }
-    free(deque);
-}
-
-static void rows_f32(const job *j)
-{
-    OUT(float);
-#pragma omp parallel for num_threads(j->threads) if (j->threads > 1)
-    for (int64_t r = 0; r < j->results; r++) {
-        const float *x = (const float *)j->in + r * j->size;
-        float s = 0;
-        for (int64_t i = 0; i < j->size; i++) s += x[i];
-        out[r] = s;
-    }
-}
-static void columns_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-    const int64_t width = j->size, rows = j->n / width;
-#pragma omp parallel for num_threads(j->threads) if (j->threads > 1)
-    for (int64_t t = 0; t < j->threads; t++) {
-        const int64_t from = width * t / j->threads, to = width * (t + 1) / j->threads;
-        for (int64_t c = from; c < to; c++) out[c] = 0;
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = from; c < to; c++) out[c] += x[r * width + c];
-    }
-}
-static void segments_f32(const job *j)
-{
-    IN(float);
-    OUT(float);
-#pragma omp parallel for num_threads(j->threads) if (j->threads > 1) schedule(dynamic, 256)
-    for (int64_t r = 0; r < j->size; r++) {
-        float s = 0;
-        for (int64_t i = j->offsets[r]; i < j->offsets[r + 1]; i++) s += x[i];
-        out[r] = s;
-    }
-}
-
 #define BOTH(op, type, shape, run)                                                                                             \
-    {"gcc -Ofast", op, type, shape, 1, 0, run}, {"gcc -Ofast, OpenMP", op, type, shape, 2, 0, run}
+    {"gcc -Ofast", op, type, shape, 1, 0, run}, {"gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run}
 const peer peers_ofast[] = {
     BOTH("sum", F32, REDUCE, sum_f32),
     BOTH("sum", F64, REDUCE, sum_f64),
@@ -195,16 +174,5 @@ const peer peers_ofast[] = {
     BOTH("mean", I32, REDUCE, mean_i32),
     BOTH("var", F32, REDUCE, var_f32),
     BOTH("argmax", F32, REDUCE, argmax_f32),
-    BOTH("sum", F32, ROWS, rows_f32),
-    BOTH("sum", F32, COLUMNS, columns_f32),
-    BOTH("sum", F32, SEGMENTS, segments_f32),
-    {"sequential loop", "sum", F32, SCAN, 1, 0, scan_f32},
-    {"sequential loop", "sum", F64, SCAN, 1, 0, scan_f64},
-    {"OpenMP inscan", "sum", F32, SCAN, 2, 0, inscan_f32},
-    {"OpenMP inscan", "sum", F64, SCAN, 2, 0, inscan_f64},
-    {"running sum (f64)", "mean", F32, WINDOW, 1, 0, window_mean_f32},
-    {"running sum", "sum", I32, WINDOW, 1, 0, window_sum_i32},
-    {"running sum", "sum", I64, WINDOW, 1, 0, window_sum_i64},
-    {"deque", "max", F32, WINDOW, 1, 0, window_max_f32},
 };
 const int peers_ofast_count = sizeof peers_ofast / sizeof *peers_ofast;
