@@ -26,7 +26,8 @@ static int dispatch(int argc, char **argv)
         help_all(stderr);
         return USAGE;
     }
-    if (argv[1][0] != '-') {
+    const int named = argv[1][0] != '-'; /* `tally --help` is `tally help` */
+    if (named) {
         o.verb = options_verb(argv[1]);
         if (o.verb == VERB_COUNT) return unknown_verb(argv[1]);
         argc--;
@@ -38,7 +39,7 @@ static int dispatch(int argc, char **argv)
         printf("tally %s (order E v1)\n", tally_version());
         return DONE;
     }
-    if (has(&o, OPT_help) && o.verb != VERB_help) {
+    if (has(&o, OPT_help) && named) {
         help_verb(stdout, o.verb);
         return DONE;
     }
