@@ -33,7 +33,7 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static const struct dtype_row *dtype_row(tally_dtype d)
 {
-    return d >= 1 && (int)d <= DTYPES ? &dtypes[d - 1] : NULL;
+    return (unsigned)d - 1 < DTYPES ? &dtypes[d - 1] : NULL;
 }
 
 const char *tally_dtype_name(tally_dtype d) { return dtype_row(d) ? dtype_row(d)->name : NULL; }

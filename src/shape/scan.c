@@ -57,6 +57,11 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
                 left -= (int64_t)1 << level;
                 tl_counter_push(c, op, level, &nodes[j]);
             }
+            /* S(b + m) carries into b when m reaches b's alignment, as after a full tile. */
+            if (b && m == (b & -b)) {
+                tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
+                plan->core->stage(soa, m, &node);
+            }
         }
         if (!s->exclusive) {
             plan->lower->lower_row(out, soa, 1, m, b + 1, 1, 0, 0, stream, plan->par);
