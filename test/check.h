@@ -193,7 +193,7 @@ static inline const char *check_isa(int i)
 
 static inline tally *check_open(int threads, const char *isa)
 {
-    char device[64];
+    char device[160];
     tally *ctx = NULL;
     snprintf(device, sizeof device, "cpu,threads=%d%s%s", threads, isa ? ",isa=" : "", isa ? isa : "");
     if (tally_open(&ctx, device)) {

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ * Fragments: any cut, merged in any grouping, on any device, through bytes or not, gives the one-shot result bit for bit; bytes
+ * that are truncated, altered or foreign, and merges that make no sense, are refused and change nothing. */
+#include "check.h"
+
+enum { MOST = 400000 };
+static char *x_memory;
+static tally *contexts[16];
+static int context_count;
+
+static tally *any(void) { return contexts[check_below(context_count)]; }
+
+typedef struct {
+    check_operator o;
+    const char *x;
+    int trips; /* fragments go through bytes now and then */
+} piece;
+
+/* The same fragment after save and load, perhaps in another context. */
+static tally_fragment *round_trip(tally_fragment *f, const char *op)
+{
+    size_t bytes = 0, room;
+    tally_fragment *back = NULL;
+    tally *ctx = any();
+    check(!tally_fragment_save(f, NULL, &bytes) && bytes > 0, "save: length");
+    char *buffer = malloc(bytes + 1);
+    room = bytes - 1;
+    check(tally_fragment_save(f, buffer, &room) == TALLY_INVALID && room == bytes, "save into too little room");
+    room = bytes + 1;
+    buffer[bytes] = 0x5a;
+    check(!tally_fragment_save(f, buffer, &room) && room == bytes && buffer[bytes] == 0x5a, "save");
+    check(!tally_fragment_load(ctx, buffer, bytes, &back), "load %s: %s", op, tally_error(ctx));
+    free(buffer);
+    tally_fragment_free(f);
+    return back;
+}
+
+/* The fragment of [a, b), from random pieces merged in random grouping. */
+static tally_fragment *build(const piece *p, int64_t a, int64_t b, int depth)
+{
+    tally_fragment *f = NULL;
+    if (depth && check_below(5)) {
+        int64_t cut = a + check_below(b - a + 1);
+        f = build(p, a, cut, depth - 1);
+        tally_fragment *right = build(p, cut, b, depth - 1);
+        int64_t start = -1, end = -1;
+        check(!tally_fragment_merge(f, right), "merge %s [%lld, %lld) [%lld, %lld)", p->o.op, (long long)a, (long long)cut,
+              (long long)cut, (long long)b);
+        tally_fragment_range(right, &start, &end);
+        check(start == cut && end == b, "a merge changed its right side");
+        tally_fragment_free(right);
+    } else {
+        tally *ctx = any();
+        tally_status status = tally_fragment_make(ctx, p->o.op, p->o.dtype, a < b || check_below(2) ? p->x + a * p->o.bytes : NULL,
+                                                  a, b - a, &f);
+        if (!check_ok(ctx, status, p->o.op)) exit(check_finish());
+    }
+    if (p->trips && check_below(3) == 0) f = round_trip(f, p->o.op);
+    int64_t start = -1, end = -1;
+    tally_fragment_range(f, &start, &end);
+    check(start == a && end == b, "range of [%lld, %lld) is [%lld, %lld)", (long long)a, (long long)b, (long long)start, (long long)end);
+    return f;
+}
+
+static void any_cut(void)
+{
+    piece p = {.o = check_operator_random(), .x = x_memory + check_below(17), .trips = (int)check_below(2)};
+    int64_t n = check_size(check_below(10) ? 5000 : MOST), start = 0;
+    int kind = (int)check_below(CHECK_KINDS);
+    char want[16], got[16];
+    check_fill((char *)p.x, p.o.dtype, n, kind);
+    tally_view in = tally_flat(p.x, p.o.dtype, n);
+    check_ok(contexts[0], tally_reduce(contexts[0], p.o.op, &in, want), p.o.op);
+    tally_fragment *f = build(&p, 0, n, 1 + (int)check_below(6));
+    check(!tally_fragment_result(f, got), "result: %s", p.o.op);
+    check_same(got, want, 1, p.o.result, "fragment of %s %s n=%lld data %d", p.o.op, tally_dtype_name(p.o.dtype), (long long)n, kind);
+    tally_fragment_range(f, &start, NULL);
+    tally_fragment_range(f, NULL, NULL);
+    tally_fragment_free(f);
+}
+
+/* ---- bytes ---- */
+
+static uint64_t fnv(const unsigned char *p, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+static void refused(const void *bytes, size_t n, const char *what)
+{
+    tally_fragment *f = (tally_fragment *)x_memory;
+    tally_status status = tally_fragment_load(contexts[0], bytes, n, &f);
+    if (check(status == TALLY_BAD_DATA && f == NULL, "%s: %s was loaded", what, tally_status_name(status)))
+        check(strncmp(tally_error(contexts[0]), "fragment: ", 10) == 0, "%s: the sentence is '%s'", what, tally_error(contexts[0]));
+    else if (!status)
+        tally_fragment_free(f);
+}
+
+static void bad_bytes(const char *op, tally_dtype dtype)
+{
+    tally_fragment *f;
+    unsigned char good[8192], bad[8192];
+    size_t bytes = sizeof good;
+    int64_t start = check_below(1000), n = 1 + check_below(3000);
+    check_fill(x_memory, dtype, n, CHECK_PLAIN);
+    check_ok(contexts[0], tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &f), op);
+    check(!tally_fragment_save(f, good, &bytes), "save");
+    tally_fragment_free(f);
+    for (size_t k = 0; k < bytes; k++) refused(good, k, "truncated");
+    memcpy(bad, good, bytes);
+    bad[bytes] = 0;
+    refused(bad, bytes + 1, "a byte too many");
+    refused(NULL, 100, "NULL");
+    for (size_t k = 0; k < bytes; k++)
+        for (int bit = 0; bit < 8; bit += 1 + (int)check_below(3)) {
+            memcpy(bad, good, bytes);
+            bad[k] ^= (unsigned char)(1 << bit);
+            refused(bad, bytes, "one bit altered");
+        }
+    /* altered with a checksum that fits: whatever the header claims, a load is refused or gives a fragment that can be used */
+    for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
+        memcpy(bad, good, bytes);
+        size_t length = bytes, limit = check_below(2) ? 48 : length - 8;
+        for (int r = 1 + (int)check_below(3); r--;) {
+            size_t at = (size_t)check_below((int64_t)limit);
+            bad[at] = check_below(3) == 0 ? 0xff : check_below(2) ? (unsigned char)(bad[at] ^ 1 << check_below(8)) : (unsigned char)check_random();
+        }
+        if (check_below(4) == 0) length = 8 + (size_t)check_below((int64_t)bytes - 8);
+        uint64_t sum = fnv(bad, length - 8);
+        memcpy(bad + length - 8, &sum, 8);
+        tally_status status = tally_fragment_load(contexts[0], bad, length, &f);
+        check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s", tally_status_name(status));
+        if (status) continue;
+        char out[64];
+        size_t again = sizeof bad;
+        tally_fragment_result(f, out);
+        check(!tally_fragment_save(f, bad, &again), "save of a hostile fragment");
+        tally_fragment_free(f);
+    }
+    char noise[200];
+    for (int k = 0; k < 200; k++) {
+        check_fill(noise, TALLY_U8, 200, CHECK_BITS);
+        if (k & 1) memcpy(noise, good, 8 + (size_t)check_below(24));
+        refused(noise, (size_t)check_below(200), "noise");
+    }
+}
+
+/* ---- merges and arguments ---- */
+
+static void must_not_merge(tally_fragment *left, const tally_fragment *right, const char *part)
+{
+    int64_t start, end, was_start, was_end;
+    tally_fragment_range(left, &was_start, &was_end);
+    check(tally_fragment_merge(left, right) == TALLY_INVALID, "merged: %s", part);
+    check(strstr(tally_error(contexts[0]), part) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), part);
+    tally_fragment_range(left, &start, &end);
+    check(start == was_start && end == was_end, "a refused merge changed [%lld, %lld)", (long long)was_start, (long long)was_end);
+}
+
+static void misuse(void)
+{
+    tally *ctx = contexts[0];
+    tally_fragment *a, *b, *f = (tally_fragment *)x_memory;
+    float x[100], out[2];
+    int64_t start = 5, end = 6;
+    size_t bytes = 0;
+    static const struct { const char *op; tally_dtype dtype; int64_t start; const char *says; } wrong[] = {
+        {"sum", TALLY_F32, 11, "neighbours"},   {"sum", TALLY_F32, 9, "neighbours"},      {"sum", TALLY_F32, 0, "neighbours"},
+        {"mean", TALLY_F32, 10, "same"},        {"sum:f64", TALLY_F32, 10, "same"},       {"sum", TALLY_F64, 10, "same"},
+        {"max", TALLY_F32, 10, "same"},         {"nansum", TALLY_F32, 10, "same"},
+    };
+    for (int i = 0; i < 100; i++) x[i] = (float)i;
+    check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 10, &a), "make");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        check_ok(ctx, tally_fragment_make(ctx, wrong[i].op, wrong[i].dtype, x, wrong[i].start, 5, &b), "make");
+        must_not_merge(a, b, wrong[i].says);
+        tally_fragment_free(b);
+    }
+    must_not_merge(a, a, "neighbours");
+    check(!tally_fragment_result(a, out) && out[0] == 45, "after refused merges the sum is %g", (double)out[0]);
+    check(tally_fragment_result(a, NULL) == TALLY_INVALID, "out NULL");
+    check(tally_fragment_save(a, x, NULL) == TALLY_INVALID, "bytes NULL");
+    tally_fragment_free(a);
+    check_ok(ctx, tally_fragment_make(ctx, "var:1", TALLY_F32, x, 0, 10, &a), "make");
+    check_ok(ctx, tally_fragment_make(ctx, "var:0", TALLY_F32, x, 10, 5, &b), "make");
+    must_not_merge(a, b, "same");
+    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "10"), "result from 10: %s", tally_error(ctx));
+    check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID, "merge NULL");
+    tally_fragment_free(a);
+    tally_fragment_free(b);
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, NULL, 0, 3, &f) == TALLY_INVALID, "x NULL");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, -1, 3, &f) == TALLY_INVALID, "start -1");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, -3, &f) == TALLY_INVALID, "n -3");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, INT64_MAX, 1, &f) == TALLY_INVALID, "start 2^63 - 1");
+    check(tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, INT64_MAX / 4, &f) == TALLY_INVALID, "n 2^61 - 1 of 8 bytes");
+    check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 3, NULL) == TALLY_INVALID, "fragment NULL");
+    check(tally_fragment_make(NULL, "sum", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID, "ctx NULL");
+    check(tally_fragment_make(ctx, "summ", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "unknown operator");
+    check(tally_fragment_make(ctx, NULL, TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "op NULL");
+    check(tally_fragment_make(ctx, "and", TALLY_F32, x, 0, 3, &f) == TALLY_UNSUPPORTED && !f, "and of f32");
+    check(tally_fragment_load(NULL, x, 40, &f) == TALLY_INVALID && tally_fragment_load(ctx, x, 40, NULL) == TALLY_INVALID, "load NULL");
+    check(tally_fragment_result(NULL, out) == TALLY_INVALID && tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID, "NULL");
+    tally_fragment_range(NULL, &start, &end);
+    check(start == 0 && end == 0, "range of NULL");
+    tally_fragment_free(NULL);
+    /* far away: indices of a slab at 2^60, where argmax counts from the start of the whole */
+    int64_t far = (int64_t)1 << 60, at;
+    check_ok(ctx, tally_fragment_make(ctx, "argmax", TALLY_F32, x, far, 100, &a), "make");
+    check_ok(ctx, tally_fragment_make(ctx, "argmax", TALLY_F32, x, far + 100, 50, &b), "make");
+    check(!tally_fragment_merge(a, b), "merge far away");
+    tally_fragment_range(a, &at, &end);
+    check(at == far && end == far + 150, "range far away");
+    tally_fragment_free(a);
+    tally_fragment_free(b);
+}
+
+int main(void)
+{
+    check_start();
+    for (int i = 0; check_isa(i); i++)
+        for (int threads = 1; threads <= 3; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
+    x_memory = malloc((size_t)MOST * 8 + 64);
+    misuse();
+    for (int k = 0; k < (check_quick ? 200 : 6000); k++) any_cut();
+    bad_bytes("sum", TALLY_F32);
+    bad_bytes("var:ddof=1", TALLY_F64);
+    bad_bytes("minmax", TALLY_I16);
+    for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
+    free(x_memory);
+    return check_finish();
+}

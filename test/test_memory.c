@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails (alone, and with all that follow). Every
+ * call must then return TALLY_NO_MEMORY with its sentence or succeed with the right bits; nothing may be left allocated;
+ * the context must go on working.
+ *
+ * How: this program defines malloc and its kin over glibc's own. Only allocations called from this program's code (the
+ * static library is part of it) are counted, failed and watched for leaks; the C library and OpenMP get theirs.
+ * Under a sanitizer, which has its own malloc, the scenarios run once without failures, for its leak checker. */
+#include "check.h"
+#include <errno.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define SANITIZED 1
+#endif
+
+static atomic_int counting, seen, fail_at, fail_all; /* seen: allocations so far; number fail_at fails (and all after) */
+
+#ifndef SANITIZED
+void *__libc_malloc(size_t);
+void *__libc_calloc(size_t, size_t);
+void *__libc_realloc(void *, size_t);
+void *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
+extern char __executable_start, etext;
+
+enum { LIVE = 1 << 12 };
+static void *live[LIVE]; /* what this program's code holds */
+static int live_count;
+static atomic_flag live_lock = ATOMIC_FLAG_INIT;
+
+static void live_swap(void *old, void *new)
+{
+    while (atomic_flag_test_and_set_explicit(&live_lock, memory_order_acquire)) {}
+    for (int i = 0; i < LIVE; i++)
+        if (live[i] == old) {
+            live[i] = new;
+            live_count += (new != NULL) - (old != NULL);
+            break;
+        }
+    atomic_flag_clear_explicit(&live_lock, memory_order_release);
+}
+
+/* 1 if this allocation must fail. ours: by the caller's address. */
+static int fails(const char *caller, int *ours)
+{
+    *ours = atomic_load(&counting) && caller >= &__executable_start && caller < &etext;
+    if (!*ours) return 0;
+    int number = atomic_fetch_add(&seen, 1) + 1, at = atomic_load(&fail_at);
+    return at && (number == at || (number > at && atomic_load(&fail_all)));
+}
+
+#define ALLOCATE(how)                                                                                                   \
+    int ours;                                                                                                           \
+    if (fails(__builtin_return_address(0), &ours)) {                                                                    \
+        errno = ENOMEM;                                                                                                 \
+        return NULL;                                                                                                    \
+    }                                                                                                                   \
+    void *p = how;                                                                                                      \
+    if (ours && p) live_swap(NULL, p);                                                                                  \
+    return p
+
+__attribute__((noinline)) void *malloc(size_t n) { ALLOCATE(__libc_malloc(n)); }
+__attribute__((noinline)) void *calloc(size_t n, size_t m) { ALLOCATE(__libc_calloc(n, m)); }
+__attribute__((noinline)) void *aligned_alloc(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
+__attribute__((noinline)) void *memalign(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
+__attribute__((noinline)) int posix_memalign(void **to, size_t a, size_t n)
+{
+    int ours;
+    if (fails(__builtin_return_address(0), &ours)) return ENOMEM;
+    *to = __libc_memalign(a, n);
+    if (ours && *to) live_swap(NULL, *to);
+    return *to ? 0 : ENOMEM;
+}
+__attribute__((noinline)) void *realloc(void *old, size_t n)
+{
+    int ours;
+    if (fails(__builtin_return_address(0), &ours)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    if (old) live_swap(old, NULL);
+    void *p = __libc_realloc(old, n);
+    if (ours && p) live_swap(NULL, p);
+    return p;
+}
+__attribute__((noinline)) void free(void *p)
+{
+    if (p) live_swap(p, NULL);
+    __libc_free(p);
+}
+#else
+static int live_count;
+#endif
+
+/* ---- scenarios: each returns its first failure's status, and leaves its results in out ---- */
+
+enum { N = 200000, RESULTS = 1 << 21 };
+static float x[N];
+static unsigned char out[RESULTS], want[RESULTS];
+static tally *ctx;
+static int64_t results; /* bytes of out */
+
+/* Fails at a call: NO_MEMORY it must be, and say so. */
+static tally_status note(const tally *where, tally_status status)
+{
+    if (status)
+        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"), "%s instead of no memory: %s", tally_status_name(status),
+              tally_error(where));
+    return status;
+}
+
+static void *room(int64_t bytes)
+{
+    void *p = out + results;
+    results += (bytes + 15) & ~(int64_t)15;
+    if (results > RESULTS) exit(2);
+    return p;
+}
+
+static tally_status s_open(void)
+{
+    tally *c;
+    tally_status status = note(NULL, tally_open(&c, "cpu,threads=2"));
+    tally_close(c);
+    return status;
+}
+
+static tally_status reduce(const char *op, tally_view in) { return note(ctx, tally_reduce(ctx, op, &in, room(in.rows * 16))); }
+
+static tally_status s_reduce(void)
+{
+    static const int64_t offsets[] = {0, 0, 10, 5000, 190000, 200000};
+    tally_status status = reduce("sum", tally_flat(x, TALLY_F32, N));
+    if (!status) status = reduce("var:1", tally_flat(x, TALLY_F32, 1000));
+    if (!status) status = reduce("sum", tally_columns(x, TALLY_F32, N / 4, 4));
+    if (!status) status = reduce("argmax", tally_columns(x, TALLY_F32, N / 4, 4));
+    if (!status) status = reduce("sum", tally_rows(x, TALLY_F32, 1000, 200));
+    if (!status) status = reduce("mean", (tally_view){x, TALLY_F32, 2, N / 4, N / 2, 2, NULL});
+    if (!status) status = reduce("sum", tally_segments(x, TALLY_F32, offsets, 5));
+    return status;
+}
+
+static tally_status scan(const char *op, tally_view in, int exclusive, int reverse)
+{
+    tally_operator_info info;
+    tally_scan_options o = {exclusive, reverse, NULL};
+    tally_view to = in;
+    tally_operator(NULL, op, in.dtype, &info);
+    to.dtype = info.output;
+    to.data = room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) * (int64_t)tally_dtype_size(info.output) * info.lanes);
+    return note(ctx, tally_scan(ctx, op, &in, &to, &o));
+}
+
+static tally_status s_scan(void)
+{
+    static const int64_t offsets[] = {0, 0, 10, 5000, 7000};
+    tally_status status = scan("sum", tally_flat(x, TALLY_F32, N), 0, 0);
+    if (!status) status = scan("max", tally_flat(x, TALLY_F32, 100), 1, 0);
+    if (!status) status = scan("var", tally_flat(x, TALLY_F32, 5000), 1, 1);
+    if (!status) status = scan("sum", tally_columns(x, TALLY_F32, 100, 100), 0, 0);
+    if (!status) status = scan("sum", tally_rows(x, TALLY_F32, 100, 1000), 0, 0);
+    if (!status) status = scan("last", tally_segments(x, TALLY_F32, offsets, 4), 0, 0);
+    return status;
+}
+
+static tally_status window(const char *op, tally_view in, int64_t before, int64_t after, int64_t least)
+{
+    tally_window_options o = {before, after, TALLY_EDGES_SHRINK, least};
+    tally_operator_info info;
+    tally_view to = in;
+    tally_operator(NULL, op, in.dtype, &info);
+    to.dtype = info.output;
+    to.data = room(in.rows * in.n * (int64_t)tally_dtype_size(info.output));
+    return note(ctx, tally_window(ctx, op, &in, &to, &o));
+}
+
+static tally_status s_window(void)
+{
+    tally_status status = window("mean", tally_flat(x, TALLY_F32, N), 49, 0, 0);
+    if (!status) status = window("mean", tally_flat(x, TALLY_F32, 3000), 2000, 0, 0);
+    if (!status) status = window("max", tally_flat(x, TALLY_F32, 3000), 200, 30, 7);
+    if (!status) status = window("nansum", tally_flat(x, TALLY_F32, 3000), 20, 3, 7);
+    if (!status) status = window("count", tally_flat(x, TALLY_F32, 3000), 20, 3, 0);
+    if (!status) status = window("sum", tally_rows(x, TALLY_F32, 30, 100), 7, 0, 0);
+    if (!status) status = window("sum", tally_columns(x, TALLY_F32, 100, 30), 7, 7, 0);
+    return status;
+}
+
+/* A push that failed for want of memory may be tried again (reduce, scan); a stream of windows must then refuse. */
+static tally_status stream(tally_stream *s, int is_window)
+{
+    int64_t made = 0, total = 0;
+    char *to = room(16 * 7000);
+    tally_status status = TALLY_OK;
+    for (int64_t at = 0; at < 7000 && !status; at += 1000, total += made)
+        status = note(ctx, tally_stream_push(s, x + at, 1000, to + total * 4, &made));
+    if (status) {
+        int hit = atomic_exchange(&fail_at, 0); /* memory is back */
+        tally_status again = tally_stream_push(s, x, 1000, to + total * 4, &made);
+        check(again == (is_window ? TALLY_INVALID : TALLY_OK), "a push after one that ran out of memory: %s", tally_error(ctx));
+        atomic_store(&fail_at, hit);
+    } else {
+        status = note(ctx, tally_stream_finish(s, to + total * 4, &made));
+    }
+    tally_stream_close(s);
+    return status;
+}
+
+static tally_status s_stream(void)
+{
+    tally_stream *s;
+    tally_window_options w = {70, 20, TALLY_EDGES_SHRINK, 0};
+    tally_status status = note(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &s));
+    if (!status) status = stream(s, 0);
+    if (!status && !(status = note(ctx, tally_stream_scan(ctx, "sum", TALLY_F32, NULL, &s)))) status = stream(s, 0);
+    if (!status && !(status = note(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s)))) status = stream(s, 1);
+    return status;
+}
+
+static tally_status s_fragment(void)
+{
+    tally_fragment *a = NULL, *b = NULL, *c = NULL;
+    unsigned char bytes[8192];
+    size_t length = sizeof bytes;
+    tally_status status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 70000, &a));
+    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + 70000, 70000, N - 70000, &b));
+    if (!status) status = note(ctx, tally_fragment_save(b, bytes, &length));
+    if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &c));
+    if (!status) status = note(ctx, tally_fragment_merge(a, c));
+    if (!status) status = note(ctx, tally_fragment_result(a, room(4)));
+    tally_fragment_free(a);
+    tally_fragment_free(b);
+    tally_fragment_free(c);
+    return status;
+}
+
+static tally_status s_verify(void)
+{
+    const char *report;
+    return note(ctx, tally_verify(ctx, 5, 20, &report));
+}
+
+static tally_status file(const char *path)
+{
+    tally_file *f = NULL;
+    int64_t shape[] = {3000}, got = 0, total = 0;
+    float *to = room(4 * 3001);
+    tally_file_options o = {.dtype = TALLY_F32};
+    tally_status status = note(ctx, tally_file_create(ctx, path, NULL, TALLY_F32, 1, shape, 0, &f));
+    if (!status) {
+        status = note(ctx, tally_file_write(f, x, 3000));
+        if (!status) status = note(ctx, tally_file_commit(f));
+        tally_file_close(f);
+    }
+    if (!status) status = note(ctx, tally_file_open(ctx, path, &o, &f));
+    if (status) return status;
+    do {
+        status = note(ctx, tally_file_read(f, to + total, 3001 - total, &got));
+        total += got;
+    } while (!status && got && total < 3001);
+    if (!status) check(total == 3000, "%s: %lld elements", path, (long long)total);
+    tally_file_close(f);
+    return status;
+}
+
+static tally_status s_file(void)
+{
+    tally_status status = file("memory.npy");
+    if (!status) status = file("memory.txt");
+    if (!status) status = file("memory.csv");
+    if (!status) status = file("memory.raw");
+    return status;
+}
+
+static const struct {
+    const char *name;
+    tally_status (*run)(void);
+} scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
+                 {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file}};
+
+static tally_status run(int i, int at, int all)
+{
+    results = 0;
+    memset(out, 0, sizeof out);
+    atomic_store(&seen, 0);
+    atomic_store(&fail_at, at);
+    atomic_store(&fail_all, all);
+    atomic_store(&counting, 1);
+    tally_status status = scenarios[i].run();
+    atomic_store(&counting, 0);
+    return status;
+}
+
+int main(void)
+{
+    check_start();
+    check_fill(x, TALLY_F32, N, CHECK_PLAIN);
+    for (int i = 0; i < N; i += 97) memcpy(&x[i], &(uint32_t){0x7fc00000}, i >= 7000 && i % 2 ? 4 : 0);
+    const char *isa = check_isa(0);
+    for (int i = 1; check_isa(i); i++) isa = check_isa(i);
+    ctx = check_open(2, isa);
+    for (int i = 0; i < (int)(sizeof scenarios / sizeof *scenarios); i++) {
+        const char *name = scenarios[i].name;
+        check_ok(ctx, run(i, 0, 0), name);
+        int count = atomic_load(&seen);
+        int64_t bytes = results;
+        memcpy(want, out, sizeof want);
+        int before = live_count;
+        check(before == 0, "%s leaves %d allocations", name, before);
+        for (int all = 0; all < 2; all++)
+            for (int k = 1; k <= count; k++) {
+                tally_status status = run(i, k, all);
+                if (!status) check_same(out, want, bytes, 1, "%s without allocation %d", name, k);
+                check(live_count == 0, "%s without allocation %d leaves %d allocations", name, k, live_count);
+                tally_view v = tally_flat(x, TALLY_F32, 100);
+                float sum = 0;
+                check(!tally_reduce(ctx, "sum", &v, &sum) && sum == tally_sum_f32(x, 100), "the context after %s", name);
+            }
+        printf("%s: %d allocations\n", name, count);
+    }
+    tally_close(ctx);
+    return check_finish();
+}

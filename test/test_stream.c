@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the room promised is kept and
+ * nothing is written outside it; misuse is refused and does not disturb the stream. */
+#include "check.h"
+
+enum { MOST = 300000, GUARD = 64 };
+static char *x_memory, *want, *got;
+static tally *contexts[16];
+static int context_count;
+
+typedef struct {
+    check_operator o;
+    tally *ctx;
+    char *x;
+    int64_t n;
+    char what[160];
+} flow;
+
+static flow pick(int64_t most)
+{
+    flow f = {.o = check_operator_random(), .ctx = contexts[check_below(context_count)]};
+    f.n = check_size(most);
+    f.x = x_memory + check_below(17);
+    int kind = (int)check_below(CHECK_KINDS);
+    check_fill(f.x, f.o.dtype, f.n, kind);
+    snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op, tally_dtype_name(f.o.dtype), tally_isa(f.ctx),
+             tally_threads(f.ctx), (long long)f.n, kind);
+    return f;
+}
+
+/* The next chunk: nothing, one element, a few, many, or the rest. */
+static int64_t chunk(int64_t left, int64_t typical)
+{
+    int64_t n = check_below(8) == 0 ? 0 : check_below(3) == 0 ? 1 : check_below(20) == 0 ? left : check_below(typical * 2 + 1);
+    return n < left ? n : left;
+}
+
+/* Pushes everything in chunks; returns how many results came. Every push must keep to its room. */
+static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, int in_place)
+{
+    int64_t made = 0, produced = 0, size = f->o.result;
+    for (int64_t at = 0, m; at < f->n; at += m) {
+        m = chunk(f->n - at, typical);
+        int64_t room = tally_stream_room(s, m);
+        char *to = in_place ? f->x + at * f->o.bytes : out + made * size;
+        if (!in_place) memset(to, 0x5a, (size_t)(room * size + GUARD));
+        produced = -1;
+        tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
+        if (!check(!status, "push: %s: %s", f->what, tally_error(f->ctx))) return -1;
+        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s", (long long)produced, (long long)room, f->what);
+        int clean = 1;
+        for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
+        check(clean, "a push wrote behind its results: %s", f->what);
+        made += produced;
+    }
+    int64_t room = tally_stream_room(s, -1);
+    memset(out + made * size, 0x5a, (size_t)(room * size + GUARD));
+    check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what, tally_error(f->ctx));
+    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s", (long long)produced, (long long)room, f->what);
+    made += produced;
+    for (int i = 0; i < GUARD; i++) room |= out[made * size + i] != 0x5a ? -1 : 0;
+    check(room >= 0, "finish wrote behind its results: %s", f->what);
+    check(tally_stream_push(s, f->x, 1, out, NULL) == TALLY_INVALID && tally_stream_finish(s, out, NULL) == TALLY_INVALID,
+          "a finished stream took more: %s", f->what);
+    return made;
+}
+
+static void stream_reduce(void)
+{
+    flow f = pick(check_below(10) ? 5000 : MOST);
+    tally_stream *s;
+    tally_view in = tally_flat(f.x, f.o.dtype, f.n);
+    check_ok(f.ctx, tally_reduce(f.ctx, f.o.op, &in, want), f.what);
+    if (!check_ok(f.ctx, tally_stream_reduce(f.ctx, f.o.op, f.o.dtype, &s), f.what)) return;
+    int64_t made = 0, at = 0, typical = 1 + check_size(f.n + 1), produced = 7;
+    for (int64_t m; at < f.n; at += m) {
+        m = chunk(f.n - at, typical);
+        check(!tally_stream_push(s, f.x + at * f.o.bytes, m, NULL, check_below(2) ? &produced : NULL), "push: %s", f.what);
+    }
+    check(tally_stream_room(s, 5) == 0 && tally_stream_room(s, -1) == 1, "room: %s", f.what);
+    check(!tally_stream_finish(s, got, &made) && made == 1, "finish: %s", f.what);
+    check_same(got, want, 1, f.o.result, "stream reduce: %s", f.what);
+    tally_stream_close(s);
+}
+
+static void stream_scan(void)
+{
+    flow f = pick(check_below(10) ? 20000 : MOST);
+    char init[16];
+    tally_stream *s;
+    tally_scan_options o = {.exclusive = (int)check_below(2)};
+    if (f.o.info.seedable && check_below(2)) {
+        check_fill(init, f.o.info.output, 1, CHECK_PLAIN);
+        o.init = init;
+    }
+    tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, f.n);
+    check_ok(f.ctx, tally_scan(f.ctx, f.o.op, &in, &out, &o), f.what);
+    if (!check_ok(f.ctx, tally_stream_scan(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
+    memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
+    int in_place = f.o.bytes == f.o.result && check_below(2);
+    int64_t made = pump(&f, s, got, 1 + check_size(f.n + 1), in_place);
+    check(made == f.n, "stream scan gave %lld results: %s", (long long)made, f.what);
+    check_same(in_place ? f.x : got, want, f.n, f.o.result, "stream scan%s: %s", in_place ? " in place" : "", f.what);
+    tally_stream_close(s);
+}
+
+static void stream_window(void)
+{
+    flow f = pick(check_below(10) ? 1500 : 70000);
+    int64_t most = 1 + check_size(check_below(4) ? 50 : 2000);
+    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3), 0};
+    if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
+    int64_t m = tally_window_length(f.n, &o);
+    tally_stream *s;
+    tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, m);
+    check_ok(f.ctx, tally_window(f.ctx, f.o.op, &in, &out, &o), f.what);
+    if (!check_ok(f.ctx, tally_stream_window(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
+    int64_t made = pump(&f, s, got, 1 + check_size(f.n / 3 + 1), 0);
+    check(made == m, "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s", (long long)made,
+          (long long)m, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
+    check_same(got, want, made < m ? made : m, f.o.result, "stream window (before %lld after %lld edges %d min %lld): %s",
+               (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
+    tally_stream_close(s);
+}
+
+/* Refusals leave a stream as it was. */
+static void misuse(void)
+{
+    tally *ctx = contexts[0];
+    static float x[1000], y[2000];
+    double sum = 0;
+    tally_stream *s = (tally_stream *)x;
+    tally_scan_options reverse = {.reverse = 1};
+    tally_window_options w = {4, 0, TALLY_EDGES_SHRINK, 0}, bad = {-1, 0, TALLY_EDGES_SHRINK, 0};
+    for (int i = 0; i < 1000; i++) x[i] = (float)i;
+    check(tally_stream_scan(ctx, "sum", TALLY_F32, &reverse, &s) == TALLY_UNSUPPORTED && !s, "reverse stream");
+    check(strstr(tally_error(ctx), "reverse") != NULL, "reverse stream says: %s", tally_error(ctx));
+    check(tally_stream_window(ctx, "sum", TALLY_F32, &bad, &s) == TALLY_INVALID && !s, "window stream before -1");
+    check(tally_stream_window(ctx, "sum", TALLY_F32, NULL, &s) == TALLY_INVALID && !s, "window stream without options");
+    check(tally_stream_reduce(ctx, "summ", TALLY_F32, &s) == TALLY_INVALID && !s, "stream of an unknown operator");
+    check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s, "stream of an unknown dtype");
+    check(tally_stream_reduce(ctx, "sum", TALLY_F32, NULL) == TALLY_INVALID, "stream NULL");
+    check(tally_stream_reduce(NULL, "sum", TALLY_F32, &s) == TALLY_INVALID, "ctx NULL");
+    check(tally_stream_push(NULL, x, 1, NULL, NULL) == TALLY_INVALID, "push to NULL");
+    check(tally_stream_finish(NULL, x, NULL) == TALLY_INVALID, "finish NULL");
+    check(tally_stream_room(NULL, 3) == 0, "room of NULL");
+    tally_stream_close(NULL);
+
+    check_ok(ctx, tally_stream_reduce(ctx, "sum:f64", TALLY_F32, &s), "stream");
+    check_ok(ctx, tally_stream_push(s, x, 500, NULL, NULL), "push");
+    check(tally_stream_push(s, NULL, 5, NULL, NULL) == TALLY_INVALID, "x NULL");
+    check(tally_stream_push(s, x, -1, NULL, NULL) == TALLY_INVALID, "n -1");
+    check(tally_stream_push(s, x, INT64_MAX, NULL, NULL) == TALLY_INVALID, "n 2^63 - 1");
+    check(tally_stream_push(s, x, INT64_MAX / 4, NULL, NULL) == TALLY_INVALID, "n 2^61 - 1 of 4 bytes");
+    check(!tally_stream_push(s, NULL, 0, NULL, NULL), "nothing");
+    check(tally_stream_finish(s, NULL, NULL) == TALLY_INVALID, "finish without out");
+    check_ok(ctx, tally_stream_push(s, x + 500, 500, NULL, NULL), "push");
+    check_ok(ctx, tally_stream_finish(s, &sum, NULL), "finish");
+    check(sum == 499500, "sum after refusals is %g", sum);
+    tally_stream_close(s);
+
+    check_ok(ctx, tally_stream_scan(ctx, "sum", TALLY_F32, NULL, &s), "stream");
+    check(tally_stream_push(s, x, 10, NULL, NULL) == TALLY_INVALID, "scan without out");
+    check(tally_stream_push(s, x, 10, x + 5, NULL) == TALLY_INVALID, "scan that overlaps");
+    check(strstr(tally_error(ctx), "overlap") != NULL, "overlap says: %s", tally_error(ctx));
+    check(tally_stream_push(s, x, INT64_MAX / 8, y, NULL) == TALLY_INVALID, "more bytes than memory has");
+    check_ok(ctx, tally_stream_push(s, x, 10, y, NULL), "push");
+    check(y[9] == 45, "scan after refusals is %g", y[9]);
+    tally_stream_close(s); /* unfinished */
+
+    int64_t made = -1;
+    check_ok(ctx, tally_stream_window(ctx, "sum", TALLY_F32, &w, &s), "stream");
+    check_ok(ctx, tally_stream_finish(s, y, &made), "an empty stream of windows");
+    check(made == 0, "an empty stream of windows gave %lld", (long long)made);
+    tally_stream_close(s);
+
+    for (const char *const *op = tally_operators(); *op; op++) /* an empty stream reduces to the empty value */
+        for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++) {
+            check_operator o;
+            tally_view none = tally_flat(NULL, d, 0);
+            if (!check_operator_make(&o, *op, d, 0)) continue;
+            check_ok(ctx, tally_reduce(ctx, o.op, &none, want), o.op);
+            check_ok(ctx, tally_stream_reduce(ctx, o.op, d, &s), o.op);
+            check_ok(ctx, tally_stream_finish(s, got, NULL), o.op);
+            check_same(got, want, 1, o.result, "empty stream of %s %s", o.op, tally_dtype_name(d));
+            tally_stream_close(s);
+        }
+}
+
+int main(void)
+{
+    check_start();
+    for (int i = 0; check_isa(i); i++)
+        for (int threads = 1; threads <= 3; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
+    x_memory = malloc((size_t)MOST * 8 + 64);
+    want = malloc((size_t)MOST * 16 + 4096 * 16 * 4);
+    got = malloc((size_t)MOST * 16 + (size_t)MOST * 16 + 8 * GUARD);
+    misuse();
+    for (int64_t k = 0; k < (check_quick ? 80 : 1500); k++) {
+        stream_reduce();
+        stream_scan();
+        stream_window();
+        stream_window();
+    }
+    for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
+    free(x_memory);
+    free(want);
+    free(got);
+    return check_finish();
+}
