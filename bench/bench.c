@@ -2,10 +2,11 @@
  *
  * bench.c - tally beside its ceiling and its peers, interleaved in one process.
  *
- *     bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]      (default: all of rows.def)
+ *     bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]
  *
- * Every round runs the ceiling, tally, peer A, peer B, ... once each (short ones many times over); the figure is the median
- * of the rounds. A figure that differs from tally's result by more than 10^-3 is marked: float sums that stall do.
+ * Without problems it runs all of rows.def. Every round runs the ceiling, tally, peer A, peer B, ... once each (short
+ * ones many times over); the figure is the median of the rounds. A result that is off tally's by more than 10^-3 is
+ * marked: float sums that stall are.
  */
 #include "bench.h"
 #include "ceiling.h"
@@ -31,8 +32,8 @@ enum { BARS = sizeof bars / sizeof *bars };
 
 typedef struct contender {
     const char *name;
-    const peer *peer;           /* a peer, */
-    const ceiling_loop *loop;   /* or a ceiling, or (both NULL) tally */
+    const peer *peer;         /* a peer, */
+    const ceiling_loop *loop; /* or a ceiling, or (both NULL) tally */
     double seconds[ROUNDS], gbps, off;
     int repeat, rounds;
 } contender;
@@ -59,7 +60,10 @@ static void open_peers(void)
         path[length] = 0;
         strcpy(strrchr(path, '/') + 1, names[i]);
         void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!library) { fprintf(stderr, "no C++ peers: %s is not here\n", names[i]); continue; }
+        if (!library) {
+            fprintf(stderr, "no C++ peers: %s is not here\n", names[i]);
+            continue;
+        }
         const peer_list list = (peer_list)(uintptr_t)dlsym(library, "bench_peers");
         int count = 0;
         const peer *found = list ? list(&count) : NULL;
@@ -76,8 +80,12 @@ static double run_once(contender *c, const job *j)
     }
     const double start = now();
     for (int r = 0; r < c->repeat; r++) {
-        if (c->peer) c->peer->run(j);
-        else if (!subject_run(j)) { failed = 1; return NAN; }
+        if (c->peer)
+            c->peer->run(j);
+        else if (!subject_run(j)) {
+            failed = 1;
+            return NAN;
+        }
     }
     return now() - start;
 }
@@ -85,8 +93,10 @@ static double run_once(contender *c, const job *j)
 /* The team of OpenMP spins for a while after its work: TBB's threads must not share a processor with that. */
 static void prepare(const contender *c, int threads)
 {
-    if (c->peer && c->peer->tbb) usleep(30000);
-    else team_pin(threads);
+    if (c->peer && c->peer->tbb)
+        usleep(30000);
+    else
+        team_pin(threads);
 }
 
 static double bytes_of(const contender *c, const job *j)
@@ -99,11 +109,15 @@ static double bytes_of(const contender *c, const job *j)
 /* Ceilings are picked once for a kind, a team and a size class, on the arrays of the row that asks first. */
 static int pick(ceiling_kind kind, const job *j, const ceiling_loop **best)
 {
-    static struct { int kind, threads, small, count; const ceiling_loop *best[TOP]; } known[64];
+    static struct {
+        int kind, threads, small, count;
+        const ceiling_loop *best[TOP];
+    } known[64];
     const size_t bytes = kind == CEILING_COPY && j->out_bytes < j->in_bytes ? j->out_bytes : j->in_bytes;
     const int small = bytes <= (1u << 20);
     int k = 0;
-    while (known[k].count && (known[k].kind != (int)kind || known[k].threads != j->threads || known[k].small != small)) k++;
+    while (known[k].count && (known[k].kind != (int)kind || known[k].threads != j->threads || known[k].small != small))
+        k++;
     if (!known[k].count) {
         known[k].kind = (int)kind;
         known[k].threads = j->threads;
@@ -137,8 +151,10 @@ static double compare(const job *j, double *kept, int keep)
     double off = 0;
     for (int64_t k = 0; k < 4; k++) {
         const double v = problem_result(j, (j->results - 1) * (k + 1) / 4);
-        if (keep) kept[k] = v;
-        else if (!(v == kept[k]) && !(isnan(v) && isnan(kept[k]))) off = fmax(off, fabs(v - kept[k]) / fmax(fabs(kept[k]), 1e-30));
+        if (keep)
+            kept[k] = v;
+        else if (!(v == kept[k]) && !(isnan(v) && isnan(kept[k])))
+            off = fmax(off, fabs(v - kept[k]) / fmax(fabs(kept[k]), 1e-30));
     }
     return off;
 }
@@ -152,21 +168,25 @@ static void measure(const job *j, contender *list, int count)
         c->repeat = 1;
         prepare(c, j->threads);
         double once = run_once(c, j);
-        if (!c->loop) { c->off = compare(j, kept, keep); keep = 0; }
-        if (once < 2e-3) { /* short: as many as take 5 ms */
+        if (!c->loop) {
+            c->off = compare(j, kept, keep);
+            keep = 0;
+        }
+        if (once < 2e-3) { /* short: as many as take 1 ms, more rounds: a time slice is longer than that */
             c->repeat = 16;
             once = run_once(c, j) / 16;
-            c->repeat = (int)(5e-3 / (once + 1e-9)) + 1;
+            c->repeat = (int)(1e-3 / (once + 1e-9)) + 1;
         }
-        c->rounds = once > 1.5 ? 3 : rounds;
+        c->rounds = once > 1.5 ? 3 : once > 2e-3 ? rounds : 2 * rounds;
     }
-    for (int r = 0; r < rounds; r++)
+    for (int r = 0; r < 2 * rounds; r++)
         for (int i = 0; i < count; i++) {
             if (r >= list[i].rounds) continue;
             prepare(&list[i], j->threads);
             list[i].seconds[r] = run_once(&list[i], j) / list[i].repeat;
         }
-    for (int i = 0; i < count; i++) list[i].gbps = 1e-9 * bytes_of(&list[i], j) / median(list[i].seconds, list[i].rounds);
+    for (int i = 0; i < count; i++)
+        list[i].gbps = 1e-9 * bytes_of(&list[i], j) / median(list[i].seconds, list[i].rounds);
 }
 
 static void judge(const job *j, const contender *list, int count, double ceiling)
@@ -191,8 +211,14 @@ static void row(const char *word, int threads)
 {
     job j;
     contender list[CONTENDERS];
-    if (!problem_parse(word, &j)) { fprintf(stderr, "bench: %s is not OP:DTYPE:SHAPE:SIZE\n", word); exit(2); }
-    if (!problem_fill(&j)) { fprintf(stderr, "bench: no memory for %s\n", word); exit(1); }
+    if (!problem_parse(word, &j)) {
+        fprintf(stderr, "bench: %s is not OP:DTYPE:SHAPE:SIZE\n", word);
+        exit(2);
+    }
+    if (!problem_fill(&j)) {
+        fprintf(stderr, "bench: no memory for %s\n", word);
+        exit(1);
+    }
     j.threads = threads;
     const int count = gather(&j, list);
     measure(&j, list, count);
@@ -200,7 +226,10 @@ static void row(const char *word, int threads)
     const char *best_name = "";
     for (int i = 0; i < count; i++) {
         if (list[i].loop && list[i].gbps > ceiling) ceiling = list[i].gbps;
-        if (list[i].peer && list[i].gbps > best) { best = list[i].gbps; best_name = list[i].name; }
+        if (list[i].peer && list[i].gbps > best) {
+            best = list[i].gbps;
+            best_name = list[i].name;
+        }
     }
     printf("%s, %d thread%s\n", word, threads, threads > 1 ? "s" : "");
     for (int i = 0; i < count; i++) {
@@ -210,9 +239,14 @@ static void row(const char *word, int threads)
         if (!c->loop && !c->peer && best > 0) printf("  %.2f of %s", c->gbps / best, best_name);
         printf("\n");
         if (json)
-            fprintf(json, "{\"problem\": \"%s\", \"threads\": %d, \"name\": \"%s\", \"kind\": \"%s\", \"gbps\": %.3f, "
-                    "\"ratio\": %.4f, \"off\": %.1e}\n", word, threads, c->name,
-                    c->loop ? "ceiling" : c->peer ? "peer" : "tally", c->gbps, c->gbps / ceiling, c->off);
+            fprintf(json,
+                    "{\"problem\": \"%s\", \"threads\": %d, \"name\": \"%s\", \"kind\": \"%s\", \"gbps\": %.3f, "
+                    "\"ratio\": %.4f, \"off\": %.1e}\n",
+                    word, threads, c->name,
+                    c->loop   ? "ceiling"
+                    : c->peer ? "peer"
+                              : "tally",
+                    c->gbps, c->gbps / ceiling, c->off);
     }
     judge(&j, list, count, ceiling);
     fflush(stdout);
@@ -223,9 +257,13 @@ static void row(const char *word, int threads)
 /* All loops, for people who wonder what the ceiling is made of. */
 static void ceilings(const int *teams, int team_count)
 {
-    static const struct { ceiling_kind kind; const char *name; size_t bytes; } sizes[] = {
-        {CEILING_READ, "read, 512 MB", 512u << 20}, {CEILING_COPY, "copy (read + written), 512 MB", 512u << 20},
-        {CEILING_READ, "read, 256 KB", 256u << 10}};
+    static const struct {
+        ceiling_kind kind;
+        const char *name;
+        size_t bytes;
+    } sizes[] = {{CEILING_READ, "read, 512 MB", 512u << 20},
+                 {CEILING_COPY, "copy (read + written), 512 MB", 512u << 20},
+                 {CEILING_READ, "read, 256 KB", 256u << 10}};
     char *src = memory_huge(512u << 20), *dst = memory_huge(512u << 20);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int t = 0; t < team_count && src && dst; t++) {
@@ -244,17 +282,24 @@ int main(int argc, char **argv)
 {
     int teams[8] = {1, 2}, team_count = team_most() > 1 ? 2 : 1, only = 0, words = 0;
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--ceilings")) only |= 1;
-        else if (!strcmp(argv[i], "--calls")) only |= 2;
-        else if (!strcmp(argv[i], "--rounds") && i + 1 < argc) rounds = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--json") && i + 1 < argc) json = fopen(argv[++i], "a");
+        if (!strcmp(argv[i], "--ceilings"))
+            only |= 1;
+        else if (!strcmp(argv[i], "--calls"))
+            only |= 2;
+        else if (!strcmp(argv[i], "--rounds") && i + 1 < argc)
+            rounds = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--json") && i + 1 < argc)
+            json = fopen(argv[++i], "a");
         else if (!strcmp(argv[i], "--threads") && i + 1 < argc) {
             team_count = 0;
-            for (char *t = strtok(argv[++i], ","); t && team_count < 8; t = strtok(NULL, ",")) teams[team_count++] = atoi(t);
+            for (char *t = strtok(argv[++i], ","); t && team_count < 8; t = strtok(NULL, ","))
+                teams[team_count++] = atoi(t);
         } else if (argv[i][0] == '-') {
-            fprintf(stderr, "usage: bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]\n");
+            fprintf(stderr,
+                    "usage: bench [--rounds R] [--threads 1,2] [--json FILE] [--ceilings] [--calls] [PROBLEM...]\n");
             return 2;
-        } else argv[words++] = argv[i];
+        } else
+            argv[words++] = argv[i];
     }
     if (rounds < 3 || rounds > 32) rounds = 9;
     open_peers();

@@ -6,10 +6,10 @@
  *
  *     sum:f32:reduce:2^27                one flat array
  *     sum:f32:scan:2^27                  inclusive scan
- *     mean:f32:window,512:2^26           trailing windows of 512
- *     sum:f32:rows,256:2^28              rows of 256 elements each
- *     sum:f32:columns,4096:2^27          the columns of a matrix that is 4096 wide
- *     sum:f32:segments,1000000:2^27      a million segments with a heavy tail, about 2^27 elements
+ *     mean:f32:window=512:2^26           trailing windows of 512
+ *     sum:f32:rows=256:2^28              rows of 256 elements each
+ *     sum:f32:columns=4096:2^27          the columns of a matrix that is 4096 wide
+ *     sum:f32:segments=1000000:2^27      a million segments with a heavy tail, about 2^27 elements
  *
  * A contender is a function that solves a job: tally, a peer, or a ceiling. The peers of one file are a table of
  * `peer` rows; the C++ ones sit in shared objects that the benchmark opens if they were built.
@@ -28,7 +28,7 @@ typedef enum shape { REDUCE, SCAN, WINDOW, ROWS, COLUMNS, SEGMENTS } shape;
 typedef enum element { F32, F64, I32, I64, U8, ELEMENTS } element;
 
 typedef struct job {
-    const char *word;       /* the problem as it was written */
+    const char *word; /* the problem as it was written */
     char op[32];
     element type;
     shape shape;

@@ -17,7 +17,8 @@ extern "C" {
 
 typedef enum ceiling_kind { CEILING_READ, CEILING_COPY } ceiling_kind;
 
-/* A loop. `bytes` is a multiple of 16 KiB; src and dst are aligned to 4 KiB. Reads return something of all they read. */
+/* A loop. `bytes` is a multiple of 16 KiB; src and dst are aligned to 4 KiB. Reads return something of all they read.
+ */
 typedef struct ceiling_loop {
     const char *name;
     ceiling_kind kind;

@@ -9,8 +9,8 @@
  *     pages            four pages side by side: 128 bytes of each, then the next 128
  *     streams          a quarter of the whole each, side by side
  *
- * and for copies plain and non-temporal stores. In a tile (16 KiB, four pages, written in order), while row r of 512 bytes is
- * moved, two lines of each of the four pages of the next tile are asked for.
+ * and for copies plain and non-temporal stores. In a tile (16 KiB, four pages, written in order), while row r of 512
+ * bytes is moved, two lines of each of the four pages of the next tile are asked for.
  */
 #include "ceiling.h"
 #include <string.h>
@@ -19,11 +19,11 @@
 #endif
 
 #define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-#define always static inline __attribute__((always_inline))
-#define UNROLL _Pragma("GCC unroll 16")
+#define PASTE(a, b)  PASTE_(a, b)
+#define TEXT_(a)     #a
+#define TEXT(a)      TEXT_(a)
+#define always       static inline __attribute__((always_inline))
+#define UNROLL       _Pragma("GCC unroll 16")
 
 #if defined(__AVX512F__)
 enum { W = 64 };
@@ -52,7 +52,9 @@ always void fence(void)
 }
 
 enum { LINE = 64, PAGE = 4096, TILE = 4 * PAGE };
-typedef struct { V a[8]; } sum;
+typedef struct {
+    V a[8];
+} sum;
 
 /* `bytes` bytes from p into eight accumulators; `bytes` is a constant of at most 512. */
 always void take(sum *s, const char *p, int bytes)
@@ -76,12 +78,36 @@ always uint64_t read_ahead(const char *p, size_t bytes, size_t ahead)
     }
     return all(&s);
 }
-static uint64_t read_0(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 0); }
-static uint64_t read_512(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 512); }
-static uint64_t read_1k(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 1024); }
-static uint64_t read_2k(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 2048); }
-static uint64_t read_4k(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 4096); }
-static uint64_t read_8k(char *d, const char *p, size_t b) { (void)d; return read_ahead(p, b, 8192); }
+static uint64_t read_0(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 0);
+}
+static uint64_t read_512(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 512);
+}
+static uint64_t read_1k(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 1024);
+}
+static uint64_t read_2k(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 2048);
+}
+static uint64_t read_4k(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 4096);
+}
+static uint64_t read_8k(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_ahead(p, b, 8192);
+}
 
 static uint64_t read_rows(char *d, const char *p, size_t bytes)
 {
@@ -97,21 +123,36 @@ always uint64_t read_tiles(const char *p, size_t bytes, int step, int ahead)
 {
     sum s = {0};
     for (size_t i = 0; i < bytes; i += TILE)
-        for (int c = 0; c < PAGE; c += step) UNROLL for (int r = 0; r < 4; r++) {
+        for (int c = 0; c < PAGE; c += step) UNROLL for (int r = 0; r < 4; r++)
+            {
                 const char *q = p + i + r * PAGE + c;
-                if (ahead) for (int l = 0; l < step; l += LINE) __builtin_prefetch(q + TILE + l, 0, 3);
+                if (ahead)
+                    for (int l = 0; l < step; l += LINE) __builtin_prefetch(q + TILE + l, 0, 3);
                 take(&s, q, step);
             }
     return all(&s);
 }
-static uint64_t read_pages(char *d, const char *p, size_t b) { (void)d; return read_tiles(p, b, 128, 0); }
-static uint64_t read_pages_ahead(char *d, const char *p, size_t b) { (void)d; return read_tiles(p, b, 128, 1); }
-static uint64_t read_pages_wide(char *d, const char *p, size_t b) { (void)d; return read_tiles(p, b, 256, 0); }
+static uint64_t read_pages(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_tiles(p, b, 128, 0);
+}
+static uint64_t read_pages_ahead(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_tiles(p, b, 128, 1);
+}
+static uint64_t read_pages_wide(char *d, const char *p, size_t b)
+{
+    (void)d;
+    return read_tiles(p, b, 256, 0);
+}
 
 /* In order, while two lines of each page of the next tile are asked for in every row of 512 bytes. */
 always void ask(const char *next, int row)
 {
-    UNROLL for (int q = 0; q < 4; q++) {
+    UNROLL for (int q = 0; q < 4; q++)
+    {
         __builtin_prefetch(next + q * PAGE + row * 2 * LINE, 0, 2);
         __builtin_prefetch(next + q * PAGE + row * 2 * LINE + LINE, 0, 2);
     }
@@ -153,8 +194,10 @@ always uint64_t copy_any(char *d, const char *p, size_t bytes, int nt, int tile,
             {
                 const size_t at = rows ? i + r / 8 * PAGE + (size_t)(c / LINE * 512 + r % 8 * LINE + c % LINE)
                                        : i + (size_t)(r * 512 + c);
-                if (nt) stream(d + at, load(p + at));
-                else store(d + at, load(p + at));
+                if (nt)
+                    stream(d + at, load(p + at));
+                else
+                    store(d + at, load(p + at));
             }
         }
     if (nt) fence();

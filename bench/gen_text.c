@@ -2,7 +2,7 @@
  *
  * gen_text.c - writes decimals, one a line, always the same ones: gen_text 50000000 > decimals.txt (about 570 MB).
  *
- * Values in [-1000, 1000) with seven digits after the point: like "-123.4567890".
+ * Values in [-1000, 1000) with six digits after the point: like "-123.456789".
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -24,17 +24,20 @@ int main(int argc, char **argv)
     for (int64_t i = 0; i < count; i++) {
         const uint64_t h = hash((uint64_t)i);
         char digits[16], *p = digits + sizeof digits;
-        uint64_t v = (h >> 1) % 10000000000u; /* 10^7 times the value */
+        uint64_t v = (h >> 1) % 1000000000u; /* 10^6 times the value */
         *--p = '\n';
-        for (int d = 0; v || d < 8; d++) {
-            if (d == 7) *--p = '.';
+        for (int d = 0; v || d < 7; d++) {
+            if (d == 6) *--p = '.';
             *--p = (char)('0' + v % 10);
             v /= 10;
         }
         if (h & 1) *--p = '-';
         while (p < digits + sizeof digits) buffer[used++] = *p++;
         if (used > sizeof buffer - 32 || i + 1 == count) {
-            if (fwrite(buffer, 1, used, stdout) != used) { perror("gen_text"); return 1; }
+            if (fwrite(buffer, 1, used, stdout) != used) {
+                perror("gen_text");
+                return 1;
+            }
             used = 0;
         }
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// peers.cpp - what C++17 and TBB offer: std::reduce and the like, sequential and std::execution::par, tbb::parallel_reduce
-// and tbb::parallel_scan. Built twice as a shared object, with -O3 and with -Ofast (the name says which), because the flag
-// decides whether the compiler may vectorise a sum. TBB's threads are limited to the job's and pinned.
+// peers.cpp - what C++17 and TBB offer: std::reduce and the like, sequential and std::execution::par,
+// tbb::parallel_reduce and tbb::parallel_scan. Built twice as a shared object, with -O3 and with -Ofast (the name says
+// which), because the flag decides whether the compiler may vectorise a sum. TBB's threads are limited to the job's and
+// pinned.
 #include "bench.h"
 #include <algorithm>
 #include <atomic>
@@ -81,7 +82,10 @@ template <class T> void max_par(const job *j)
         *out<T>(j) = std::reduce(std::execution::par, in<T>(j), in<T>(j) + j->n, *in<T>(j), larger<T>);
     });
 }
-template <class T> void argmax(const job *j) { *out<int64_t>(j) = std::max_element(in<T>(j), in<T>(j) + j->n) - in<T>(j); }
+template <class T> void argmax(const job *j) 
+{
+    *out<int64_t>(j) = std::max_element(in<T>(j), in<T>(j) + j->n) - in<T>(j);
+}
 template <class T> void argmax_par(const job *j)
 {
     limited(j, [j] {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_ofast.c - the reductions that one would write, compiled by `gcc -Ofast -march=native -fopenmp`: the compiler may
- * reorder the additions. With a team every thread runs the plain loop on its part.
+ * peers_ofast.c - the reductions that one would write, compiled by `gcc -Ofast -march=native -fopenmp`: the compiler
+ * may reorder the additions. With a team every thread runs the plain loop on its part.
  */
 #include "bench.h"
 #include <omp.h>
@@ -9,15 +9,60 @@
 #define IN(T) const T *x = j->in
 
 /* The plain loops. */
-static float add_f32(const float *x, int64_t n) { float s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
-static double add_f64(const double *x, int64_t n) { double s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
-static int64_t add_i32(const int32_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
-static int64_t add_i64(const int64_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
-static int64_t add_u8(const uint8_t *x, int64_t n) { int64_t s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
-static float top_f32(const float *x, int64_t n) { float s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
-static double top_f64(const double *x, int64_t n) { double s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
-static int32_t top_i32(const int32_t *x, int64_t n) { int32_t s = x[0]; for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s; return s; }
-static double wide_f32(const float *x, int64_t n) { double s = 0; for (int64_t i = 0; i < n; i++) s += x[i]; return s; }
+static float add_f32(const float *x, int64_t n)
+{
+    float s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+static double add_f64(const double *x, int64_t n)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+static int64_t add_i32(const int32_t *x, int64_t n)
+{
+    int64_t s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+static int64_t add_i64(const int64_t *x, int64_t n)
+{
+    int64_t s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+static int64_t add_u8(const uint8_t *x, int64_t n)
+{
+    int64_t s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+static float top_f32(const float *x, int64_t n)
+{
+    float s = x[0];
+    for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s;
+    return s;
+}
+static double top_f64(const double *x, int64_t n)
+{
+    double s = x[0];
+    for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s;
+    return s;
+}
+static int32_t top_i32(const int32_t *x, int64_t n)
+{
+    int32_t s = x[0];
+    for (int64_t i = 0; i < n; i++) s = x[i] > s ? x[i] : s;
+    return s;
+}
+static double wide_f32(const float *x, int64_t n)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
 static double spread_f32(const float *x, int64_t n, double mean)
 {
     double s = 0;
@@ -111,12 +156,36 @@ static void team_max_i32(const job *j)
     }
     *(int32_t *)j->out = s;
 }
-static void mean_f32(const job *j) { sum_f32(j); *(float *)j->out /= (float)j->n; }
-static void team_mean_f32(const job *j) { team_sum_f32(j); *(float *)j->out /= (float)j->n; }
-static void mean_f64(const job *j) { sum_f64(j); *(double *)j->out /= (double)j->n; }
-static void team_mean_f64(const job *j) { team_sum_f64(j); *(double *)j->out /= (double)j->n; }
-static void mean_i32(const job *j) { sum_i32(j); *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n; }
-static void team_mean_i32(const job *j) { team_sum_i32(j); *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n; }
+static void mean_f32(const job *j)
+{
+    sum_f32(j);
+    *(float *)j->out /= (float)j->n;
+}
+static void team_mean_f32(const job *j)
+{
+    team_sum_f32(j);
+    *(float *)j->out /= (float)j->n;
+}
+static void mean_f64(const job *j)
+{
+    sum_f64(j);
+    *(double *)j->out /= (double)j->n;
+}
+static void team_mean_f64(const job *j)
+{
+    team_sum_f64(j);
+    *(double *)j->out /= (double)j->n;
+}
+static void mean_i32(const job *j)
+{
+    sum_i32(j);
+    *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n;
+}
+static void team_mean_i32(const job *j)
+{
+    team_sum_i32(j);
+    *(double *)j->out = (double)*(int64_t *)j->out / (double)j->n;
+}
 
 /* Two passes, in f64. */
 static void var_f32(const job *j)
@@ -158,21 +227,13 @@ static void team_argmax_f32(const job *j)
     *(int64_t *)j->out = best;
 }
 
-#define BOTH(op, type, shape, run)                                                                                             \
-    {"gcc -Ofast", op, type, shape, 1, 0, run}, {"gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run}
+#define BOTH(op, type, shape, run)                                                                                     \
+    {"gcc -Ofast", op, type, shape, 1, 0, run}, { "gcc -Ofast, OpenMP", op, type, shape, 2, 0, team_##run }
 const peer peers_ofast[] = {
-    BOTH("sum", F32, REDUCE, sum_f32),
-    BOTH("sum", F64, REDUCE, sum_f64),
-    BOTH("sum", I32, REDUCE, sum_i32),
-    BOTH("sum", I64, REDUCE, sum_i64),
-    BOTH("sum", U8, REDUCE, sum_u8),
-    BOTH("max", F32, REDUCE, max_f32),
-    BOTH("max", F64, REDUCE, max_f64),
-    BOTH("max", I32, REDUCE, max_i32),
-    BOTH("mean", F32, REDUCE, mean_f32),
-    BOTH("mean", F64, REDUCE, mean_f64),
-    BOTH("mean", I32, REDUCE, mean_i32),
-    BOTH("var", F32, REDUCE, var_f32),
+    BOTH("sum", F32, REDUCE, sum_f32),       BOTH("sum", F64, REDUCE, sum_f64),   BOTH("sum", I32, REDUCE, sum_i32),
+    BOTH("sum", I64, REDUCE, sum_i64),       BOTH("sum", U8, REDUCE, sum_u8),     BOTH("max", F32, REDUCE, max_f32),
+    BOTH("max", F64, REDUCE, max_f64),       BOTH("max", I32, REDUCE, max_i32),   BOTH("mean", F32, REDUCE, mean_f32),
+    BOTH("mean", F64, REDUCE, mean_f64),     BOTH("mean", I32, REDUCE, mean_i32), BOTH("var", F32, REDUCE, var_f32),
     BOTH("argmax", F32, REDUCE, argmax_f32),
 };
 const int peers_ofast_count = sizeof peers_ofast / sizeof *peers_ofast;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * peers_shapes.c - the scans, windows, rows, columns and segments that one would write, compiled by `gcc -Ofast -march=native
- * -fopenmp`. Two are what libraries do sequentially: the window mean as a running sum (add one, subtract one; what TA-Lib and
- * Tulip do, in f64 here as there) and the window maximum as a deque (what bottleneck does).
+ * peers_shapes.c - the scans, windows, rows, columns and segments that one would write, compiled by `gcc -Ofast
+ * -march=native -fopenmp`. Two are what libraries do sequentially: the window mean as a running sum (add one, subtract
+ * one; what TA-Lib and Tulip do, in f64 here as there) and the window maximum as a deque (what bottleneck does).
  */
 #include "bench.h"
 #include <math.h>
 #include <stdlib.h>
 
-#define IN(T) const T *x = j->in
+#define IN(T)  const T *x = j->in
 #define OUT(T) T *out = j->out
 
 static void scan_f32(const job *j)
@@ -57,7 +57,10 @@ static void window_mean_f32(const job *j)
     const int64_t w = j->size;
     const double scale = 1.0 / (double)w;
     double s = 0;
-    for (int64_t i = 0; i < w - 1 && i < j->n; i++) { s += x[i]; out[i] = NAN; }
+    for (int64_t i = 0; i < w - 1 && i < j->n; i++) {
+        s += x[i];
+        out[i] = NAN;
+    }
     for (int64_t i = w - 1; i < j->n; i++) {
         s += x[i];
         out[i] = (float)(s * scale);
@@ -87,7 +90,10 @@ static void window_max_f32(const job *j)
     const int64_t w = j->size;
     int64_t *deque = malloc((size_t)w * sizeof *deque), front = 0, held = 0;
     for (int64_t i = 0; deque && i < j->n; i++) {
-        if (held && deque[front] <= i - w) { front = front + 1 == w ? 0 : front + 1; held--; }
+        if (held && deque[front] <= i - w) {
+            front = front + 1 == w ? 0 : front + 1;
+            held--;
+        }
         while (held) {
             const int64_t back = front + held - 1;
             if (x[deque[back >= w ? back - w : back]] > x[i]) break;

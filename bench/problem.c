@@ -57,7 +57,7 @@ int problem_parse(const char *word, job *j)
     strcpy(j->op, copy);
     int e = 0, s = 0;
     while (e < ELEMENTS && strcmp(part[0], elements[e].name)) e++;
-    const size_t name = strcspn(part[1], ",");
+    const size_t name = strcspn(part[1], "=");
     while (s <= SEGMENTS && (strncmp(part[1], shapes[s], name) || shapes[s][name])) s++;
     if (e == ELEMENTS || s > SEGMENTS) return 0;
     if (part[1][name]) {
@@ -80,9 +80,10 @@ static uint64_t hash(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* Lengths 1 .. 10^6 of a Pareto distribution cut there: length = u^(-1/alpha). With the alpha found by bisection their sum is
- * the wanted total as nearly as lengths allow; for a million segments of 2^27 elements alpha is about 0.85: half of the
- * segments have one or two elements, and a few thousand hold half of all elements. Seed: the index. */
+/* Lengths 1 .. 10^6 of a Pareto distribution cut there: length = u^(-1/alpha). With the alpha found by bisection their
+ * sum is the wanted total as nearly as lengths allow; for a million segments of 2^27 elements alpha is about 0.75: over
+ * half of the segments have one or two elements, and some hundred of them hold half of all elements. Seed: the index.
+ */
 static int64_t segments_cut(int64_t *offsets, int64_t count, double alpha)
 {
     offsets[0] = 0;
@@ -125,12 +126,23 @@ int problem_fill(job *j)
     for (int64_t i = 0; i < j->n; i++) {
         const uint64_t h = hash((uint64_t)i);
         switch (j->type) {
-        case F32: ((float *)in)[i] = (float)(h >> 40) * 0x1p-24f; break;
-        case F64: ((double *)in)[i] = (double)(h >> 11) * 0x1p-53; break;
-        case I32: ((int32_t *)in)[i] = (int32_t)(h >> 43) - (1 << 20); break;
-        case I64: ((int64_t *)in)[i] = (int64_t)(h >> 23) - (INT64_C(1) << 40); break;
-        case U8: ((uint8_t *)in)[i] = (uint8_t)(h >> 56); break;
-        case ELEMENTS: break;
+        case F32:
+            ((float *)in)[i] = (float)(h >> 40) * 0x1p-24f;
+            break;
+        case F64:
+            ((double *)in)[i] = (double)(h >> 11) * 0x1p-53;
+            break;
+        case I32:
+            ((int32_t *)in)[i] = (int32_t)(h >> 43) - (1 << 20);
+            break;
+        case I64:
+            ((int64_t *)in)[i] = (int64_t)(h >> 23) - (INT64_C(1) << 40);
+            break;
+        case U8:
+            ((uint8_t *)in)[i] = (uint8_t)(h >> 56);
+            break;
+        case ELEMENTS:
+            break;
         }
     }
     return 1;
@@ -149,12 +161,18 @@ void problem_free(job *j)
 double problem_result(const job *j, int64_t i)
 {
     switch (result_type(j->op, j->type)) {
-    case F32: return ((const float *)j->out)[i];
-    case F64: return ((const double *)j->out)[i];
-    case I32: return ((const int32_t *)j->out)[i];
-    case I64: return (double)((const int64_t *)j->out)[i];
-    case U8: return ((const uint8_t *)j->out)[i];
-    case ELEMENTS: break;
+    case F32:
+        return ((const float *)j->out)[i];
+    case F64:
+        return ((const double *)j->out)[i];
+    case I32:
+        return ((const int32_t *)j->out)[i];
+    case I64:
+        return (double)((const int64_t *)j->out)[i];
+    case U8:
+        return ((const uint8_t *)j->out)[i];
+    case ELEMENTS:
+        break;
     }
     return NAN;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * subject.c - tally, through its public interface. Built with -DNO_TALLY it is not there, and only ceilings and peers run.
+ * subject.c - tally, through its public interface. Built with -DNO_TALLY it is not there, and only ceilings and peers
+ * run.
  */
 #include "bench.h"
 #include <stdio.h>
