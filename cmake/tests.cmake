@@ -48,11 +48,20 @@ foreach(source IN LISTS programs)
   target_include_directories(${name} PRIVATE src include)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
-  tally_test(${name} ${name})
+  # The whole matrix takes an hour under the thread sanitizer or an emulator: there, one operator of each kind.
+  if(name STREQUAL test_bits AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
+    foreach(case "sum f32" "sum i16" "mean f16" "var f64" "max f32" "argmin u8" "nanmean f64" "ema f32" "xor u64")
+      string(REPLACE " " ";" arguments ${case})
+      string(REPLACE " " "_" label ${case})
+      tally_test(${name}_${label} ${name} ${arguments})
+    endforeach()
+  else()
+    tally_test(${name} ${name})
+  endif()
 endforeach()
 
-# Scripts run the programs of this machine, so a cross build leaves them out.
-if(NOT CMAKE_CROSSCOMPILING)
+# Scripts run the programs of this machine, so a cross build leaves them out; they have no threads of their own to check.
+if(NOT CMAKE_CROSSCOMPILING AND NOT TALLY_SANITIZE MATCHES thread)
   find_program(BASH bash)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh)
   foreach(source IN LISTS scripts)
