@@ -17,25 +17,25 @@ static const uint32_t k[64] = {
 
 static uint32_t right(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
-static void compress(uint32_t *h, const unsigned char *p)
+static void compress(uint32_t *state, const unsigned char *p)
 {
-    uint32_t w[64], s[8];
+    uint32_t w[64];
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int i = 0; i < 16; i++, p += 4)
         w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
     for (int i = 16; i < 64; i++)
         w[i] = w[i - 16] + w[i - 7] + (right(w[i - 15], 7) ^ right(w[i - 15], 18) ^ w[i - 15] >> 3) +
                (right(w[i - 2], 17) ^ right(w[i - 2], 19) ^ w[i - 2] >> 10);
-    memcpy(s, h, sizeof s);
+#pragma GCC unroll 8 /* the eight moves of a round then cost nothing */
     for (int i = 0; i < 64; i++) {
-        const uint32_t t1 = s[7] + (right(s[4], 6) ^ right(s[4], 11) ^ right(s[4], 25)) +
-                            ((s[4] & s[5]) ^ (~s[4] & s[6])) + k[i] + w[i];
-        const uint32_t t2 =
-            (right(s[0], 2) ^ right(s[0], 13) ^ right(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
-        memmove(s + 1, s, 7 * sizeof *s);
-        s[4] += t1;
-        s[0] = t1 + t2;
+        const uint32_t t1 = h + (right(e, 6) ^ right(e, 11) ^ right(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i];
+        const uint32_t t2 = (right(a, 2) ^ right(a, 13) ^ right(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        h = g, g = f, f = e, e = d + t1;
+        d = c, c = b, b = a, a = t1 + t2;
     }
-    for (int i = 0; i < 8; i++) h[i] += s[i];
+    state[0] += a, state[1] += b, state[2] += c, state[3] += d;
+    state[4] += e, state[5] += f, state[6] += g, state[7] += h;
 }
 
 void sha256_begin(sha256 *s)
