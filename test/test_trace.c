@@ -363,9 +363,8 @@ static void probe_batch(prober *t, int64_t n, int64_t width, int columns)
 static void probe(prober *t, int64_t most)
 {
     for (int64_t k = 0; k < CAPACITY; k++) put(t, k, 1);
-    int64_t small = check_quick ? 70 : t->dtype == TALLY_F32 ? 300 : 150;
-    if (t->threads > 1) small = 20;
-    for (int64_t n = 2; n <= small; n++)
+    int64_t small = t->threads > 1 ? 20 : check_quick ? 70 : t->dtype == TALLY_F32 ? 300 : 150;
+    for (int64_t n = 2; n <= small; n += n < 100 ? 1 : n % 64 == 63 || n % 64 == 0 ? 1 : 1 + check_below(12))
         for (int64_t i = 0; i < n; i++)
             for (int64_t j = i + 1; j < n; j++) probe_reduce(t, n, i, j);
     int64_t scan = check_quick ? 40 : small * 2 / 3;
