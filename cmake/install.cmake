@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line with its man page and completions.
+# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line, its man page and completions.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

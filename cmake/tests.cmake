@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # The command line, the examples and every test. Included at the end of CMakeLists.txt. Tests are found by name:
-#   test/test_*.c     a program linked with the static library; may include src/ and include/; exit 0 is a pass, 77 a skip
+#   test/test_*.c     a program linked with the static library, may include src/; exit 0 is a pass, 77 a skip
 #   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
 #   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
 #   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
@@ -18,11 +18,11 @@ endif()
 
 # ---- examples: build/examples/<name> ----
 file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
-set(example_targets)
 foreach(source IN LISTS examples)
   get_filename_component(name ${source} NAME_WE)
   add_executable(example_${name} ${source})
-  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name}
+                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
   target_link_libraries(example_${name} PRIVATE tally_static m)
 endforeach()
 
@@ -60,7 +60,7 @@ foreach(source IN LISTS programs)
   endif()
 endforeach()
 
-# Scripts run the programs of this machine, so a cross build leaves them out; they have no threads of their own to check.
+# Scripts run programs of this machine, so a cross build leaves them out; they have no threads of their own to check.
 if(NOT CMAKE_CROSSCOMPILING AND NOT TALLY_SANITIZE MATCHES thread)
   find_program(BASH bash)
   file(GLOB scripts CONFIGURE_DEPENDS test/test_*.sh)
@@ -75,7 +75,8 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT TALLY_SANITIZE MATCHES thread)
 endif()
 
 # ---- fuzz targets: the readers compiled with coverage, the rest from the static library ----
-if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
+if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
+   (NOT TALLY_SANITIZE OR TALLY_SANITIZE MATCHES address))
   file(GLOB fuzzers CONFIGURE_DEPENDS test/fuzz_*.c)
   file(GLOB readers CONFIGURE_DEPENDS src/io/*.c)
   foreach(source IN LISTS fuzzers)

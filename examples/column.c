@@ -8,7 +8,8 @@ enum { DAYS = 6, SHOPS = 3 };
 
 int main(void)
 {
-    const double sales[DAYS][SHOPS] = {{12.5, 3, 7}, {11, 4.25, 8}, {0.1, 0.2, 0.3}, {14, 2, 6}, {9.75, 5, 5}, {13, 4, 9}};
+    const double sales[DAYS][SHOPS] = {{12.5, 3, 7}, {11, 4.25, 8}, {0.1, 0.2, 0.3},
+                                       {14, 2, 6},   {9.75, 5, 5},  {13, 4, 9}};
     double total[DAYS], each[SHOPS];
     tally *t;
     if (tally_open(&t, "cpu")) return fprintf(stderr, "%s\n", tally_error(NULL)), 1;

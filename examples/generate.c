@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Writes a .npy file of N made-up f32 numbers whose sum depends on the order: random signs, magnitudes over six decades, the
- * same numbers on every machine.
+ * Writes a .npy file of N made-up f32 numbers whose sum depends on the order: random signs, six decades of magnitude,
+ * the same numbers on every machine.
  * Run: generate 5 - | od -An -v -tx4 -j128 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ int main(int argc, char **argv)
     tally_file *f;
     if (n < 1) return fprintf(stderr, "usage: generate N FILE.npy\n"), 2;
     if (tally_open(&t, "cpu")) return fprintf(stderr, "%s\n", tally_error(NULL)), 1;
-    if (tally_file_create(t, argv[2], "npy", TALLY_F32, 1, &n, 0, &f)) return fprintf(stderr, "%s\n", tally_error(t)), 1;
+    if (tally_file_create(t, argv[2], "npy", TALLY_F32, 1, &n, 0, &f))
+        return fprintf(stderr, "%s\n", tally_error(t)), 1;
     for (int64_t done = 0; done < n;) {
         const int64_t now = n - done < CHUNK ? n - done : CHUNK;
         for (int64_t i = 0; i < now; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Why an order is needed: the same f32 numbers added with 1, 4, 8 and 16 running totals, which is what a compiler makes of a
- * loop for different vector widths, and by tally with different threads.
+ * Why an order is needed: the same f32 numbers added with 1, 4, 8 and 16 running totals, which is what a compiler makes
+ * of a loop for different vector widths, and by tally with different threads.
  * Run: order */
 #include <stdio.h>
 #include <stdlib.h>

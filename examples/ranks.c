@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Two "ranks" fold their own part of a long array; rank 1 sends bytes to rank 0, which merges. Wherever the array is cut,
- * the result has the bits of a single call.
+ * Two "ranks" fold their own part of a long array; rank 1 sends bytes to rank 0, which merges. Wherever the array is
+ * cut, the result has the bits of a single call.
  * Run: ranks */
 #include <stdio.h>
 #include <string.h>

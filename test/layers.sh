@@ -35,7 +35,9 @@ done
 for f in src/shape/*.[ch]; do
     for i in $(includes "$f"); do
         case $i in
-        *device/prelude_*) [ "$f" = src/shape/instance.h ] || broken "$f includes $i: the prelude comes in through instance.h" ;;
+        *device/prelude_*)
+            [ "$f" = src/shape/instance.h ] || broken "$f includes $i: the prelude comes in through instance.h"
+            ;;
         *device/*) broken "$f includes $i: a shape knows no device" ;;
         *op/*) broken "$f includes $i: a shape knows no operator" ;;
         esac

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The shared library exports the functions of include/tally.h, which are the names in test/symbols.txt, and nothing else.
+# The shared library exports the functions of include/tally.h, the names in test/symbols.txt, and nothing else.
 #   test/symbols.sh build/libtally.so
 set -euo pipefail
 cd "${TALLY_SOURCE:-$(dirname "$0")/..}"
@@ -14,6 +14,11 @@ nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort >
 sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally.h | LC_ALL=C sort >"$work/declared"
 grep -vE '^(#|$)' $list | LC_ALL=C sort >"$work/listed"
 
-diff -u --label "$list" --label include/tally.h "$work/listed" "$work/declared" || { echo "symbols: the header and $list differ"; exit 1; }
-diff -u --label "$list" --label "$library" "$work/listed" "$work/exported" || { echo "symbols: the library and $list differ"; exit 1; }
+same() { # same WHAT FILE
+    diff -u --label "$list" --label "$1" "$work/listed" "$2" && return 0
+    echo "symbols: $1 and $list differ"
+    exit 1
+}
+same include/tally.h "$work/declared"
+same "$library" "$work/exported"
 echo "symbols: $(wc -l <"$work/listed") functions, as listed"

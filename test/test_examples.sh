@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every example prints exactly what examples/expected/<name>.txt says. The line "Run: ..." in an example's head is the command,
-# run in the top folder.   test/test_examples.sh --write   writes the expected files anew: read the difference.
+# Every example prints exactly what examples/expected/<name>.txt says. The line "Run: ..." in an example's head is the
+# command, run in the top folder.   test/test_examples.sh --write   writes the files anew: read the difference.
 set -uo pipefail
 cd "$TALLY_SOURCE" || exit 1
 PATH=$TALLY_BUILD/examples:$PATH
@@ -16,7 +16,8 @@ for source in examples/*.c; do
     if [ $code -ne 0 ]; then
         echo "examples: $command: exit $code: $actual"
         bad=1
-    elif ! diff -u --label "expected/$name.txt" --label "$command" "examples/expected/$name.txt" <(printf '%s\n' "$actual"); then
+    elif ! diff -u --label "expected/$name.txt" --label "$command" \
+        "examples/expected/$name.txt" <(printf '%s\n' "$actual"); then
         bad=1
     fi
     lines=$(wc -l <"$source")

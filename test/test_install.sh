@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs into a folder, moves that folder, and builds test/consumer against it: by find_package, by pkg-config (shared and
-# static) and as C++. The manual and the completions must be there and well formed.
+# Installs into a folder, moves that folder, and builds test/consumer against it: by find_package, by pkg-config (shared
+# and static) and as C++. The manual and the completions must be there and well formed.
 set -euo pipefail
 [ -z "${TALLY_SANITIZE-}" ] || { echo "install: not with sanitizers"; exit 77; }
 work=$PWD
@@ -34,13 +34,14 @@ if command -v pkg-config >/dev/null; then
         $(pkg-config --static --libs-only-other tally) -lm -o consumer_pc_static
     check "pkg-config, static" ./consumer_pc_static "$want"
     if command -v c++ >/dev/null; then
-        c++ -Wall -Wextra -Werror -std=c++11 "$TALLY_SOURCE/test/consumer/main.cpp" $(pkg-config --cflags --libs tally) \
-            -Wl,-rpath,"$lib" -o consumer_cpp
+        c++ -Wall -Wextra -Werror -std=c++11 "$TALLY_SOURCE/test/consumer/main.cpp" \
+            $(pkg-config --cflags --libs tally) -Wl,-rpath,"$lib" -o consumer_cpp
         check C++ ./consumer_cpp "tally 0.1.0: 6.5 3.5"
     fi
 fi
 # the header alone, as strictly as C11 allows
-echo '#include <tally.h>' | "$CC" -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -I "$prefix/include" -fsyntax-only -x c -
+echo '#include <tally.h>' |
+    "$CC" -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -I "$prefix/include" -fsyntax-only -x c -
 
 "$prefix/bin/tally" --version | grep -q 0.1.0
 [ "$(seq 1 10 | "$prefix/bin/tally" reduce sum)" = 55 ]
@@ -50,6 +51,7 @@ for file in share/man/man1/tally.1 share/bash-completion/completions/tally share
 done
 bash -n "$prefix/share/bash-completion/completions/tally"
 if command -v mandoc >/dev/null; then
-    mandoc -T lint -W warning "$prefix/share/man/man1/tally.1" || { echo "install: the manual is not well formed"; exit 1; }
+    mandoc -T lint -W warning "$prefix/share/man/man1/tally.1" ||
+        { echo "install: the manual is not well formed"; exit 1; }
 fi
 echo "install: moved prefix works with find_package, pkg-config and C++"

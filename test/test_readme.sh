@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/ in it; a line
+# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/; a line
 # that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the words of a
 # comment on its printf line are its output. Blocks without a mark are not run.
 set -uo pipefail
@@ -24,13 +24,14 @@ while IFS= read -r line; do
     [ -z "$want" ] || [ "$(head -n 1 <<<"$out")" = "$want" ] || fail "'$line' printed '$(head -n 1 <<<"$out")'"
 done < <(block sh)
 
-awk -v n=0 '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program" n ".c") }' "$TALLY_SOURCE/README.md"
+awk '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program" n ".c") }' "$TALLY_SOURCE/README.md"
 for source in program*.c; do
     programs=$((programs + 1))
     want=$(sed -nE 's,.*printf.*/\* (.*) \*/.*,\1,p' "$source")
     sanitize=${TALLY_SANITIZE:+-fsanitize=$TALLY_SANITIZE}
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$TALLY_SOURCE/include" "$source" "$TALLY_BUILD/libtally.a" -fopenmp -lm -o program ||
+    "$CC" -std=c11 -Wall -Wextra -Werror $sanitize -I "$TALLY_SOURCE/include" "$source" "$TALLY_BUILD/libtally.a" \
+        -fopenmp -lm -o program ||
         { fail "$source does not compile"; continue; }
     out=$(./program) || fail "$source: exit $?"
     [ "$out" = "$want" ] || fail "$source printed '$out' instead of '$want'"
