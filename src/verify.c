@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * tally_verify: random cases on the context's device, each compared by memcmp with the law executed in scalar C (spec.c).
- * Case k of a run from seed s is the whole run from seed s + k of one case, so a mismatch can be repeated alone. */
+ * tally_verify: random cases on the context's device, each compared by memcmp with the law executed in scalar C
+ * (spec.c). Case k of a run from seed s is the whole run from seed s + k of one case, so a mismatch can be repeated
+ * alone. */
 #include "fp.h"
 #include "operators.h"
 #include "spec.h"
@@ -51,8 +52,8 @@ static uint64_t next(one_case *c) /* splitmix64 */
 
 static int64_t below(one_case *c, int64_t n) { return (int64_t)(next(c) % (uint64_t)n); }
 
-/* n elements of dtype d: numbers whose sums round, or with NaN, inf, subnormals, huge and tiny ones among them, or signed
- * zeros, or any bits. */
+/* n elements of dtype d: numbers whose sums round, or with NaN, inf, subnormals, huge and tiny ones among them, or
+ * signed zeros, or any bits. */
 static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
 {
     data_kind kind = (data_kind)below(c, DATA_KINDS);
@@ -65,13 +66,26 @@ static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
             uint64_t sign = (v >> 63) << (8 * bytes - 1), m = v & (((uint64_t)1 << mantissa) - 1);
             uint64_t e = top / 2 - 2 + (v >> 53 & 3);
             switch (kind == HOSTILE ? below(c, 32) : 31) {
-            case 0: e = top, m |= 1; break;
-            case 1: e = top, m = 0; break;
-            case 2: e = 0, m = 0; break;
-            case 3: e = 0; break;
-            case 4: e = top - 1; break;
-            case 5: e = 1; break;
-            default: break;
+            case 0:
+                e = top, m |= 1;
+                break;
+            case 1:
+                e = top, m = 0;
+                break;
+            case 2:
+                e = 0, m = 0;
+                break;
+            case 3:
+                e = 0;
+                break;
+            case 4:
+                e = top - 1;
+                break;
+            case 5:
+                e = 1;
+                break;
+            default:
+                break;
             }
             v = kind == ZEROS ? sign : sign | e << mantissa | m;
         } else if (d < TALLY_F16 && kind != ANY_BITS) {
@@ -109,7 +123,9 @@ static void pick_view(one_case *c)
         n = below(c, 8) ? below(c, below(c, 2) ? 700 : 70) : below(c, LONG);
         row_step = n;
         break;
-    case ROWS: row_step = n + below(c, 3); break;
+    case ROWS:
+        row_step = n + below(c, 3);
+        break;
     case COLUMNS:
         row_step = 1;
         step = (rows ? rows : 1) + below(c, 3);
@@ -126,7 +142,8 @@ static void pick_view(one_case *c)
         break;
     default:
         c->offsets[0] = below(c, 5);
-        for (int64_t r = 0; r < rows; r++) c->offsets[r + 1] = c->offsets[r] + (below(c, 3) ? below(c, 20) : below(c, 150));
+        for (int64_t r = 0; r < rows; r++)
+            c->offsets[r + 1] = c->offsets[r] + (below(c, 3) ? below(c, 20) : below(c, 150));
         n = row_step = 0;
         offsets = c->offsets;
         break;
@@ -167,7 +184,8 @@ static int64_t law(one_case *c, int64_t r)
 {
     const tally_view *in = &c->in;
     int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
-    const char *x = (const char *)in->data + (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
+    const char *x = (const char *)in->data +
+                    (in->offsets ? in->offsets[r] * in->stride : r * in->row_stride) * c->scalar->elem_bytes;
     if (c->verb == REDUCE) {
         tl_spec_reduce(c->scalar, c->par, x, in->stride, n, NULL, c->one);
         return 1;
@@ -240,9 +258,10 @@ static tally_status check_case(one_case *c)
     int ok = is_long ? equal_samples(c) : equal(c, memory);
     tl_fp_leave(fp);
     if (ok) return TALLY_OK;
-    return tl_fail(c->ctx, TALLY_MISMATCH, "%s %s of %s, %s, %lld x %lld elements, differs from the law: seed %llu, 1 case",
-                   verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype), layout_names[c->layout], (long long)c->in.rows,
-                   (long long)c->in.n, (unsigned long long)c->seed);
+    return tl_fail(c->ctx, TALLY_MISMATCH,
+                   "%s %s of %s, %s, %lld x %lld elements, differs from the law: seed %llu, 1 case",
+                   verb_names[c->verb], c->op, tally_dtype_name(c->in.dtype), layout_names[c->layout],
+                   (long long)c->in.rows, (long long)c->in.n, (unsigned long long)c->seed);
 }
 
 tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report)
@@ -267,10 +286,12 @@ tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char *
     free(memory);
     if (!status) memcpy(ctx->error, error, sizeof error);
     if (status)
-        snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done, (long long)cases, ctx->error);
+        snprintf(ctx->report, sizeof ctx->report, "case %lld of %lld: %.200s", (long long)done, (long long)cases,
+                 ctx->error);
     else
-        snprintf(ctx->report, sizeof ctx->report, "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)",
-                 (long long)cases, (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
+        snprintf(ctx->report, sizeof ctx->report,
+                 "%lld cases from seed %llu equal the law bit for bit (%s, threads=%d)", (long long)cases,
+                 (unsigned long long)seed, tally_isa(ctx), tally_threads(ctx));
     if (report) *report = ctx->report;
     return status;
 }

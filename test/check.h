@@ -109,8 +109,8 @@ static inline int64_t check_size(int64_t most)
 
 enum { CHECK_PLAIN, CHECK_HOSTILE, CHECK_ZEROS, CHECK_BITS, CHECK_KINDS };
 
-/* plain: numbers near 1 whose sums round; hostile: NaN of both signs, inf, zeros, subnormals, huge and tiny numbers among
- * them; zeros: +0 and -0; bits: anything. Integers: small, anything, 0 or 1, anything. */
+/* plain: numbers near 1 whose sums round; hostile: NaN of both signs, inf, zeros, subnormals, huge and tiny numbers
+ * among them; zeros: +0 and -0; bits: anything. Integers: small, anything, 0 or 1, anything. */
 static inline void check_fill(void *to, tally_dtype d, int64_t n, int kind)
 {
     size_t bytes = tally_dtype_size(d);
@@ -122,15 +122,27 @@ static inline void check_fill(void *to, tally_dtype d, int64_t n, int kind)
             uint64_t sign = (r >> 63) << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1);
             v = sign | (bias - 2 + (r >> 53 & 3)) << mantissa | m;
             if (kind == CHECK_ZEROS) v = sign;
-            if (kind == CHECK_HOSTILE)
-                switch (check_random() & 31) {
-                case 0: v = sign | top << mantissa | m | 1; break;
-                case 1: v = sign | top << mantissa; break;
-                case 2: v = sign; break;
-                case 3: v = sign | m; break;
-                case 4: v = sign | (top - 1) << mantissa | m; break;
-                case 5: v = sign | (uint64_t)1 << mantissa | m; break;
-                default: break;
+            if (kind == CHECK_HOSTILE) switch (check_random() & 31) {
+                case 0:
+                    v = sign | top << mantissa | m | 1;
+                    break;
+                case 1:
+                    v = sign | top << mantissa;
+                    break;
+                case 2:
+                    v = sign;
+                    break;
+                case 3:
+                    v = sign | m;
+                    break;
+                case 4:
+                    v = sign | (top - 1) << mantissa | m;
+                    break;
+                case 5:
+                    v = sign | (uint64_t)1 << mantissa | m;
+                    break;
+                default:
+                    break;
                 }
         } else if (d < TALLY_F16 && kind == CHECK_PLAIN) {
             v = r % 100 - (d & 1 ? 50 : 0);
@@ -167,7 +179,9 @@ static inline check_operator check_operator_random(void)
     int count = 0;
     check_operator o;
     while (names[count]) count++;
-    while (!check_operator_make(&o, names[check_below(count)], (tally_dtype)(1 + check_below(TALLY_F64)), check_below(4) == 0)) {}
+    while (!check_operator_make(&o, names[check_below(count)], (tally_dtype)(1 + check_below(TALLY_F64)),
+                                check_below(4) == 0)) {
+    }
     return o;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Fragments: any cut, merged in any grouping, on any device, through bytes or not, gives the one-shot result bit for bit; bytes
- * that are truncated, altered or foreign, and merges that make no sense, are refused and change nothing. */
+ * Fragments: any cut, merged in any grouping, on any device, through bytes or not, gives the one-shot result bit for
+ * bit; bytes that are truncated, altered or foreign, and merges that make no sense, are refused and change nothing. */
 #include "check.h"
 
 enum { MOST = 400000 };
@@ -44,21 +44,22 @@ static tally_fragment *build(const piece *p, int64_t a, int64_t b, int depth)
         f = build(p, a, cut, depth - 1);
         tally_fragment *right = build(p, cut, b, depth - 1);
         int64_t start = -1, end = -1;
-        check(!tally_fragment_merge(f, right), "merge %s [%lld, %lld) [%lld, %lld)", p->o.op, (long long)a, (long long)cut,
-              (long long)cut, (long long)b);
+        check(!tally_fragment_merge(f, right), "merge %s [%lld, %lld) [%lld, %lld)", p->o.op, (long long)a,
+              (long long)cut, (long long)cut, (long long)b);
         tally_fragment_range(right, &start, &end);
         check(start == cut && end == b, "a merge changed its right side");
         tally_fragment_free(right);
     } else {
         tally *ctx = any();
-        tally_status status = tally_fragment_make(ctx, p->o.op, p->o.dtype, a < b || check_below(2) ? p->x + a * p->o.bytes : NULL,
-                                                  a, b - a, &f);
+        tally_status status = tally_fragment_make(ctx, p->o.op, p->o.dtype,
+                                                  a < b || check_below(2) ? p->x + a * p->o.bytes : NULL, a, b - a, &f);
         if (!check_ok(ctx, status, p->o.op)) exit(check_finish());
     }
     if (p->trips && check_below(3) == 0) f = round_trip(f, p->o.op);
     int64_t start = -1, end = -1;
     tally_fragment_range(f, &start, &end);
-    check(start == a && end == b, "range of [%lld, %lld) is [%lld, %lld)", (long long)a, (long long)b, (long long)start, (long long)end);
+    check(start == a && end == b, "range of [%lld, %lld) is [%lld, %lld)", (long long)a, (long long)b, (long long)start,
+          (long long)end);
     return f;
 }
 
@@ -73,7 +74,8 @@ static void any_cut(void)
     check_ok(contexts[0], tally_reduce(contexts[0], p.o.op, &in, want), p.o.op);
     tally_fragment *f = build(&p, 0, n, 1 + (int)check_below(6));
     check(!tally_fragment_result(f, got), "result: %s", p.o.op);
-    check_same(got, want, 1, p.o.result, "fragment of %s %s n=%lld data %d", p.o.op, tally_dtype_name(p.o.dtype), (long long)n, kind);
+    check_same(got, want, 1, p.o.result, "fragment of %s %s n=%lld data %d", p.o.op, tally_dtype_name(p.o.dtype),
+               (long long)n, kind);
     tally_fragment_range(f, &start, NULL);
     tally_fragment_range(f, NULL, NULL);
     tally_fragment_free(f);
@@ -93,7 +95,8 @@ static void refused(const void *bytes, size_t n, const char *what)
     tally_fragment *f = (tally_fragment *)x_memory;
     tally_status status = tally_fragment_load(contexts[0], bytes, n, &f);
     if (check(status == TALLY_BAD_DATA && f == NULL, "%s: %s was loaded", what, tally_status_name(status)))
-        check(strncmp(tally_error(contexts[0]), "fragment: ", 10) == 0, "%s: the sentence is '%s'", what, tally_error(contexts[0]));
+        check(strncmp(tally_error(contexts[0]), "fragment: ", 10) == 0, "%s: the sentence is '%s'", what,
+              tally_error(contexts[0]));
     else if (!status)
         tally_fragment_free(f);
 }
@@ -119,13 +122,16 @@ static void bad_bytes(const char *op, tally_dtype dtype)
             bad[k] ^= (unsigned char)(1 << bit);
             refused(bad, bytes, "one bit altered");
         }
-    /* altered with a checksum that fits: whatever the header claims, a load is refused or gives a fragment that can be used */
+    /* altered with a checksum that fits: whatever the header claims, a load is refused or gives a fragment that can be
+     * used */
     for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
         memcpy(bad, good, bytes);
         size_t length = bytes, limit = check_below(2) ? 48 : length - 8;
         for (int r = 1 + (int)check_below(3); r--;) {
             size_t at = (size_t)check_below((int64_t)limit);
-            bad[at] = check_below(3) == 0 ? 0xff : check_below(2) ? (unsigned char)(bad[at] ^ 1 << check_below(8)) : (unsigned char)check_random();
+            bad[at] = check_below(3) == 0 ? 0xff
+                      : check_below(2)    ? (unsigned char)(bad[at] ^ 1 << check_below(8))
+                                          : (unsigned char)check_random();
         }
         if (check_below(4) == 0) length = 8 + (size_t)check_below((int64_t)bytes - 8);
         uint64_t sum = fnv(bad, length - 8);
@@ -156,7 +162,8 @@ static void must_not_merge(tally_fragment *left, const tally_fragment *right, co
     check(tally_fragment_merge(left, right) == TALLY_INVALID, "merged: %s", part);
     check(strstr(tally_error(contexts[0]), part) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), part);
     tally_fragment_range(left, &start, &end);
-    check(start == was_start && end == was_end, "a refused merge changed [%lld, %lld)", (long long)was_start, (long long)was_end);
+    check(start == was_start && end == was_end, "a refused merge changed [%lld, %lld)", (long long)was_start,
+          (long long)was_end);
 }
 
 static void misuse(void)
@@ -166,10 +173,15 @@ static void misuse(void)
     float x[100], out[2];
     int64_t start = 5, end = 6;
     size_t bytes = 0;
-    static const struct { const char *op; tally_dtype dtype; int64_t start; const char *says; } wrong[] = {
-        {"sum", TALLY_F32, 11, "neighbours"},   {"sum", TALLY_F32, 9, "neighbours"},      {"sum", TALLY_F32, 0, "neighbours"},
-        {"mean", TALLY_F32, 10, "same"},        {"sum:f64", TALLY_F32, 10, "same"},       {"sum", TALLY_F64, 10, "same"},
-        {"max", TALLY_F32, 10, "same"},         {"nansum", TALLY_F32, 10, "same"},
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+        int64_t start;
+        const char *says;
+    } wrong[] = {
+        {"sum", TALLY_F32, 11, "neighbours"}, {"sum", TALLY_F32, 9, "neighbours"}, {"sum", TALLY_F32, 0, "neighbours"},
+        {"mean", TALLY_F32, 10, "same"},      {"sum:f64", TALLY_F32, 10, "same"},  {"sum", TALLY_F64, 10, "same"},
+        {"max", TALLY_F32, 10, "same"},       {"nansum", TALLY_F32, 10, "same"},
     };
     for (int i = 0; i < 100; i++) x[i] = (float)i;
     check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 10, &a), "make");
@@ -186,22 +198,28 @@ static void misuse(void)
     check_ok(ctx, tally_fragment_make(ctx, "var:1", TALLY_F32, x, 0, 10, &a), "make");
     check_ok(ctx, tally_fragment_make(ctx, "var:0", TALLY_F32, x, 10, 5, &b), "make");
     must_not_merge(a, b, "same");
-    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "10"), "result from 10: %s", tally_error(ctx));
-    check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID, "merge NULL");
+    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "10"), "result from 10: %s",
+          tally_error(ctx));
+    check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID,
+          "merge NULL");
     tally_fragment_free(a);
     tally_fragment_free(b);
     check(tally_fragment_make(ctx, "sum", TALLY_F32, NULL, 0, 3, &f) == TALLY_INVALID, "x NULL");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, -1, 3, &f) == TALLY_INVALID, "start -1");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, -3, &f) == TALLY_INVALID, "n -3");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, INT64_MAX, 1, &f) == TALLY_INVALID, "start 2^63 - 1");
-    check(tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, INT64_MAX / 4, &f) == TALLY_INVALID, "n 2^61 - 1 of 8 bytes");
+    check(tally_fragment_make(ctx, "sum", TALLY_F64, x, 0, INT64_MAX / 4, &f) == TALLY_INVALID,
+          "n 2^61 - 1 of 8 bytes");
     check(tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 3, NULL) == TALLY_INVALID, "fragment NULL");
     check(tally_fragment_make(NULL, "sum", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID, "ctx NULL");
     check(tally_fragment_make(ctx, "summ", TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "unknown operator");
     check(tally_fragment_make(ctx, NULL, TALLY_F32, x, 0, 3, &f) == TALLY_INVALID && !f, "op NULL");
     check(tally_fragment_make(ctx, "and", TALLY_F32, x, 0, 3, &f) == TALLY_UNSUPPORTED && !f, "and of f32");
-    check(tally_fragment_load(NULL, x, 40, &f) == TALLY_INVALID && tally_fragment_load(ctx, x, 40, NULL) == TALLY_INVALID, "load NULL");
-    check(tally_fragment_result(NULL, out) == TALLY_INVALID && tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID, "NULL");
+    check(tally_fragment_load(NULL, x, 40, &f) == TALLY_INVALID &&
+              tally_fragment_load(ctx, x, 40, NULL) == TALLY_INVALID,
+          "load NULL");
+    check(tally_fragment_result(NULL, out) == TALLY_INVALID && tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID,
+          "NULL");
     tally_fragment_range(NULL, &start, &end);
     check(start == 0 && end == 0, "range of NULL");
     tally_fragment_free(NULL);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written once
- * by src/spec.c (test_golden --write DIRECTORY) and change only by hand, in a commit that says why. Both the law executed
- * (src/spec.c) and the library must reproduce them.
+ * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written
+ * once by src/spec.c (test_golden --write DIRECTORY) and change only by hand, in a commit that says why. Both the law
+ * executed (src/spec.c) and the library must reproduce them.
  *
- *   a line    OP DTYPE values V0 V1 ..              reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
- *                                                   "plain", bits in hex (the hashes cover all n; this keeps the files small)
- *   a line    OP DTYPE hashes DATA H256 H4096 R256 W256
- *       H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan
- *       R256          reverse exclusive scan of 256 elements
- *       W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
+ *   a line    OP DTYPE values V0 V1 ..              reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of
+ * data "plain", bits in hex (the hashes cover all n; this keeps the files small) a line    OP DTYPE hashes DATA H256
+ * H4096 R256 W256 H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan R256
+ * reverse exclusive scan of 256 elements W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
  *   Hashes are FNV-1a, 64 bits, over the results' bytes (little-endian), one after the other.
  *
- *   test_golden            checks; the spec's H4096, which is slow, for one line in eighty, and of
- *                        narrower instruction sets for one in four (all: --all)
+ *   test_golden [--all]    checks; H4096 of the spec, which is slow, for one line in eighty, and of the narrower
+ * instruction sets for one in four (--all: everything)
  *
- * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros 2). Each element takes r, the
- * next number; an integer is r (zeros: 1 if r & 7 is 0, else 0); a float is sign and mantissa from r's top bit and low bits
- * with an exponent e = bias - 2 + (r >> 53 & 3); zeros: e and mantissa 0; hostile: by a second number & 15, 0: NaN, 1: inf,
- * 2: zero, 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never change. */
+ * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros 2). Each element takes
+ * r, the next number; an integer is r (zeros: 1 if r & 7 is 0, else 0); a float is sign and mantissa from r's top bit
+ * and low bits with an exponent e = bias - 2 + (r >> 53 & 3); zeros: e and mantissa 0; hostile: by a second number &
+ * 15, 0: NaN, 1: inf, 2: zero, 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never
+ * change. */
 #include "check.h"
 #include "fp.h"
 #include "operators.h"
 #include "spec.h"
 
 enum { SHORT = 256, LONG = 4096, WINDOWS = 40, DATA = 3, LINE = 2048, SPEC_ONE_IN = 80 };
-static const int64_t value_sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 39, 40};
+static const int64_t value_sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                      13, 14, 15, 16, 17, 23, 24, 25, 31, 32, 33, 39, 40};
 static const char *const data_names[DATA] = {"plain", "hostile", "zeros"};
 
 static uint64_t state;
@@ -38,7 +38,11 @@ static uint64_t next(void)
 
 static void generate(void *to, tally_dtype d, int64_t n, int data)
 {
-    int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8, mantissa = 8 * bytes - 1 - exponent;
+    int bytes = (int)tally_dtype_size(d),
+        exponent = d == TALLY_F64   ? 11
+                   : d == TALLY_F16 ? 5
+                                    : 8,
+        mantissa = 8 * bytes - 1 - exponent;
     uint64_t top = ((uint64_t)1 << exponent) - 1;
     state = 1000 * (uint64_t)d + (uint64_t)data;
     for (int64_t i = 0; i < n; i++) {
@@ -46,16 +50,30 @@ static void generate(void *to, tally_dtype d, int64_t n, int data)
         if (d < TALLY_F16) {
             if (data == 2) v = (r & 7) == 0;
         } else {
-            uint64_t sign = r >> 63 << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1), e = top / 2 - 2 + (r >> 53 & 3);
+            uint64_t sign = r >> 63 << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1),
+                     e = top / 2 - 2 + (r >> 53 & 3);
             if (data == 2) e = m = 0;
             switch (data == 1 ? next() & 15 : 15) {
-            case 0: e = top, m |= 1; break;
-            case 1: e = top, m = 0; break;
-            case 2: e = 0, m = 0; break;
-            case 3: e = 0; break;
-            case 4: e = top - 1; break;
-            case 5: e = 1; break;
-            default: break;
+            case 0:
+                e = top, m |= 1;
+                break;
+            case 1:
+                e = top, m = 0;
+                break;
+            case 2:
+                e = 0, m = 0;
+                break;
+            case 3:
+                e = 0;
+                break;
+            case 4:
+                e = top - 1;
+                break;
+            case 5:
+                e = 1;
+                break;
+            default:
+                break;
             }
             v = sign | e << mantissa | m;
         }
@@ -236,7 +254,10 @@ int main(int argc, char **argv)
             char path[512];
             snprintf(path, sizeof path, "%s/%s.txt", directory, *op);
             if (!(f = fopen(path, "w"))) return perror(path), 1;
-            fprintf(f, "# Order E, v1: golden bits of %s. Changed only by hand, in a commit that says why (test/test_golden.c).\n", *op);
+            fprintf(f,
+                    "# Order E, v1: golden bits of %s. Changed only by hand, in a commit that says why "
+                    "(test/test_golden.c).\n",
+                    *op);
         } else {
             read_file(directory, *op);
         }
@@ -254,7 +275,9 @@ int main(int argc, char **argv)
                     check_lines(&w, contexts, all);
             }
         if (f && fclose(f)) return perror(directory), 1;
-        if (!write) check(golden_count == lines - here, "%s.txt has %d lines, not %lld", *op, golden_count, (long long)(lines - here));
+        if (!write)
+            check(golden_count == lines - here, "%s.txt has %d lines, not %lld", *op, golden_count,
+                  (long long)(lines - here));
     }
     tl_fp_leave(fp);
     for (int i = 0; contexts[i]; i++) tally_close(contexts[i]);

@@ -33,8 +33,8 @@ static law pick(int64_t most)
     c.x = x_memory + GUARD + check_below(17);
     c.y = y_memory + GUARD + check_below(17);
     check_fill(c.x, c.o.dtype, c.n, c.kind);
-    snprintf(c.what, sizeof c.what, "%s %s %s x%d n=%lld data %d", c.o.op, tally_dtype_name(c.o.dtype), tally_isa(c.ctx),
-             tally_threads(c.ctx), (long long)c.n, c.kind);
+    snprintf(c.what, sizeof c.what, "%s %s %s x%d n=%lld data %d", c.o.op, tally_dtype_name(c.o.dtype),
+             tally_isa(c.ctx), tally_threads(c.ctx), (long long)c.n, c.kind);
     return c;
 }
 
@@ -47,10 +47,7 @@ static void reduce_copy(const law *c, const char *p, int64_t stride, int64_t n, 
     check_ok(contexts[0], tally_reduce(contexts[0], c->o.op, &v, out), c->what);
 }
 
-static void guard(char *out, int64_t bytes)
-{
-    memset(out - GUARD, 0x5a, (size_t)(bytes + 2 * GUARD));
-}
+static void guard(char *out, int64_t bytes) { memset(out - GUARD, 0x5a, (size_t)(bytes + 2 * GUARD)); }
 
 static void check_guard(const char *out, int64_t bytes, const char *what)
 {
@@ -86,7 +83,8 @@ static void law_scan(void)
     check_same(z, empty, n > 0, size, "exclusive[0] and the empty value: %s", c.what);
     check_same(z + size, y, n - 1, size, "exclusive and inclusive, moved: %s", c.what);
 
-    static char backwards[9000 * 8 + GUARD], w[9000 * 16 + 2 * GUARD]; /* reverse is the scan of the reversed copy, reversed */
+    static char backwards[9000 * 8 + GUARD],
+        w[9000 * 16 + 2 * GUARD]; /* reverse is the scan of the reversed copy, reversed */
     for (int64_t i = 0; i < n; i++) memcpy(backwards + i * c.o.bytes, c.x + (n - 1 - i) * c.o.bytes, (size_t)c.o.bytes);
     for (int ex = 0; ex < 2; ex++) {
         tally_scan_options reverse = {.reverse = 1, .exclusive = ex};
@@ -139,18 +137,23 @@ static void law_window(void)
 {
     law c = pick(check_below(4) ? 600 : 20000);
     int64_t size = c.o.result, n = c.n, most = 1 + check_size(check_below(3) ? 60 : 3000);
-    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3), 0};
+    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3),
+                              0};
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     int64_t m = tally_window_length(n, &o);
     int skips_nan = !strncmp(c.o.op, "nan", 3);
     char one[16];
-    check(m == (o.edges != TALLY_EDGES_VALID ? n : n > o.before + o.after ? n - o.before - o.after : 0), "length: %s", c.what);
+    check(m == (o.edges != TALLY_EDGES_VALID ? n
+                : n > o.before + o.after     ? n - o.before - o.after
+                                             : 0),
+          "length: %s", c.what);
     tally_view in = tally_flat(c.x, c.o.dtype, n), out = tally_flat(c.y, c.o.info.output, m);
     guard(c.y, m * size);
     check_ok(c.ctx, tally_window(c.ctx, c.o.op, &in, &out, &o), c.what);
     check_guard(c.y, m * size, c.what);
     for (int64_t k = 0, step = m / 40 + 1; k < m; k += k < 5 || m - k < 6 ? 1 : step) {
-        int64_t at = k + (o.edges == TALLY_EDGES_VALID ? o.before : 0), from = at - o.before, end = at + o.after + 1, counted;
+        int64_t at = k + (o.edges == TALLY_EDGES_VALID ? o.before : 0), from = at - o.before, end = at + o.after + 1,
+                counted;
         int whole = from >= 0 && end <= n;
         if (from < 0) from = 0;
         if (end > n) end = n;
@@ -161,7 +164,8 @@ static void law_window(void)
         }
         int missing = counted < o.min_count || (o.edges == TALLY_EDGES_MISSING && !whole && !o.min_count);
         reduce_copy(&c, c.x + from * c.o.bytes, 1, missing ? 0 : end - from, one);
-        check_same(c.y + k * size, one, 1, size, "window[%lld] (before %lld after %lld edges %d min %lld) and the reduction of its slice: %s",
+        check_same(c.y + k * size, one, 1, size,
+                   "window[%lld] (before %lld after %lld edges %d min %lld) and the reduction of its slice: %s",
                    (long long)k, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, c.what);
     }
 }
@@ -172,16 +176,18 @@ static void law_window(void)
 static void law_view(void)
 {
     law c = pick(0);
-    int64_t rows = check_below(30), n = check_below(check_below(5) ? 70 : 700), size = c.o.result, row_stride = n, stride = 1;
+    int64_t rows = check_below(30), n = check_below(check_below(5) ? 70 : 700), size = c.o.result, row_stride = n,
+            stride = 1;
     int64_t offsets[31], total = 0, out_row = n, out_stride = 1, out_total;
     int layout = (int)check_below(7);
-    if (layout == 1) row_stride = n + check_below(9);                                    /* rows of a wider matrix */
-    if (layout == 2) row_stride = 1, stride = (rows ? rows : 1) + check_below(5);          /* columns */
-    if (layout == 3) stride = 2 + check_below(4), row_stride = n * stride;                 /* every k-th */
-    if (layout == 4) stride = -1, row_stride = -n;                                         /* backwards */
-    if (layout == 5) row_stride = check_below(2) ? 0 : 1, stride = 1;                      /* the same elements again and again */
+    if (layout == 1) row_stride = n + check_below(9);                             /* rows of a wider matrix */
+    if (layout == 2) row_stride = 1, stride = (rows ? rows : 1) + check_below(5); /* columns */
+    if (layout == 3) stride = 2 + check_below(4), row_stride = n * stride;        /* every k-th */
+    if (layout == 4) stride = -1, row_stride = -n;                                /* backwards */
+    if (layout == 5) row_stride = check_below(2) ? 0 : 1, stride = 1; /* the same elements again and again */
     offsets[0] = check_below(9);
-    for (int64_t r = 0; r < rows; r++) offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(30) : check_below(4) * 100);
+    for (int64_t r = 0; r < rows; r++)
+        offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(30) : check_below(4) * 100);
     int segments = layout == 6;
     total = segments ? offsets[rows] : rows * n * (layout == 3 ? 6 : 1) + rows * 20 + n * 20;
     check_fill(c.x, c.o.dtype, total, c.kind);
@@ -190,34 +196,41 @@ static void law_view(void)
     tally_window_options w = {check_below(20), check_below(5), (tally_edges)check_below(segments ? 2 : 3), 0};
     tally_scan_options s = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
     if (check_below(2)) w.min_count = 1 + check_below(w.before + w.after + 1);
-    snprintf(c.what + strlen(c.what), sizeof c.what - strlen(c.what), " layout %d rows=%lld n=%lld", layout, (long long)rows, (long long)n);
+    snprintf(c.what + strlen(c.what), sizeof c.what - strlen(c.what), " layout %d rows=%lld n=%lld", layout,
+             (long long)rows, (long long)n);
     for (int verb = 0; verb < 3; verb++) {
         int64_t length = verb == 2 ? tally_window_length(n, &w) : n, gap = check_below(3);
         out_row = length + gap;
-        if (layout == 2 && check_below(2)) out_row = 1, out_stride = rows + gap; /* columns to columns */
-        else out_stride = 1;
+        if (layout == 2 && check_below(2))
+            out_row = 1, out_stride = rows + gap; /* columns to columns */
+        else
+            out_stride = 1;
         if (check_below(4) == 0) out_stride *= 2, out_row *= 2;
-        out_total = verb == 0 ? rows : segments ? offsets[rows] * out_stride : (rows + 1) * (length + gap + 1) * 2 + 2 * (rows + gap) * length;
+        out_total = verb == 0  ? rows
+                    : segments ? offsets[rows] * out_stride
+                               : (rows + 1) * (length + gap + 1) * 2 + 2 * (rows + gap) * length;
         out = (tally_view){c.y, c.o.info.output, rows, length, out_row, out_stride, segments ? offsets : NULL};
         guard(c.y, out_total * size);
         memset(c.y, 0x77, (size_t)(out_total * size));
-        tally_status status = verb == 0 ? tally_reduce(c.ctx, c.o.op, &in, c.y)
-                            : verb == 1 ? tally_scan(c.ctx, c.o.op, &in, &out, &s)
-                                        : tally_window(c.ctx, c.o.op, &in, &out, &w);
+        tally_status status = verb == 0   ? tally_reduce(c.ctx, c.o.op, &in, c.y)
+                              : verb == 1 ? tally_scan(c.ctx, c.o.op, &in, &out, &s)
+                                          : tally_window(c.ctx, c.o.op, &in, &out, &w);
         if (!check_ok(c.ctx, status, c.what)) return;
         check_guard(c.y, out_total * size, c.what);
         char *want = z_memory;
         memset(want, 0x77, (size_t)(out_total * size));
         for (int64_t r = 0; r < rows; r++) {
             static char copy[800 * 8], one[800 * 16];
-            int64_t m = segments ? offsets[r + 1] - offsets[r] : n, to = segments ? offsets[r] * out_stride : r * out_row;
+            int64_t m = segments ? offsets[r + 1] - offsets[r] : n,
+                    to = segments ? offsets[r] * out_stride : r * out_row;
             const char *from = first + (segments ? offsets[r] * stride : r * row_stride) * c.o.bytes;
-            for (int64_t i = 0; i < m; i++) memcpy(copy + i * c.o.bytes, from + i * stride * c.o.bytes, (size_t)c.o.bytes);
+            for (int64_t i = 0; i < m; i++)
+                memcpy(copy + i * c.o.bytes, from + i * stride * c.o.bytes, (size_t)c.o.bytes);
             int64_t got = verb == 0 ? 1 : verb == 1 ? m : tally_window_length(m, &w);
             tally_view flat = tally_flat(copy, c.o.dtype, m), alone = tally_flat(one, c.o.info.output, got);
-            status = verb == 0 ? tally_reduce(contexts[0], c.o.op, &flat, one)
-                   : verb == 1 ? tally_scan(contexts[0], c.o.op, &flat, &alone, &s)
-                               : tally_window(contexts[0], c.o.op, &flat, &alone, &w);
+            status = verb == 0   ? tally_reduce(contexts[0], c.o.op, &flat, one)
+                     : verb == 1 ? tally_scan(contexts[0], c.o.op, &flat, &alone, &s)
+                                 : tally_window(contexts[0], c.o.op, &flat, &alone, &w);
             check_ok(contexts[0], status, c.what);
             if (verb == 0) to = r;
             for (int64_t i = 0; i < got; i++)
@@ -242,15 +255,16 @@ static void law_everywhere(void)
         tally *ctx = k < context_count ? contexts[k] : c.ctx;
         if (n > 50000 && k < context_count && k % 3 != (int)(check_seed % 3) && k) continue;
         tally_view *to = k ? &other : &out;
-        tally_status status = verb == 0 ? tally_reduce(ctx, c.o.op, &in, k ? again : one)
-                            : verb == 1 ? tally_scan(ctx, c.o.op, &in, to, NULL)
-                                        : tally_window(ctx, c.o.op, &in, to, &o);
+        tally_status status = verb == 0   ? tally_reduce(ctx, c.o.op, &in, k ? again : one)
+                              : verb == 1 ? tally_scan(ctx, c.o.op, &in, to, NULL)
+                                          : tally_window(ctx, c.o.op, &in, to, &o);
         check_ok(ctx, status, c.what);
         if (verb == 0)
-            check_same(again, k ? one : again, 1, size, "reduce, %s x%d: %s", tally_isa(ctx), tally_threads(ctx), c.what);
+            check_same(again, k ? one : again, 1, size, "reduce, %s x%d: %s", tally_isa(ctx), tally_threads(ctx),
+                       c.what);
         else if (k)
-            check_same(other.data, out.data, n, size, "%s, %s x%d, w=%lld: %s", verb == 1 ? "scan" : "window", tally_isa(ctx),
-                       tally_threads(ctx), (long long)w, c.what);
+            check_same(other.data, out.data, n, size, "%s, %s x%d, w=%lld: %s", verb == 1 ? "scan" : "window",
+                       tally_isa(ctx), tally_threads(ctx), (long long)w, c.what);
     }
     /* the same data at another alignment */
     for (int k = 0; k < 4 && n; k++) {
@@ -280,7 +294,8 @@ int main(void)
     }
     for (int i = 0; i < context_count; i += 3) { /* and the library's own random cases */
         const char *report;
-        check(!tally_verify(contexts[i], check_seed + (uint64_t)i, check_quick ? 20 : 100, &report), "verify: %s", report);
+        check(!tally_verify(contexts[i], check_seed + (uint64_t)i, check_quick ? 20 : 100, &report), "verify: %s",
+              report);
     }
     for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
     free(x_memory);

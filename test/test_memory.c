@@ -1,103 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails (alone, and with all that follow). Every
- * call must then return TALLY_NO_MEMORY with its sentence or succeed with the right bits; nothing may be left allocated;
- * the context must go on working.
+ * Out of memory, at every place: for k = 1, 2, .. allocation number k of a scenario fails (alone, and with all that
+ * follow). Every call must then return TALLY_NO_MEMORY with its sentence or succeed with the right bits; nothing may be
+ * left allocated; the context must go on working.
  *
- * How: this program defines malloc and its kin over glibc's own. Only allocations called from this program's code (the
- * static library is part of it) are counted, failed and watched for leaks; the C library and OpenMP get theirs.
- * Under a sanitizer, which has its own malloc, the scenarios run once without failures, for its leak checker. */
+ * How: fault.h. Under a sanitizer the scenarios run once without failures, for its leak checker. */
 #include "check.h"
-#include <errno.h>
-#include <stdatomic.h>
-#include <unistd.h>
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define SANITIZED 1
-#endif
-
-static atomic_int counting, seen, fail_at, fail_all; /* seen: allocations so far; number fail_at fails (and all after) */
-
-#ifndef SANITIZED
-void *__libc_malloc(size_t);
-void *__libc_calloc(size_t, size_t);
-void *__libc_realloc(void *, size_t);
-void *__libc_memalign(size_t, size_t);
-void __libc_free(void *);
-extern char __executable_start, etext;
-
-enum { LIVE = 1 << 12 };
-static void *live[LIVE]; /* what this program's code holds */
-static int live_count;
-static atomic_flag live_lock = ATOMIC_FLAG_INIT;
-
-static void live_swap(void *old, void *new)
-{
-    while (atomic_flag_test_and_set_explicit(&live_lock, memory_order_acquire)) {}
-    for (int i = 0; i < LIVE; i++)
-        if (live[i] == old) {
-            live[i] = new;
-            live_count += (new != NULL) - (old != NULL);
-            break;
-        }
-    atomic_flag_clear_explicit(&live_lock, memory_order_release);
-}
-
-/* 1 if this allocation must fail. ours: by the caller's address. */
-static int fails(const char *caller, int *ours)
-{
-    *ours = atomic_load(&counting) && caller >= &__executable_start && caller < &etext;
-    if (!*ours) return 0;
-    int number = atomic_fetch_add(&seen, 1) + 1, at = atomic_load(&fail_at);
-    return at && (number == at || (number > at && atomic_load(&fail_all)));
-}
-
-#define ALLOCATE(how)                                                                                                   \
-    int ours;                                                                                                           \
-    if (fails(__builtin_return_address(0), &ours)) {                                                                    \
-        errno = ENOMEM;                                                                                                 \
-        return NULL;                                                                                                    \
-    }                                                                                                                   \
-    void *p = how;                                                                                                      \
-    if (ours && p) live_swap(NULL, p);                                                                                  \
-    return p
-
-__attribute__((noinline)) void *malloc(size_t n) { ALLOCATE(__libc_malloc(n)); }
-__attribute__((noinline)) void *calloc(size_t n, size_t m) { ALLOCATE(__libc_calloc(n, m)); }
-__attribute__((noinline)) void *aligned_alloc(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
-__attribute__((noinline)) void *memalign(size_t a, size_t n) { ALLOCATE(__libc_memalign(a, n)); }
-__attribute__((noinline)) int posix_memalign(void **to, size_t a, size_t n)
-{
-    int ours;
-    if (fails(__builtin_return_address(0), &ours)) return ENOMEM;
-    *to = __libc_memalign(a, n);
-    if (ours && *to) live_swap(NULL, *to);
-    return *to ? 0 : ENOMEM;
-}
-__attribute__((noinline)) void *realloc(void *old, size_t n)
-{
-    int ours;
-    if (fails(__builtin_return_address(0), &ours)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    if (old) live_swap(old, NULL);
-    void *p = __libc_realloc(old, n);
-    if (ours && p) live_swap(NULL, p);
-    return p;
-}
-__attribute__((noinline)) void free(void *p)
-{
-    if (p) live_swap(p, NULL);
-    __libc_free(p);
-}
-#else
-static int live_count;
-#endif
+#include "fault.h"
 
 /* ---- scenarios: each returns its first failure's status, and leaves its results in out ---- */
 
@@ -111,8 +19,8 @@ static int64_t results; /* bytes of out */
 static tally_status note(const tally *where, tally_status status)
 {
     if (status)
-        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"), "%s instead of no memory: %s", tally_status_name(status),
-              tally_error(where));
+        check(status == TALLY_NO_MEMORY && strstr(tally_error(where), "memory"), "%s instead of no memory: %s",
+              tally_status_name(status), tally_error(where));
     return status;
 }
 
@@ -132,7 +40,10 @@ static tally_status s_open(void)
     return status;
 }
 
-static tally_status reduce(const char *op, tally_view in) { return note(ctx, tally_reduce(ctx, op, &in, room(in.rows * 16))); }
+static tally_status reduce(const char *op, tally_view in)
+{
+    return note(ctx, tally_reduce(ctx, op, &in, room(in.rows * 16)));
+}
 
 static tally_status s_reduce(void)
 {
@@ -154,7 +65,8 @@ static tally_status scan(const char *op, tally_view in, int exclusive, int rever
     tally_view to = in;
     tally_operator(NULL, op, in.dtype, &info);
     to.dtype = info.output;
-    to.data = room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) * (int64_t)tally_dtype_size(info.output) * info.lanes);
+    to.data =
+        room((in.offsets ? in.offsets[in.rows] : in.rows * in.n) * (int64_t)tally_dtype_size(info.output) * info.lanes);
     return note(ctx, tally_scan(ctx, op, &in, &to, &o));
 }
 
@@ -204,7 +116,8 @@ static tally_status stream(tally_stream *s, int is_window)
     if (status) {
         int hit = atomic_exchange(&fail_at, 0); /* memory is back */
         tally_status again = tally_stream_push(s, x, 1000, to + total * 4, &made);
-        check(again == (is_window ? TALLY_INVALID : TALLY_OK), "a push after one that ran out of memory: %s", tally_error(ctx));
+        check(again == (is_window ? TALLY_INVALID : TALLY_OK), "a push after one that ran out of memory: %s",
+              tally_error(ctx));
         atomic_store(&fail_at, hit);
     } else {
         status = note(ctx, tally_stream_finish(s, to + total * 4, &made));
@@ -321,7 +234,8 @@ int main(void)
                 check(live_count == 0, "%s without allocation %d leaves %d allocations", name, k, live_count);
                 tally_view v = tally_flat(x, TALLY_F32, 100);
                 float sum = 0;
-                check(!tally_reduce(ctx, "sum", &v, &sum) && sum == tally_sum_f32(x, 100), "the context after %s", name);
+                check(!tally_reduce(ctx, "sum", &v, &sum) && sum == tally_sum_f32(x, 100), "the context after %s",
+                      name);
             }
         printf("%s: %d allocations\n", name, count);
     }

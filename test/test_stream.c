@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the room promised is kept and
- * nothing is written outside it; misuse is refused and does not disturb the stream. */
+ * Streams: any chunking gives the one-shot result bit for bit, for reduce, scan and window; the room promised is kept
+ * and nothing is written outside it; misuse is refused and does not disturb the stream. */
 #include "check.h"
 
 enum { MOST = 300000, GUARD = 64 };
@@ -23,15 +23,18 @@ static flow pick(int64_t most)
     f.x = x_memory + check_below(17);
     int kind = (int)check_below(CHECK_KINDS);
     check_fill(f.x, f.o.dtype, f.n, kind);
-    snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op, tally_dtype_name(f.o.dtype), tally_isa(f.ctx),
-             tally_threads(f.ctx), (long long)f.n, kind);
+    snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op, tally_dtype_name(f.o.dtype),
+             tally_isa(f.ctx), tally_threads(f.ctx), (long long)f.n, kind);
     return f;
 }
 
 /* The next chunk: nothing, one element, a few, many, or the rest. */
 static int64_t chunk(int64_t left, int64_t typical)
 {
-    int64_t n = check_below(8) == 0 ? 0 : check_below(3) == 0 ? 1 : check_below(20) == 0 ? left : check_below(typical * 2 + 1);
+    int64_t n = check_below(8) == 0    ? 0
+                : check_below(3) == 0  ? 1
+                : check_below(20) == 0 ? left
+                                       : check_below(typical * 2 + 1);
     return n < left ? n : left;
 }
 
@@ -47,7 +50,8 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
         produced = -1;
         tally_status status = tally_stream_push(s, f->x + at * f->o.bytes, m, to, &produced);
         if (!check(!status, "push: %s: %s", f->what, tally_error(f->ctx))) return -1;
-        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s", (long long)produced, (long long)room, f->what);
+        check(produced >= 0 && produced <= room, "%lld results, room for %lld: %s", (long long)produced,
+              (long long)room, f->what);
         int clean = 1;
         for (int i = 0; i < GUARD && !in_place; i++) clean &= to[produced * size + i] == 0x5a;
         check(clean, "a push wrote behind its results: %s", f->what);
@@ -56,11 +60,13 @@ static int64_t pump(const flow *f, tally_stream *s, char *out, int64_t typical, 
     int64_t room = tally_stream_room(s, -1);
     memset(out + made * size, 0x5a, (size_t)(room * size + GUARD));
     check(!tally_stream_finish(s, out + made * size, &produced), "finish: %s: %s", f->what, tally_error(f->ctx));
-    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s", (long long)produced, (long long)room, f->what);
+    check(produced <= room && produced >= 0, "%lld last results, room for %lld: %s", (long long)produced,
+          (long long)room, f->what);
     made += produced;
     for (int i = 0; i < GUARD; i++) room |= out[made * size + i] != 0x5a ? -1 : 0;
     check(room >= 0, "finish wrote behind its results: %s", f->what);
-    check(tally_stream_push(s, f->x, 1, out, NULL) == TALLY_INVALID && tally_stream_finish(s, out, NULL) == TALLY_INVALID,
+    check(tally_stream_push(s, f->x, 1, out, NULL) == TALLY_INVALID &&
+              tally_stream_finish(s, out, NULL) == TALLY_INVALID,
           "a finished stream took more: %s", f->what);
     return made;
 }
@@ -75,7 +81,8 @@ static void stream_reduce(void)
     int64_t made = 0, at = 0, typical = 1 + check_size(f.n + 1), produced = 7;
     for (int64_t m; at < f.n; at += m) {
         m = chunk(f.n - at, typical);
-        check(!tally_stream_push(s, f.x + at * f.o.bytes, m, NULL, check_below(2) ? &produced : NULL), "push: %s", f.what);
+        check(!tally_stream_push(s, f.x + at * f.o.bytes, m, NULL, check_below(2) ? &produced : NULL), "push: %s",
+              f.what);
     }
     check(tally_stream_room(s, 5) == 0 && tally_stream_room(s, -1) == 1, "room: %s", f.what);
     check(!tally_stream_finish(s, got, &made) && made == 1, "finish: %s", f.what);
@@ -108,7 +115,8 @@ static void stream_window(void)
 {
     flow f = pick(check_below(10) ? 1500 : 70000);
     int64_t most = 1 + check_size(check_below(4) ? 50 : 2000);
-    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3), 0};
+    tally_window_options o = {check_below(most), check_below(2) ? 0 : check_below(most), (tally_edges)check_below(3),
+                              0};
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     int64_t m = tally_window_length(f.n, &o);
     tally_stream *s;
@@ -116,10 +124,12 @@ static void stream_window(void)
     check_ok(f.ctx, tally_window(f.ctx, f.o.op, &in, &out, &o), f.what);
     if (!check_ok(f.ctx, tally_stream_window(f.ctx, f.o.op, f.o.dtype, &o, &s), f.what)) return;
     int64_t made = pump(&f, s, got, 1 + check_size(f.n / 3 + 1), 0);
-    check(made == m, "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s", (long long)made,
-          (long long)m, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
-    check_same(got, want, made < m ? made : m, f.o.result, "stream window (before %lld after %lld edges %d min %lld): %s",
-               (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
+    check(made == m, "stream window gave %lld results, not %lld (before %lld after %lld edges %d min %lld): %s",
+          (long long)made, (long long)m, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
+          f.what);
+    check_same(got, want, made < m ? made : m, f.o.result,
+               "stream window (before %lld after %lld edges %d min %lld): %s", (long long)o.before, (long long)o.after,
+               (int)o.edges, (long long)o.min_count, f.what);
     tally_stream_close(s);
 }
 

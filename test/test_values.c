@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * What the interface promises beside the law: the documented value of no elements for every operator and dtype;
+ * one-liners equal the verbs; the caller's floating-point settings change no result and come back; tally_verify. */
+#include "check.h"
+#include <fenv.h>
+#include <math.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+static tally *ctx;
+static float x[4096];
+
+/* What no elements give, written out; "nan" is the positive quiet one. */
+static void empties(void)
+{
+    static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
+    static const char *const zero[] = {"sum", "or", "xor", "any", "count", "nansum", NULL}, *const nan_[] = {
+                                                                                                "mean",    "var:1",
+                                                                                                "std",     "nanmean",
+                                                                                                "ema:0.1", NULL};
+    for (const char *const *name = tally_operators(); *name; name++)
+        for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++)
+            for (int wide = 0; wide < 2; wide++) {
+                check_operator o;
+                if (!check_operator_make(&o, *name, d, wide)) continue;
+                int is_float = o.info.output >= TALLY_F16, size = (int)tally_dtype_size(o.info.output),
+                    is_signed = o.info.output & 1;
+                uint64_t nan = is_float ? quiet[o.info.output - TALLY_F16] : 0,
+                         ones = size == 8 ? ~0ull : (1ull << 8 * size) - 1;
+                uint64_t most = is_signed ? ones >> 1 : ones, least = is_signed ? most + 1 : 0, want = 0, want_1;
+                if (is_float) most = least = nan;
+                for (int i = 0; nan_[i]; i++)
+                    want = !strcmp(o.op, nan_[i]) || (wide && strstr(nan_[i], *name) == nan_[i]) ? nan : want;
+                if (!strcmp(*name, "ema") || !strcmp(*name, "var")) want = nan;
+                if (!strcmp(*name, "prod"))
+                    want = o.info.output == TALLY_F32   ? 0x3f800000
+                           : o.info.output == TALLY_F64 ? 0x3ff0000000000000
+                                                        : 1;
+                if (!strcmp(*name, "and")) want = ones;
+                if (!strcmp(*name, "all")) want = 1;
+                if (!strncmp(*name, "arg", 3)) want = ones; /* -1 */
+                if (!strcmp(*name, "min") || !strcmp(*name, "nanmin") || !strcmp(*name, "minmax")) want = most;
+                if (!strcmp(*name, "max") || !strcmp(*name, "nanmax")) want = least;
+                if (!strcmp(*name, "first") || !strcmp(*name, "last")) want = nan;
+                for (int i = 0; zero[i]; i++) want = !strcmp(*name, zero[i]) ? 0 : want;
+                want_1 = least;
+                unsigned char got[32];
+                memset(got, 0x5a, sizeof got);
+                tally_view v = tally_flat(NULL, d, 0);
+                check_ok(ctx, tally_reduce(ctx, o.op, &v, got), o.op);
+                check_same(got, &want, 1, size, "empty %s of %s", o.op, tally_dtype_name(d));
+                if (o.info.lanes == 2)
+                    check_same(got + size, &want_1, 1, size, "empty %s of %s, second lane", o.op, tally_dtype_name(d));
+                check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op, tally_dtype_name(d));
+                char first[16]; /* exclusive scan and missing windows say the same */
+                uint64_t element = 0;
+                tally_view in = tally_flat(&element, d, 1), out = tally_flat(first, o.info.output, 1);
+                tally_scan_options ex = {.exclusive = 1};
+                tally_window_options w = {3, 0, TALLY_EDGES_MISSING, 0};
+                check_ok(ctx, tally_scan(ctx, o.op, &in, &out, &ex), o.op);
+                check_same(first, got, 1, o.result, "exclusive[0] of %s %s", o.op, tally_dtype_name(d));
+                check_ok(ctx, tally_window(ctx, o.op, &in, &out, &w), o.op);
+                check_same(first, got, 1, o.result, "missing window of %s %s", o.op, tally_dtype_name(d));
+            }
+    check(tally_sum_f32(NULL, 0) == 0 && tally_sum_i32(NULL, -5) == 0 && isnan(tally_mean_f64(NULL, 0)) &&
+              isnan(tally_min_f32(NULL, 0)) && isnan(tally_max_f64(NULL, -1)) && tally_min_i32(NULL, 0) == INT32_MAX &&
+              tally_max_i32(NULL, 0) == INT32_MIN,
+          "one-liners of nothing");
+}
+
+/* ---- the caller's floating-point settings ---- */
+
+typedef struct {
+    char bytes[6][8192 * 8];
+    float one[4];
+    double two[4];
+} outcome;
+
+/* One pass over everything that computes; the first use of a parameter ("ema:0.3") happens under the caller's settings.
+ */
+static void compute(tally *c, outcome *r, const float *data, const double *wide)
+{
+    enum { N = 3000 };
+    tally_view a = tally_flat(data, TALLY_F32, N), b = tally_flat(wide, TALLY_F64, N);
+    tally_view oa = tally_flat(NULL, TALLY_F32, N), ob = tally_flat(NULL, TALLY_F64, N);
+    tally_window_options w = {12, 0, TALLY_EDGES_SHRINK, 0};
+    tally_status bad = TALLY_OK;
+    tally_stream *s = NULL;
+    tally_fragment *f = NULL;
+    memset(r, 0, sizeof *r);
+    oa.data = r->bytes[0];
+    bad |= tally_scan(c, "sum", &a, &oa, NULL);
+    ob.data = r->bytes[1];
+    bad |= tally_scan(c, "ema:0.3", &b, &ob, NULL);
+    oa.data = r->bytes[2];
+    bad |= tally_window(c, "mean", &a, &oa, &w);
+    ob.data = r->bytes[3];
+    bad |= tally_window(c, "std", &b, &ob, &w);
+    bad |= tally_reduce(c, "var:ddof=0.7", &b, r->bytes[4]);
+    bad |= tally_stream_scan(c, "prod", TALLY_F32, NULL, &s);
+    bad |= tally_stream_push(s, data, N, r->bytes[5], NULL);
+    tally_stream_close(s);
+    bad |= tally_fragment_make(c, "sum", TALLY_F32, data, 0, N, &f);
+    bad |= tally_fragment_result(f, r->bytes[4] + 8);
+    tally_fragment_free(f);
+    r->one[0] = tally_sum_f32(data, N);
+    r->one[1] = tally_mean_f32(data, N);
+    r->one[2] = tally_min_f32(data, N);
+    r->one[3] = tally_sum_f32(data + 1, 2); /* two subnormals */
+    r->two[0] = tally_sum_f64(wide, N);
+    r->two[1] = tally_mean_f64(wide, N);
+    bad |= tally_parse_value(TALLY_F64, "0.1", 3, &r->two[2]);
+    check(bad == TALLY_OK, "computing: %s", tally_error(c));
+}
+
+static void settings(void)
+{
+    static float data[3000];
+    static double wide[3000];
+    static outcome plain, other;
+    check_fill(data, TALLY_F32, 3000, CHECK_PLAIN);
+    check_fill(wide, TALLY_F64, 3000, CHECK_PLAIN);
+    for (int i = 0; i < 3000; i += 7) data[i + (i % 2)] = ldexpf((float)(i + 1), -149), wide[i] = ldexp(i + 1, -1074);
+    data[1] = data[2] = ldexpf(3, -149);
+    for (int k = 0; check_isa(k); k++) {
+        const char *isa = check_isa(k) ? check_isa(k) : "";
+        tally *c = check_open(1 + k % 2, check_isa(k));
+        compute(c, &plain, data, wide);
+        tally_close(c);
+        static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO, FE_TONEAREST};
+        for (int m = 0; m < 4; m++) {
+            c = check_open(1 + k % 2, check_isa(k));
+            fesetround(modes[m]);
+#if defined(__x86_64__)
+            unsigned want = (_mm_getcsr() & ~0x3fu) | 0x8040u; /* flush to zero, denormals are zero */
+            _mm_setcsr(want);
+#endif
+            compute(c, &other, data, wide);
+#if defined(__x86_64__)
+            check((_mm_getcsr() & ~0x3fu) == want, "MXCSR came back as %x, not %x", _mm_getcsr() & ~0x3fu, want);
+            _mm_setcsr(0x1f80);
+#endif
+            check(fegetround() == modes[m] || modes[m] != FE_TONEAREST, "rounding %d", modes[m]);
+            fesetround(FE_TONEAREST);
+            tally_close(c);
+            check_same(&other, &plain, sizeof plain / 8, 8, "%s, rounding mode %d, flushing", isa, m);
+        }
+    }
+#if !defined(__x86_64__)
+    fesetround(FE_UPWARD);
+    tally_sum_f32(data, 3000);
+    check(fegetround() == FE_UPWARD, "the rounding mode did not come back");
+    fesetround(FE_TONEAREST);
+#endif
+}
+
+static void one_liners(void)
+{
+    static int32_t i32[500];
+    static int64_t i64[500];
+    static double f64[500];
+    for (int64_t n = 0; n < 500; n += 1 + n / 9) {
+        struct {
+            int64_t i;
+            double d;
+            float f;
+            int32_t s;
+        } r;
+        check_fill(x, TALLY_F32, n, CHECK_HOSTILE);
+        check_fill(f64, TALLY_F64, n, CHECK_HOSTILE);
+        check_fill(i32, TALLY_I32, n, CHECK_BITS);
+        check_fill(i64, TALLY_I64, n, CHECK_BITS);
+#define ONE(op, name, type, data, dtype, result)                                                                       \
+    do {                                                                                                               \
+        result got = tally_##op##_##name(data, n);                                                                     \
+        tally_view v = tally_flat(data, dtype, n);                                                                     \
+        check_ok(ctx, tally_reduce(ctx, #op, &v, &r), #op);                                                            \
+        check_same(&got, &r, 1, sizeof got, "tally_%s_%s of %lld", #op, #name, (long long)n);                          \
+    } while (0)
+        ONE(sum, f32, float, x, TALLY_F32, float);
+        ONE(mean, f32, float, x, TALLY_F32, float);
+        ONE(min, f32, float, x, TALLY_F32, float);
+        ONE(max, f32, float, x, TALLY_F32, float);
+        ONE(sum, f64, double, f64, TALLY_F64, double);
+        ONE(mean, f64, double, f64, TALLY_F64, double);
+        ONE(min, f64, double, f64, TALLY_F64, double);
+        ONE(max, f64, double, f64, TALLY_F64, double);
+        ONE(sum, i32, int32_t, i32, TALLY_I32, int64_t);
+        ONE(min, i32, int32_t, i32, TALLY_I32, int32_t);
+        ONE(max, i32, int32_t, i32, TALLY_I32, int32_t);
+        ONE(sum, i64, int64_t, i64, TALLY_I64, int64_t);
+    }
+}
+
+static void verify(void)
+{
+    const char *report = NULL;
+    int64_t cases = check_quick ? 100 : 700;
+    for (int k = 0; check_isa(k); k++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            tally *c = check_open(threads, check_isa(k));
+            check_ok(c, tally_verify(c, check_seed + (uint64_t)(1000000 * k + threads), cases, &report), "verify");
+            check(report && strstr(report, "bit for bit") && strstr(report, check_isa(k)), "verify reports '%s'",
+                  report ? report : "");
+            check(!strcmp(tally_error(c), ""), "verify left an error: %s", tally_error(c));
+            tally_close(c);
+        }
+    check(tally_verify(NULL, 1, 1, &report) == TALLY_INVALID && strstr(tally_error(NULL), "ctx is NULL"), "no context");
+    check(tally_verify(ctx, 1, -1, &report) == TALLY_INVALID && strstr(tally_error(ctx), "cases is -1"), "-1 cases");
+    check(!tally_verify(ctx, 1, 0, NULL), "no case, no report");
+}
+
+int main(void)
+{
+    check_start();
+    if (tally_open(&ctx, "cpu,threads=2")) return 1;
+    settings();
+    empties();
+    one_liners();
+    verify();
+    tally_close(ctx);
+    return check_finish();
+}
