@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * var: count, mean and sum of squared deviations, merged pairwise in f64 (Chan, Golub and LeVeque 1979, eq. 2.1).
  * Two nodes of equal size (every combine inside the tree) need no division: w = nb / (na + nb) is exactly 1/2, and `twin`
- * says so; `combine` gives the same bits. n <= ddof gives NaN. */
+ * says so; `combine` gives the same bits. n <= ddof gives NaN.
+ * A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every number. */
 #define OP_LANE REAL
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
 #define OP_TWIN 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.n = num(1.0); r.mean = to_real(x); r.m2 = num(0.0); return r; }
+fn state lift(elem x, idx i, par p) { state r; r.n = num(1.0); r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
 fn state combine(state a, state b)
 {
     state r;
