@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written
- * once by src/spec.c (test_golden --write DIRECTORY) and change only by hand, in a commit that says why. Both the law
- * executed (src/spec.c) and the library must reproduce them.
+ * once by src/spec.c (test_golden --write DIRECTORY [OPERATOR]) and change only by hand, in a commit that says why.
+ * Both the law executed (src/spec.c) and the library must reproduce them.
  *
  *   a line    OP DTYPE values V0 V1 ..              reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of
  * data "plain", bits in hex (the hashes cover all n; this keeps the files small) a line    OP DTYPE hashes DATA H256
@@ -250,6 +250,7 @@ int main(int argc, char **argv)
     for (int i = 0; check_isa(i); i++) contexts[i] = check_open(1, check_isa(i));
     for (const char *const *op = tally_operators(); *op; op++) {
         FILE *f = NULL;
+        if (argc > 3 && strcmp(argv[3], *op)) continue;
         if (write) {
             char path[512];
             snprintf(path, sizeof path, "%s/%s.txt", directory, *op);
