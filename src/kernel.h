@@ -72,12 +72,14 @@ typedef struct tl_kernel {
     void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first, int dfirst,
                       int stream, tl_par p);
 
-    /* The next tile of a stream of windows, and the suffixes of the last elements: window_kernel.h. A vector of states has
-     * vector_lanes lanes and vector_bytes bytes. */
-    int vector_lanes, vector_bytes;
-    void (*window_start)(struct tl_window_work *k, const tl_state *before, tl_par p); /* OP_INVERSE: the window before it */
-    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t lead, int64_t m, int64_t i,
-                        tl_par p);
+    /* Windows: shape/window_kernel.h. A vector of states has vector_lanes lanes and vector_bytes bytes, and a row
+     * window_vectors of them. */
+    int vector_lanes, vector_bytes, window_vectors;
+    void (*window_start)(struct tl_window_work *k, const tl_state *before); /* OP_INVERSE: the window before it */
+    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond, int64_t lead,
+                        int64_t m, int64_t i, tl_par p);
+    void (*window_lower)(void *to, const struct tl_window_work *k, int64_t from, int64_t m, int64_t first, int stream,
+                         tl_par p);
     void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks, tl_par p);
 } tl_kernel;
 

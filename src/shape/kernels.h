@@ -3,6 +3,7 @@
  * (OP_CORE) compiles nothing but lower. */
 #include "vector.h"
 #include "lower_kernel.h"
+#include "window_low_kernel.h"
 #ifndef OP_CORE
 #include "reduce_kernel.h"
 #define TL_EXPRESS (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
@@ -30,13 +31,17 @@ static const tl_kernel W(row) = {
     .stage = W(do_stage),
     .vector_lanes = TL_V,
     .vector_bytes = sizeof(VS),
+    .window_vectors = W(VECTORS),
     .window_start = W(do_window_start),
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
 #endif
     .lower_row = W(do_lower_row),
+    .window_lower = W(do_window_lower),
 };
 #undef TL_EXPRESS
+#undef TL_WINDOW_WIDE
+#undef TL_COUNT_FIELD
 #undef SS
 #undef VS
 #undef E

@@ -10,11 +10,13 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum {
     TILE_BYTES = 4096,              /* of states: the four buffers of a tile are half of a 32 KiB cache */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
+    HUGE = 4 * 1024 * 1024,         /* memory from here on asks for pages of half that */
     SLIDE_LEAST = 3                 /* shorter windows are cheaper folded than slid */
 };
 
@@ -64,35 +66,40 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
 {
     const tl_kernel *core = plan->core;
     int64_t high = w / core->vector_lanes, rest = high ? high & ~((int64_t)1 << tl_top_level(high)) : 0;
+    int within = tl_top_level(core->window_vectors); /* levels whose delays are shorter than a row */
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
-    size_t vector = (size_t)core->vector_bytes, row = TL_WINDOW_ROW * vector;
+    size_t vector = (size_t)core->vector_bytes, row = (size_t)core->window_vectors * vector;
     size_t soa = ((size_t)plan->op->state_bytes * TL_SOA + 127) & ~(size_t)63;
     size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0, delay = 0;
     if (mode == TL_WINDOW_BLOCKS) {
         ring = (size_t)high * vector;
-    } else if (mode == TL_WINDOW_LADDER) {
-        ring = levels > 2 ? (((size_t)1 << (levels - 2)) + (size_t)levels) * row : 0;
-        delay = delays > 2 ? (((size_t)1 << (delays - 2)) + (size_t)delays) * row : 0;
+    } else if (mode != TL_WINDOW_SLIDE) {
+        ring = levels > within ? (((size_t)1 << (levels - within)) + (size_t)levels * TL_WINDOW_PAD) * row : 0;
+        delay = delays > within ? (((size_t)1 << (delays - within)) + (size_t)delays * TL_WINDOW_PAD) * row : 0;
     }
     carry = (carry + 63) & ~(size_t)63;
     stash = (stash + 63) & ~(size_t)63;
     ring = (ring + 63) & ~(size_t)63;
     delay = (delay + 63) & ~(size_t)63;
-    size_t bytes = 4 * soa + carry + stash + ring + delay;
+    size_t bytes = 3 * soa + carry + stash + ring + delay;
     if (bytes > room->bytes) {
         free(room->memory);
         room->bytes = 0;
-        room->memory = aligned_alloc(64, bytes);
+        size_t align = bytes < HUGE ? 64 : HUGE / 2;
+        bytes = (bytes + align - 1) & ~(align - 1);
+        room->memory = aligned_alloc(align, bytes);
         if (!room->memory) return 0;
+#ifdef MADV_HUGEPAGE
+        if (align > 64) madvise(room->memory, bytes, MADV_HUGEPAGE); /* two dozen rings: more pages than a TLB holds */
+#endif
         memset(room->memory, 0, bytes);
         room->bytes = bytes;
     }
     char *at = room->memory;
-    room->work = (tl_window_work){.w = w, .mode = mode, .wanted = 1};
-    room->work.z0 = at;
+    room->work = (tl_window_work){.w = w, .mode = mode};
+    room->work.z0 = room->work.stage = at;
     room->work.z2 = at += soa;
     room->work.past = at += soa;
-    room->work.out = at += soa;
     room->work.carry = at += soa;
     room->work.stash = at += carry;
     room->work.ring = at += stash;
@@ -108,7 +115,7 @@ char *tl_window_at(const tl_window_job *job, int64_t i)
 static int mode_of(const tl_plan *plan, int64_t w)
 {
     if (plan->op->inverse && w >= SLIDE_LEAST) return TL_WINDOW_SLIDE;
-    if (plan->op->idempotent && w >= plan->core->vector_lanes) return TL_WINDOW_BLOCKS;
+    if (plan->op->idempotent && w >= plan->core->vector_lanes) return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
 }
 
@@ -135,26 +142,26 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
         tl_state s;
         core->fold(&s, job->x + p * in, w, p, plan->par);
         plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
-        core->window_start(work, &s, plan->par);
+        core->window_start(work, &s);
         old = w;
         warm = 0;
         p++;
     }
     /* The stream begins at element `from`, after `lead` missing ones that align the tiles' results for streaming stores. */
-    int64_t from = p + (w - 1 - warm), end = stop + w - 1, lead = 0, begun = 0;
+    int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
     if (job->stream)
         lead = (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes - (uint64_t)warm) &
                (lanes - 1);
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
         int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
-        work->wanted = ready > 0;
-        core->window_feed(work, job->x + from * in, old ? job->x + (from - old) * in : NULL, skip, m, from, plan->par);
+        core->window_feed(work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin, job->n - from - m,
+                          skip, m, from, plan->par);
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
             int64_t j = skip + m - (ready - late), first = p + late;
-            plan->lower->lower_row(tl_window_at(job, first + job->win->before), work->result, TL_WINDOW_HISTORY + j,
-                                   ready - late, w, 0, first, 1, job->stream, plan->par);
+            plan->lower->window_lower(tl_window_at(job, first + job->win->before), work, j, ready - late, first, job->stream,
+                                      plan->par);
         }
         begun += skip + m;
     }

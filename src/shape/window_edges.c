@@ -29,7 +29,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     tl_window_empties(job, lo, split);
     if (split == hi) return;
 
-    void *soa = room->work.out;
+    void *soa = room->work.past;
     tl_state prefix, node;
     tl_counter c;
     int64_t length = split + shift, most = hi - 1 + shift, b = (length - 1) & ~(int64_t)(TL_TILE - 1);
@@ -97,11 +97,10 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
     int64_t most = n - first, least = n - last + 1; /* lengths */
     if (most >= lanes) {
         int level = tl_top_level(most);
-        int64_t row = TL_WINDOW_ROW * lanes, tile = tl_window_tile(plan), feed = (int64_t)1 << (level + 1);
+        int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan), feed = (int64_t)1 << (level + 1);
         if (feed < row) feed = row;
         if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
         tl_window_work *work = &room->work;
-        work->wanted = 0;
         /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements are skipped. */
         int64_t from = n - feed, lead = 0;
         if (from < 0) {
@@ -109,9 +108,11 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             lead = -from % row;
             from = 0;
         }
+        int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
-            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, lead, m, from, plan->par);
+            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m, from,
+                              plan->par);
         }
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
@@ -122,7 +123,7 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             int64_t shortest = (high - blocks + 1) * lanes;
             if (shortest < least) shortest = least;
             int64_t count = length - skip - shortest + 1, p = n - length + skip;
-            plan->lower->lower_row(tl_window_at(job, p + before), work->out, TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1,
+            plan->lower->lower_row(tl_window_at(job, p + before), work->past, TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1,
                                    job->stream, plan->par);
             high -= blocks;
         }

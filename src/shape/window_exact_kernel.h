@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * The roads of window_kernel.h for operators of class X, where any association gives the bits.
+ *
+ * SLIDE (OP_INVERSE): the next V windows are the one before plus the prefixes of what comes in less what goes out.
+ *
+ * BLOCKS (OP_IDEMPOTENT): van Herk / Gil-Werman down each lane, on nodes of V elements, in blocks of w / V vectors:
+ *
+ *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block and a prefix p of this one
+ *
+ * so three combines an element for any w. What w / V leaves over is covered by one overlapping node in window_lower. */
+
+#if OP_INVERSE
+/* The V windows after *before, from the differences d = (what comes in) - (what goes out): prefixes in a register. */
+TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
+{
+    d = TL_VE(combine)(W(delay1)(none, d), d);
+#if TL_LOG_V >= 2
+    d = TL_VE(combine)(W(delay2)(none, d), d);
+#endif
+#if TL_LOG_V >= 3
+    d = TL_VE(combine)(W(delay4)(none, d), d);
+#endif
+#if TL_LOG_V >= 4
+    d = TL_VE(combine)(W(delay8)(none, d), d);
+#endif
+    VS r = TL_VE(combine)(*before, d), last;
+#define LAST(type, f) last.f = (__typeof__(last.f)){0} + d.f[TL_V - 1];
+    OP_STATE(LAST)
+#undef LAST
+    *before = TL_VE(combine)(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
+    return r;
+}
+
+static __attribute__((noinline)) void W(slide)(W(soa) *past, VS *carry, const E *x, const E *old, int64_t at, int64_t m,
+                                               int64_t i, tl_par p)
+{
+    VS before = *carry, none = TL_VE(neutral)(p);
+    int64_t j = 0;
+    for (; j + TL_V <= m; j += TL_V) {
+        __builtin_prefetch(x + j + W(AHEAD));
+        __builtin_prefetch(old + j + W(AHEAD));
+        VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
+        W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
+    }
+    *carry = before;
+    if (j == m) return;
+    VS d = TL_VE(uncombine)(W(load_part)(x + j, m - j, i + j, p), W(load_part)(old + j, m - j, i + j, p));
+    W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
+    SS s = W(soa_get)(past, at + m - 1);
+    for (int l = 0; l < TL_V; l++) W(put)(carry, l, s);
+}
+#endif
+
+#if OP_IDEMPOTENT
+/* block[c]: before vector c of this block, the suffix from c of the last one; after it, vector c itself. */
+static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows, tl_par p)
+{
+    VS *block = k->ring, *carry = k->carry, prefix = carry[0], last[3] = {carry[1], carry[2], carry[3]};
+    const void *z0 = k->z0;
+    W(soa) *nodes = k->w & (TL_V - 1) ? k->z2 : NULL, *past = k->past;
+    int64_t length = k->w >> TL_LOG_V, c = k->row;
+    for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
+        VS v = W(climb)(last, z0, NULL, at, p);
+        if (nodes) W(soa_store)(nodes, at, v);
+        prefix = c ? TL_VE(combine)(prefix, v) : v;
+        block[c] = v;
+        if (++c < length) {
+            W(soa_store)(past, at, TL_VE(combine)(block[c], prefix));
+            continue;
+        }
+        W(soa_store)(past, at, prefix);
+        VS suffix = v;
+        while (--c > 0) {
+            block[c] = suffix;
+            suffix = TL_VE(combine)(block[c - 1], suffix);
+        }
+    }
+    k->row = c;
+    carry[0] = prefix;
+    for (int j = 0; j < 3; j++) carry[1 + j] = last[j];
+}
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * The ladder of window_kernel.h: the levels from a vector on, a row of vectors at a time.
+ *
+ *   Z_G of a row --+-- delay 1 --+-- delay 2 --+-- delay 4 --+-- ring of 1 row --+-- ring of 2 rows --+-- ...     up
+ *                  |             |             |             |                   |                    v
+ *                stash         stash         stash         stash               stash                 P_1
+ *                  v             v             v             v                   v                    |
+ *   past <- delay 1 C <- delay 2 C <- delay 4 C <--- ring C <----- ring C <-----------                        down
+ *
+ * Delays shorter than a row move registers. A ring's slot is read and written at once. Stashes are only kept at the set bits
+ * of w. A row is 8 vectors (4 of operators with several fields): all of a row's work at a level is independent, and with
+ * only 4 the additions of a row would wait for each other up the ladder (w = 4096: 0.85 ns an element instead of 0.6). */
+
+/* Fetches the row after the next of a ring too long for the first cache: there are more rings than prefetchers. */
+TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
+{
+    if (size * (int64_t)sizeof(VS) < 1024) return;
+    TL_UNROLL for (size_t o = 0; o < W(VECTORS) * sizeof(VS); o += 64)
+        __builtin_prefetch((const char *)slot + 2 * W(VECTORS) * sizeof(VS) + o, 1);
+}
+
+/* Ring j has 2^j rows, from this one on. */
+TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
+
+#define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
+/* v[] = op(v[] delayed by `by` vectors, other); carry[] holds the last `by` of the row before. */
+#define DELAYED(by, carry, op, other)                                                                                   \
+    {                                                                                                                   \
+        VS keep[by];                                                                                                    \
+        TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j];                                    \
+        TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] = op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j]); \
+        TL_UNROLL for (int j = 0; j < (by); j++) (carry)[j] = keep[j];                                                  \
+    }
+/* Level t of the way up, and of the way down, where the delay is shorter than a row. */
+#define UP(t)                                                                                                           \
+    if (levels > (t)) {                                                                                                 \
+        if (high >> (t) & 1) EACH(stash[t][j] = v[j]);                                                                  \
+        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(twin), v)                                                           \
+    }
+#define DOWN(t)                                                                                                         \
+    if (levels > (t) && high >> (t) & 1)                                                                                \
+        DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, TL_VE(combine), stash[t])
+
+static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows, tl_par p)
+{
+    VS(*ring)[W(VECTORS)] = k->ring, (*delay)[W(VECTORS)] = k->delay, (*stash)[W(VECTORS)] = k->stash;
+    VS *carry = k->carry, *climbing = carry + 2 * W(VECTORS), last[3] = {climbing[0], climbing[1], climbing[2]};
+    const void *z0 = k->z0;
+    W(soa) *z2 = TL_LOG_V > 2 && w & (TL_V - 1) & ~3 ? k->z2 : NULL, *past = k->past;
+    int64_t high = w >> TL_LOG_V, counted = k->row;
+    int levels = tl_top_level(high), folds = 0;
+    struct {
+        VS(*ring)[W(VECTORS)], *stash;
+        int64_t size;
+    } fold[TL_MAX_LEVELS]; /* the set bits of high below the first whose delays are rings, high to low */
+    for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
+        if (high >> t & 1) {
+            fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));
+            fold[folds].stash = stash[t];
+            fold[folds++].size = (int64_t)1 << (t - W(LOG_VECTORS));
+        }
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
+        VS v[W(VECTORS)];
+        if (W(DIRECT))
+            TL_UNROLL for (size_t o = 0; o < W(ROW) * sizeof(E); o += 64)
+                __builtin_prefetch((const char *)z0 + (at + W(AHEAD)) * (int64_t)sizeof(E) + o);
+        EACH(v[j] = W(climb)(last, z0, z2, at + j * TL_V, p));
+        UP(0)
+        UP(1)
+#if TL_WINDOW_WIDE
+        UP(2)
+#endif
+        int64_t base = 0, size = 1;
+        for (int t = W(LOG_VECTORS); t < levels; t++, base += size + TL_WINDOW_PAD, size *= 2) {
+            VS *slot = ring[base + (q & (size - 1))];
+            W(fetch_row)(slot, size);
+            if (high >> t & 1) EACH(stash[t][j] = v[j]);
+            EACH({
+                VS node = W(twin)(slot[j], v[j]);
+                slot[j] = v[j];
+                v[j] = node;
+            });
+        }
+        for (int f = 0; f < folds; f++) {
+            VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
+            W(fetch_row)(slot, fold[f].size);
+            EACH({
+                VS fold_j = TL_VE(combine)(slot[j], other[j]);
+                slot[j] = v[j];
+                v[j] = fold_j;
+            });
+        }
+#if TL_WINDOW_WIDE
+        DOWN(2)
+#endif
+        DOWN(1)
+        DOWN(0)
+        EACH(W(soa_store)(past, at + j * TL_V, v[j]));
+    }
+    for (int j = 0; j < 3; j++) climbing[j] = last[j];
+    k->row += rows;
+}
+#undef EACH
+#undef DELAYED
+#undef UP
+#undef DOWN

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * windows below the width of a vector: a tile of elements in the first cache, read at small offsets. The levels 0 .. LOG_V
+ * of window_kernel.h's ladder, from these two rows of a tile:
+ *
+ *   z0   Z_0, and Z_1, Z_2 by two and four unaligned loads     x itself, where a state is as cheap as an element
+ *   z2   Z_2, kept by `climb` if w has bits that need it; Z_3 and Z_4 from it by two and four loads
+ *
+ * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
+#include "window_work.h"
+#define TL_COUNT_FIELD(type, f) +1
+#define TL_WINDOW_WIDE (0 OP_STATE(TL_COUNT_FIELD) == 1)
+
+enum {
+    W(HISTORY) = TL_WINDOW_HISTORY,
+    W(LOG_VECTORS) = TL_WINDOW_WIDE ? 3 : 2,
+    W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
+    W(ROW) = W(VECTORS) * TL_V,
+    W(AHEAD) = 4096 / sizeof(E), /* elements to fetch ahead where x is read without staging */
+    /* z0 holds elements, not states, and then x itself will do without staging: for float sums. */
+    W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_EXACT) && !(OP_MASKED)
+};
+
+TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
+{
+    if (W(DIRECT)) return W(load)((const E *)((const char *)z + at * (int64_t)sizeof(E)), 0, p);
+    return W(soa_load)(z, at);
+}
+
+TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) { return W(twin)(W(z0)(z, at - 1, p), W(z0)(z, at, p)); }
+TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p) { return W(twin)(W(z1)(z, at - 2, p), W(z1)(z, at, p)); }
+TL_INLINE VS W(z3)(const W(soa) *z2, int64_t at) { return W(twin)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at)); }
+
+/* Z_b at `at`, b <= LOG_V; z2 may be NULL for b <= 3. */
+TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
+{
+    if (b == 0) return W(z0)(z, at, p);
+    if (b == 1) return W(z1)(z, at, p);
+    if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
+    if (b == 2) return W(soa_load)(z2, at);
+    if (b == 3 && !z2) return W(twin)(W(quad)(z, at - 4, p), W(quad)(z, at, p)); /* V = 16, w = 8..15: no climb */
+    if (b == 3) return W(z3)(z2, at);
+    return W(twin)(W(z3)(z2, at - 8), W(z3)(z2, at));
+}
+
+/* b delayed by 1, 2, 4 or 8 lanes, with a before it. */
+#if TL_V == 2
+#define TL_DELAY1 1, 2
+#elif TL_V == 4
+#define TL_DELAY1 3, 4, 5, 6
+#define TL_DELAY2 2, 3, 4, 5
+#elif TL_V == 8
+#define TL_DELAY1 7, 8, 9, 10, 11, 12, 13, 14
+#define TL_DELAY2 6, 7, 8, 9, 10, 11, 12, 13
+#define TL_DELAY4 4, 5, 6, 7, 8, 9, 10, 11
+#else
+#define TL_DELAY1 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
+#define TL_DELAY2 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
+#define TL_DELAY4 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27
+#define TL_DELAY8 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23
+#endif
+#define MOVE1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY1);
+#define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY2);
+#define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY4);
+#define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY8);
+#define DELAYER(name, move)                                                                                             \
+    TL_INLINE VS W(name)(VS a, VS b)                                                                                    \
+    {                                                                                                                   \
+        VS r;                                                                                                           \
+        OP_STATE(move)                                                                                                  \
+        return r;                                                                                                       \
+    }
+DELAYER(delay1, MOVE1)
+#if TL_LOG_V >= 2
+DELAYER(delay2, MOVE2)
+#endif
+#if TL_LOG_V >= 3
+DELAYER(delay4, MOVE4)
+#endif
+#if TL_LOG_V >= 4
+DELAYER(delay8, MOVE8)
+#endif
+#undef DELAYER
+#undef MOVE1
+#undef MOVE2
+#undef MOVE4
+#undef MOVE8
+#undef TL_DELAY1
+#undef TL_DELAY2
+#undef TL_DELAY4
+#undef TL_DELAY8
+
+/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2: NULL, or keep Z_2 there. */
+TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) *z2, int64_t at, tl_par p)
+{
+    VS v = W(z1)(z, at, p), before = v;
+#define CLIMB(level, delay)                                                                                             \
+    before = W(delay)(last[level], v);                                                                                  \
+    last[level] = v;                                                                                                    \
+    v = W(twin)(before, v);
+#if TL_LOG_V >= 2
+    CLIMB(0, delay2)
+    if (TL_LOG_V >= 3 && z2) W(soa_store)(z2, at, v);
+#endif
+#if TL_LOG_V >= 3
+    CLIMB(1, delay4)
+#endif
+#if TL_LOG_V >= 4
+    CLIMB(2, delay8)
+#endif
+#undef CLIMB
+    (void)last, (void)z2, (void)before;
+    return v;
+}
+
+/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its lanes, aligned streaming if so. */
+TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first, int stream, tl_par p)
+{
+    TL_VE(idx) origin = W(iota)(first);
+    TL_VE(result) r = TL_VE(lower)(s, n, origin, p);
+#if OP_LANES == 2
+    TL_VE(result) r1 = TL_VE(lower_1)(s, n, origin, p);
+    TL_OUT_T both[2 * TL_V];
+    for (int l = 0; l < TL_V; l++) {
+        both[2 * l] = r[l];
+        both[2 * l + 1] = r1[l];
+    }
+    (void)stream;
+    memcpy(out, both, (size_t)m * 2 * sizeof *out);
+#else
+    if (m < TL_V)
+        memcpy(out, &r, (size_t)m * sizeof *out);
+    else if (stream)
+        tl_stream_store(out, &r, sizeof r);
+    else
+        memcpy(out, &r, sizeof r);
+#endif
+}
+
+/* How the windows of a tile are put together: the fold of the high bits `high_at` places back (small: a low node), then the
+ * nodes of the low bits, high to low. BLOCKS and TWO: one overlapping node instead of the low bits. */
+typedef struct {
+    const void *z, *z2, *past, *node; /* node: NULL, or the states that overlap */
+    int64_t over, high_at;
+    int small, top, bits;
+} W(recipe);
+
+TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
+{
+    int64_t over = k->w & (TL_V - 1);
+    W(recipe) r = {k->z0, k->z2, k->past, NULL, over, over, 0, tl_top_level(k->w), (int)over};
+    if (k->mode == TL_WINDOW_SLIDE) {
+        r.high_at = r.bits = 0;
+    } else if (k->w < TL_V) {
+        r.small = 1;
+        r.z2 = NULL;
+        r.bits &= ~(1 << r.top);
+        r.high_at = r.bits;
+    } else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_BLOCKS) {
+        r.bits = 0;
+        r.node = over ? k->z2 : NULL;
+    } else if (OP_IDEMPOTENT && k->mode == TL_WINDOW_TWO) {
+        r.bits = 0;
+        r.high_at = k->w & ~((int64_t)1 << r.top);
+        r.node = r.high_at ? k->past : NULL;
+    }
+    return r;
+}
+
+/* `vectors` of windows (1 or 4) that end at `at` and on. */
+TL_INLINE void W(window_row)(VS *acc, const W(recipe) *r, int vectors, int64_t at, tl_par p)
+{
+#define EACH_VECTOR(value) TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
+    if (r->small)
+        EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
+    else
+        EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
+    TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--) {
+        int64_t back = at - (r->over & ((1 << b) - 1));
+        if (r->bits >> b & 1) EACH_VECTOR(TL_VE(combine)(acc[j], W(low)(r->z, r->z2, b, back + o, p)));
+    }
+    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(TL_VE(combine)(acc[j], W(soa_load)(r->node, at + o)));
+#undef EACH_VECTOR
+}
+
+/* The results of m windows, the first of which ends at the tile's place `from` and begins at index `first`. */
+static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, int64_t m, int64_t first, int stream,
+                               tl_par p)
+{
+    TL_OUT_T *out = to;
+    W(recipe) r = W(window_recipe)(k);
+    TL_VE(real) n = W(counts)(k->w, 0);
+    int64_t at = TL_WINDOW_HISTORY + from, j = 0;
+    while (j < m) {
+        VS acc[4];
+        /* Streaming stores need an aligned target. */
+        int64_t askew = stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
+        if (!askew && m - j >= 4 * TL_V) {
+            W(window_row)(acc, &r, 4, at + j, p);
+            TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V)
+                W(lower_some)(out + j * (OP_LANES), acc[v], TL_V, n, first + j, stream, p);
+            continue;
+        }
+        int64_t step = m - j < TL_V - askew ? m - j : TL_V - askew;
+        W(window_row)(acc, &r, 1, at + j, p);
+        W(lower_some)(out + j * (OP_LANES), acc[0], step, n, first + j, stream && !askew, p);
+        j += step;
+    }
+}
