@@ -61,8 +61,9 @@ typedef struct tl_kernel {
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
      * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
-     * the tile's node when m == TL_TILE. */
-    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, tl_par p);
+     * the tile's node when m == TL_TILE. ahead: prefetch what lies this many elements further on (0: nothing). */
+    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, int64_t ahead,
+                     tl_par p);
 
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
