@@ -13,21 +13,21 @@
 /* The V windows after *before, from the differences d = (what comes in) - (what goes out): prefixes in a register. */
 TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
 {
-    d = TL_VE(combine)(W(delay1)(none, d), d);
+    d = W(join)(W(delay1)(none, d), d);
 #if TL_LOG_V >= 2
-    d = TL_VE(combine)(W(delay2)(none, d), d);
+    d = W(join)(W(delay2)(none, d), d);
 #endif
 #if TL_LOG_V >= 3
-    d = TL_VE(combine)(W(delay4)(none, d), d);
+    d = W(join)(W(delay4)(none, d), d);
 #endif
 #if TL_LOG_V >= 4
-    d = TL_VE(combine)(W(delay8)(none, d), d);
+    d = W(join)(W(delay8)(none, d), d);
 #endif
-    VS r = TL_VE(combine)(*before, d), last;
+    VS r = W(join)(*before, d), last;
 #define LAST(type, f) last.f = (__typeof__(last.f)){0} + d.f[TL_V - 1];
     OP_STATE(LAST)
 #undef LAST
-    *before = TL_VE(combine)(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
+    *before = W(join)(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
     return r;
 }
 
@@ -62,17 +62,17 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
         VS v = W(climb)(last, z0, NULL, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
-        prefix = c ? TL_VE(combine)(prefix, v) : v;
+        prefix = c ? W(join)(prefix, v) : v;
         block[c] = v;
         if (++c < length) {
-            W(soa_store)(past, at, TL_VE(combine)(block[c], prefix));
+            W(soa_store)(past, at, W(join)(block[c], prefix));
             continue;
         }
         W(soa_store)(past, at, prefix);
         VS suffix = v;
         while (--c > 0) {
             block[c] = suffix;
-            suffix = TL_VE(combine)(block[c - 1], suffix);
+            suffix = W(join)(block[c - 1], suffix);
         }
     }
     k->row = c;

@@ -35,11 +35,11 @@ TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WI
 #define UP(t)                                                                                                           \
     if (levels > (t)) {                                                                                                 \
         if (high >> (t) & 1) EACH(stash[t][j] = v[j]);                                                                  \
-        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(twin), v)                                                           \
+        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v)                                                           \
     }
 #define DOWN(t)                                                                                                         \
     if (levels > (t) && high >> (t) & 1)                                                                                \
-        DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, TL_VE(combine), stash[t])
+        DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t])
 
 static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows, tl_par p)
 {
@@ -77,7 +77,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
             W(fetch_row)(slot, size);
             if (high >> t & 1) EACH(stash[t][j] = v[j]);
             EACH({
-                VS node = W(twin)(slot[j], v[j]);
+                VS node = W(join_twins)(slot[j], v[j]);
                 slot[j] = v[j];
                 v[j] = node;
             });
@@ -86,7 +86,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
             VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
             W(fetch_row)(slot, fold[f].size);
             EACH({
-                VS fold_j = TL_VE(combine)(slot[j], other[j]);
+                VS fold_j = W(join)(slot[j], other[j]);
                 slot[j] = v[j];
                 v[j] = fold_j;
             });

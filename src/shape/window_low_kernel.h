@@ -20,15 +20,33 @@ enum {
     W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_EXACT) && !(OP_MASKED)
 };
 
+/* combine and twin; the extremes of 32-bit keys in one instruction. */
+#if OP_EXTREME && TL_WINDOW_WIDE && TL_SIZE == 4 && TL_HAVE_MOST_4
+TL_INLINE VS W(join)(VS a, VS b)
+{
+    VS r;
+#if OP_EXTREME > 0
+    r.m = TL_KIND == 2 ? TL_MOST_U4(a.m, b.m) : TL_MOST_I4(a.m, b.m);
+#else
+    r.m = TL_KIND == 2 ? TL_LEAST_U4(a.m, b.m) : TL_LEAST_I4(a.m, b.m);
+#endif
+    return r;
+}
+TL_INLINE VS W(join_twins)(VS a, VS b) { return W(join)(a, b); }
+#else
+TL_INLINE VS W(join)(VS a, VS b) { return TL_VE(combine)(a, b); }
+TL_INLINE VS W(join_twins)(VS a, VS b) { return W(twin)(a, b); }
+#endif
+
 TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
 {
     if (W(DIRECT)) return W(load)((const E *)((const char *)z + at * (int64_t)sizeof(E)), 0, p);
     return W(soa_load)(z, at);
 }
 
-TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) { return W(twin)(W(z0)(z, at - 1, p), W(z0)(z, at, p)); }
-TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p) { return W(twin)(W(z1)(z, at - 2, p), W(z1)(z, at, p)); }
-TL_INLINE VS W(z3)(const W(soa) *z2, int64_t at) { return W(twin)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at)); }
+TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) { return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p)); }
+TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p) { return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p)); }
+TL_INLINE VS W(z3)(const W(soa) *z2, int64_t at) { return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at)); }
 
 /* Z_b at `at`, b <= LOG_V; z2 may be NULL for b <= 3. */
 TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
@@ -37,9 +55,9 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
     if (b == 1) return W(z1)(z, at, p);
     if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
     if (b == 2) return W(soa_load)(z2, at);
-    if (b == 3 && !z2) return W(twin)(W(quad)(z, at - 4, p), W(quad)(z, at, p)); /* V = 16, w = 8..15: no climb */
+    if (b == 3 && !z2) return W(join_twins)(W(quad)(z, at - 4, p), W(quad)(z, at, p)); /* V = 16, w = 8..15: no climb */
     if (b == 3) return W(z3)(z2, at);
-    return W(twin)(W(z3)(z2, at - 8), W(z3)(z2, at));
+    return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at));
 }
 
 /* b delayed by 1, 2, 4 or 8 lanes, with a before it. */
@@ -96,7 +114,7 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) *z2, int64_t at, tl_par p)
 #define CLIMB(level, delay)                                                                                             \
     before = W(delay)(last[level], v);                                                                                  \
     last[level] = v;                                                                                                    \
-    v = W(twin)(before, v);
+    v = W(join_twins)(before, v);
 #if TL_LOG_V >= 2
     CLIMB(0, delay2)
     if (TL_LOG_V >= 3 && z2) W(soa_store)(z2, at, v);
@@ -176,9 +194,9 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) *r, int vectors, int64_t a
         EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
     TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--) {
         int64_t back = at - (r->over & ((1 << b) - 1));
-        if (r->bits >> b & 1) EACH_VECTOR(TL_VE(combine)(acc[j], W(low)(r->z, r->z2, b, back + o, p)));
+        if (r->bits >> b & 1) EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p)));
     }
-    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(TL_VE(combine)(acc[j], W(soa_load)(r->node, at + o)));
+    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o)));
 #undef EACH_VECTOR
 }
 
