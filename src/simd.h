@@ -130,4 +130,56 @@ TL_INLINE void tl_stream_fence(void)
     _mm_sfence();
 #endif
 }
+
+/* v > m ? v : m and v < m ? v : m by float lane (maxps and minps exactly: m where v is NaN or equal), and the lanes where v
+ * or w is NaN. */
+#if defined(__AVX512F__)
+#define TL_OVER_4(v, m) ((__typeof__(m))_mm512_max_ps((__m512)(v), (__m512)(m)))
+#define TL_OVER_8(v, m) ((__typeof__(m))_mm512_max_pd((__m512d)(v), (__m512d)(m)))
+#define TL_UNDER_4(v, m) ((__typeof__(m))_mm512_min_ps((__m512)(v), (__m512)(m)))
+#define TL_UNDER_8(v, m) ((__typeof__(m))_mm512_min_pd((__m512d)(v), (__m512d)(m)))
+#define TL_NAN_4(v, w) (((v) != (v)) | ((w) != (w)))
+#define TL_NAN_8(v, w) TL_NAN_4(v, w)
+#elif defined(__AVX__)
+#define TL_OVER_4(v, m) ((__typeof__(m))_mm256_max_ps((__m256)(v), (__m256)(m)))
+#define TL_OVER_8(v, m) ((__typeof__(m))_mm256_max_pd((__m256d)(v), (__m256d)(m)))
+#define TL_UNDER_4(v, m) ((__typeof__(m))_mm256_min_ps((__m256)(v), (__m256)(m)))
+#define TL_UNDER_8(v, m) ((__typeof__(m))_mm256_min_pd((__m256d)(v), (__m256d)(m)))
+#define TL_NAN_4(v, w) ((__typeof__((v) != (v)))_mm256_cmp_ps((__m256)(v), (__m256)(w), _CMP_UNORD_Q))
+#define TL_NAN_8(v, w) ((__typeof__((v) != (v)))_mm256_cmp_pd((__m256d)(v), (__m256d)(w), _CMP_UNORD_Q))
+#elif defined(__SSE2__)
+#define TL_OVER_4(v, m) ((__typeof__(m))_mm_max_ps((__m128)(v), (__m128)(m)))
+#define TL_OVER_8(v, m) ((__typeof__(m))_mm_max_pd((__m128d)(v), (__m128d)(m)))
+#define TL_UNDER_4(v, m) ((__typeof__(m))_mm_min_ps((__m128)(v), (__m128)(m)))
+#define TL_UNDER_8(v, m) ((__typeof__(m))_mm_min_pd((__m128d)(v), (__m128d)(m)))
+#define TL_NAN_4(v, w) ((__typeof__((v) != (v)))_mm_cmpunord_ps((__m128)(v), (__m128)(w)))
+#define TL_NAN_8(v, w) ((__typeof__((v) != (v)))_mm_cmpunord_pd((__m128d)(v), (__m128d)(w)))
+#else
+#define TL_OVER_4(v, m) TL_BLEND((v) > (m), v, m)
+#define TL_OVER_8(v, m) TL_BLEND((v) > (m), v, m)
+#define TL_UNDER_4(v, m) TL_BLEND((v) < (m), v, m)
+#define TL_UNDER_8(v, m) TL_BLEND((v) < (m), v, m)
+#define TL_NAN_4(v, w) (((v) != (v)) | ((w) != (w)))
+#define TL_NAN_8(v, w) TL_NAN_4(v, w)
+#endif
+
+/* Lanes of a where the mask c is set, of b elsewhere. */
+#define TL_BLEND(c, a, b) ((__typeof__(b))(((c) & (__typeof__(c))(a)) | (~(c) & (__typeof__(c))(b))))
+
+/* The larger and the smaller of 32-bit lanes, signed (I) or not (U): one instruction where compare and select are two. */
+#if defined(__AVX512F__)
+#define TL_HAVE_MOST_4 1
+#define TL_MOST_I4(a, b) ((__typeof__(a))_mm512_max_epi32((__m512i)(a), (__m512i)(b)))
+#define TL_MOST_U4(a, b) ((__typeof__(a))_mm512_max_epu32((__m512i)(a), (__m512i)(b)))
+#define TL_LEAST_I4(a, b) ((__typeof__(a))_mm512_min_epi32((__m512i)(a), (__m512i)(b)))
+#define TL_LEAST_U4(a, b) ((__typeof__(a))_mm512_min_epu32((__m512i)(a), (__m512i)(b)))
+#elif defined(__AVX2__)
+#define TL_HAVE_MOST_4 1
+#define TL_MOST_I4(a, b) ((__typeof__(a))_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
+#define TL_MOST_U4(a, b) ((__typeof__(a))_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
+#define TL_LEAST_I4(a, b) ((__typeof__(a))_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define TL_LEAST_U4(a, b) ((__typeof__(a))_mm256_min_epu32((__m256i)(a), (__m256i)(b)))
+#else
+#define TL_HAVE_MOST_4 0
+#endif
 #endif

@@ -8,7 +8,7 @@
  *
  * W(express)(s, x, n, i, p): *s = the state of n > 0 elements. */
 
-enum { W(CHUNK) = 4096 }; /* elements a road takes between two looks at its partial result */
+enum { W(CHUNK) = 16384 / TL_SIZE }; /* elements a road takes between two looks at its partial result: 16 KiB */
 
 #if OP_EXTREME
 /* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0, beside
@@ -16,14 +16,18 @@ enum { W(CHUNK) = 4096 }; /* elements a road takes between two looks at its part
  * the keys themselves are compared. */
 #if OP_EXTREME > 0
 #define BEATS >
+#define PICK(v, m) TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
 #define KEY_WORST TL_ORD_MIN
 #define KEY_BEST TL_ORD_MAX
 #else
 #define BEATS <
+#define PICK(v, m) TL_PASTE(TL_UNDER_, TL_FLOAT_BYTES)(v, m)
 #define KEY_WORST TL_ORD_MAX
 #define KEY_BEST TL_ORD_MIN
 #endif
-enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE * 4 };
+typedef TL_ELEM_T W(evec) __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef TL_ORD_T W(ovec) __attribute__((vector_size(TL_VECTOR_BYTES)));
+enum { W(LANES) = TL_VECTOR_BYTES / TL_SIZE, W(STEP) = 4 * W(LANES) }; /* four accumulators hide the latency */
 
 static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
 {
@@ -37,26 +41,32 @@ static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
     return best;
 }
 
+#if TL_SIZE == 8
+#define TL_FLOAT_BYTES 8
+#else
+#define TL_FLOAT_BYTES 4
+#endif
 #if TL_KIND_F && TL_FORMAT == 0
 static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
 {
     const E worst = (E)(OP_EXTREME > 0 ? -__builtin_inf() : __builtin_inf());
-    E m[W(LANES)], v[W(LANES)];
-    TL_ORD_T nan[W(LANES)] = {0};
+    W(evec) m[4], v[4];
+    W(ovec) nan = {0};
     int64_t j = 0;
-    for (int l = 0; l < W(LANES); l++) m[l] = worst;
-    for (; j + W(LANES) <= n; j += W(LANES)) {
-        memcpy(v, x + j, sizeof v);
-        for (int l = 0; l < W(LANES); l++) {
-            m[l] = v[l] BEATS m[l] ? v[l] : m[l];
-            nan[l] |= v[l] != v[l] ? -1 : 0;
+    for (int k = 0; k < 4; k++) m[k] = (W(evec)){0} + worst;
+    for (; j + W(STEP) <= n; j += W(STEP)) {
+        TL_UNROLL for (int k = 0; k < 4; k++) {
+            memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]); /* one by one: a copy of all four would go through memory */
+            m[k] = PICK(v[k], m[k]);
         }
+        nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
     }
     E best = worst;
     TL_ORD_T any_nan = 0;
-    for (int l = 0; l < W(LANES); l++) {
-        best = m[l] BEATS best ? m[l] : best;
-        any_nan |= nan[l];
+    for (int l = 0; l < W(STEP); l++) {
+        E e = m[l / W(LANES)][l % W(LANES)];
+        best = e BEATS best ? e : best;
+        any_nan |= nan[l % W(LANES)];
     }
     for (; j < n; j++) {
         E e;
@@ -72,24 +82,25 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
 #else
 static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
 {
-    TL_ORD_T m[W(LANES)];
+    W(ovec) m[4], v[4];
     int64_t j = 0;
-    for (int l = 0; l < W(LANES); l++) m[l] = KEY_WORST;
-    for (; j + W(LANES) <= n; j += W(LANES)) {
-        E v[W(LANES)];
-        memcpy(v, x + j, sizeof v);
-        for (int l = 0; l < W(LANES); l++) {
+    for (int k = 0; k < 4; k++) m[k] = (W(ovec)){0} + (TL_ORD_T)KEY_WORST;
+    for (; j + W(STEP) <= n; j += W(STEP)) {
+        TL_UNROLL for (int k = 0; k < 4; k++) {
+            memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
 #if TL_KIND_F
-            TL_ORD_T b = (TL_ORD_T)v[l], k = (TL_ORD_T)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
-            k = (v[l] & 0x7fff) > (TL_FORMAT == 16 ? 0x7c00 : 0x7f80) ? (OP_MASKED ? KEY_WORST : KEY_BEST) : k;
-#else
-            TL_ORD_T k = v[l];
+            W(ovec) number = (v[k] & 0x7fff) <= (TL_FORMAT == 16 ? 0x7c00 : 0x7f80);
+            v[k] = v[k] ^ ((v[k] >> 15) & 0x7fff);
+            v[k] = TL_BLEND(number, v[k], (W(ovec)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
 #endif
-            m[l] = k BEATS m[l] ? k : m[l];
+            m[k] = TL_BLEND(v[k] BEATS m[k], v[k], m[k]);
         }
     }
     TL_ORD_T best = W(key_extreme)(x + j, n - j);
-    for (int l = 0; l < W(LANES); l++) best = m[l] BEATS best ? m[l] : best;
+    for (int l = 0; l < W(STEP); l++) {
+        TL_ORD_T k = m[l / W(LANES)][l % W(LANES)];
+        best = k BEATS best ? k : best;
+    }
     return best;
 }
 #endif
@@ -123,6 +134,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
     }
 }
 #undef BEATS
+#undef PICK
+#undef TL_FLOAT_BYTES
 #undef KEY_WORST
 #undef KEY_BEST
 
@@ -174,7 +187,7 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
 {
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
     /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more at wider vectors */
-    const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 8 * W(CHUNK);
+    const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
     for (int64_t at = 0; at < n; at += chunk) sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk);
     sum -= (unsigned __int128)sign * (unsigned __int128)n;

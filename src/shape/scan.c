@@ -34,8 +34,10 @@ void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *op
 
 static size_t soa_bytes(const tl_plan *plan) { return (size_t)plan->op->state_bytes * TL_SOA + 64; }
 
-/* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). */
-static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, void *soa)
+/* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
+ * elements further on to prefetch. */
+static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
+                        void *soa)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
@@ -45,7 +47,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
         if (b && (b & -b) < m) m = b & -b;
         int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
-        if (plan->core->scan_tile(soa, x, m, b, have ? &prefix : NULL, &node, plan->par)) {
+        if (plan->core->scan_tile(soa, x, m, b, have ? &prefix : NULL, &node, ahead, plan->par)) {
             tl_counter_push(c, op, TL_TILE_LEVEL, &node);
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
             plan->core->stage(soa, m, &node);
@@ -115,7 +117,7 @@ static void team_member(team *t, int me, void *soa, tl_counter *c)
         }
         int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes, t->stream,
-                    soa);
+                    t->stream ? 2 * t->threads * t->size : 0, soa);
         seen = j + 1;
     }
 }
@@ -165,7 +167,7 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
         int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
         int64_t head = -s->done.end & (size - 1);
         if (n - head > size) {
-            scan_serial(s, &s->done, x, head, out, stream, soa);
+            scan_serial(s, &s->done, x, head, out, stream, 0, soa);
             if (scan_parallel(s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes, stream))
                 return;
             x += head * op->elem_bytes;
@@ -173,7 +175,7 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, soa);
+    scan_serial(s, &s->done, x, n, out, stream, stream ? TL_TILE : 0, soa);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
@@ -230,11 +232,11 @@ static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, co
             x += from * in->stride * op->elem_bytes;
             y += from * out->stride * op->result_bytes;
             if (in->stride * sign == 1 && out->stride * sign == 1) {
-                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, w->soa);
+                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, w->soa);
                 continue;
             }
             tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
-            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, w->soa);
+            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, w->soa);
             tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
         }
 }

@@ -63,10 +63,20 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
     return v;
 }
 
+/* Prefetches a part of what lies `ahead` elements after block j: a quarter of its lines in the up-sweep (part 0), the rest in
+ * the down-sweep, which takes longer; all at once they would wait for each other. */
+TL_INLINE void W(fetch)(const E *x, int64_t j, int part, int64_t ahead)
+{
+    enum { BLOCK_BYTES = TL_V * TL_V * TL_SIZE, QUARTER = BLOCK_BYTES / 4 };
+    const char *at = (const char *)(x + j * TL_V * TL_V + ahead);
+    if (!ahead) return;
+    for (int o = part ? QUARTER : 0; o < (part ? BLOCK_BYTES : QUARTER); o += 64) __builtin_prefetch(at + o, 0, 2);
+}
+
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                           tl_par p)
+                           int64_t ahead, tl_par p)
 {
     const E *x = data;
     W(soa) *out = soa;
@@ -91,6 +101,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     }
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
+        W(fetch)(x, j, 0, ahead);
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
         w[1][j] = W(network)(v);
     }
@@ -110,6 +121,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
+        W(fetch)(x, j, 1, ahead);
         if (j == 0 && !prefix)
             W(down)(v, w[1][0], 1);
         else

@@ -47,7 +47,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, plan->par)) {
+        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0, plan->par)) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
             plan->core->stage(soa, m, &node);
