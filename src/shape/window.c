@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part a thread; a part
- * first feeds the w - 1 elements before its first result, so parts are not made shorter than the window is long. */
+ * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part a thread; a
+ * part first feeds the w - 1 elements before its first result, so parts are not made shorter than the window is long.
+ */
 #define _GNU_SOURCE
 #include "window.h"
 #include "../fp.h"
@@ -13,8 +14,8 @@
 #include <sys/mman.h>
 
 enum {
-    TILE_BYTES = 4096,              /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose
-                                       tiles are staged: its stores come in shorter bursts (max, w = 50: 0.47 for 0.53 ns) */
+    TILE_BYTES = 4096, /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose
+                          tiles are staged: its stores come in shorter bursts (max, w = 50: 0.47 for 0.53 ns) */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
     HUGE = 4 * 1024 * 1024,         /* memory from here on asks for pages of half that */
@@ -37,8 +38,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
     if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
-    if (!count)
-        return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
+    if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
     tally_window_options all = *options;
     all.min_count = 0;
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
@@ -116,7 +116,8 @@ char *tl_window_at(const tl_window_job *job, int64_t i)
 static int mode_of(const tl_plan *plan, int64_t w)
 {
     if (plan->op->inverse && w >= SLIDE_LEAST) return TL_WINDOW_SLIDE;
-    if (plan->op->idempotent && w >= plan->core->vector_lanes) return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
+    if (plan->op->idempotent && w >= plan->core->vector_lanes)
+        return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
     return TL_WINDOW_LADDER;
 }
 
@@ -148,7 +149,8 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
         warm = 0;
         p++;
     }
-    /* The stream begins at element `from`, after `lead` missing ones that align the tiles' results for streaming stores. */
+    /* The stream begins at element `from`, after `lead` missing ones that align the tiles' results for streaming
+     * stores. */
     int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
     if (job->stream)
         lead = (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes - (uint64_t)warm) &
@@ -156,13 +158,13 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
         int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
-        core->window_feed(work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin, job->n - from - m,
-                          skip, m, from, plan->par);
+        core->window_feed(work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin,
+                          job->n - from - m, skip, m, from, plan->par);
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
             int64_t j = skip + m - (ready - late), first = p + late;
-            plan->lower->window_lower(tl_window_at(job, first + job->win->before), work, j, ready - late, first, job->stream,
-                                      plan->par);
+            plan->lower->window_lower(tl_window_at(job, first + job->win->before), work, j, ready - late, first,
+                                      job->stream, plan->par);
         }
         begun += skip + m;
     }
@@ -182,9 +184,10 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
 
     tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
     /* Streaming stores need results that are aligned to their own size. */
-    job.stream = *count * op->result_bytes >= STREAM_BYTES && (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
+    job.stream =
+        *count * op->result_bytes >= STREAM_BYTES && (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
     if (!shrink && !valid && job.least < win->w) job.least = win->w;
-    int64_t lo = win->before, hi = n - win->after;   /* centres whose windows begin, and end, inside x */
+    int64_t lo = win->before, hi = n - win->after; /* centres whose windows begin, and end, inside x */
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
     right = right < first ? first : right < stop ? right : stop;
@@ -227,10 +230,11 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
-/* Results whose window has fewer than min_count elements that are not NaN become empty: `run` and the windows of count, a
- * chunk at a time. A chunk is not shorter than the window, so an overlap costs at most as much again; the first holds all
- * windows that stick out on the left, the last all that stick out on the right. */
-static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out, int64_t *count)
+/* Results whose window has fewer than min_count elements that are not NaN become empty: `run` and the windows of count,
+ * a chunk at a time. A chunk is not shorter than the window, so an overlap costs at most as much again; the first holds
+ * all windows that stick out on the left, the last all that stick out on the right. */
+static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out,
+                               int64_t *count)
 {
     const tl_plan *plan = win->plan;
     int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
@@ -249,12 +253,14 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
             if (!win->counts) return no_memory(win, (end - c) * (int64_t)sizeof *win->counts, "a window's counts");
             win->counts_room = end - c;
         }
-        int64_t a = c == first && at_start && !valid ? 0 : c - win->before, b = end == stop && at_end && !valid ? n : end + win->after;
+        int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
+                b = end == stop && at_end && !valid ? n : end + win->after;
         int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
         char *to = out + (c - first) * bytes;
         int64_t got;
         tally_status status = run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, to, &got);
-        if (!status) status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, (char *)win->counts, &got);
+        if (!status)
+            status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, (char *)win->counts, &got);
         if (status) return status;
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
@@ -262,7 +268,8 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
     return TALLY_OK;
 }
 
-tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *count)
+tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
+                           int64_t *count)
 {
     if (win->count) return run_masked(win, x, n, at_start, at_end, out, count);
     return run(win, x, n, at_start, at_end, out, count);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * window over one dense sequence, or a slice of one: which windows there are, who computes them and with what memory. The
- * arithmetic is in window_kernel.h.
+ * window over one dense sequence, or a slice of one: which windows there are, who computes them and with what memory.
+ * The arithmetic is in window_kernel.h.
  *
  *   centres  0 ........ before ................ n - after ...... n
  *            [ prefixes |    whole windows      |   suffixes    ]     window_edges.c | window.c | window_edges.c
@@ -41,17 +41,18 @@ typedef struct tl_window_job {
     int stream;    /* store past the caches */
 } tl_window_job;
 
-/* Prepares windows of `options` for plan. count: the plan of operator count on the same dtype; needed for min_count of an
- * operator that skips NaN, else NULL is fine. Plans are borrowed until close. TALLY_INVALID or TALLY_NO_MEMORY; close is
- * harmless after either. */
+/* Prepares windows of `options` for plan. count: the plan of operator count on the same dtype; needed for min_count of
+ * an operator that skips NaN, else NULL is fine. Plans are borrowed until close. TALLY_INVALID or TALLY_NO_MEMORY;
+ * close is harmless after either. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, int threads);
 
-/* The windows of n dense elements at x, any alignment, a slice of a sequence: at_start: x[0] is the sequence's first element,
- * so windows that stick out on the left are edge windows; at_end likewise. Writes the results of the centres
- * (at_start ? 0 : before) .. (at_end ? n : n - after), with edges valid of before .. n - after, and their number to *count.
- * Indices (argmin, argmax) count from the window's own first element. TALLY_NO_MEMORY only. */
-tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *count);
+/* The windows of n dense elements at x, any alignment, a slice of a sequence: at_start: x[0] is the sequence's first
+ * element, so windows that stick out on the left are edge windows; at_end likewise. Writes the results of the centres
+ * (at_start ? 0 : before) .. (at_end ? n : n - after), with edges valid of before .. n - after, and their number to
+ * *count. Indices (argmin, argmax) count from the window's own first element. TALLY_NO_MEMORY only. */
+tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
+                           int64_t *count);
 
 void tl_window_close(tl_window *win);
 

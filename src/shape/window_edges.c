@@ -3,8 +3,8 @@
  *
  *   left    prefixes x[0..j]: a scan, so its tiles
  *   both    all of x: one fold, written often
- *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold just
- *           the nodes that suffixes are made of. w log w combines, not w^2. */
+ *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
+ * just the nodes that suffixes are made of. w log w combines, not w^2. */
 #include "window.h"
 #include "../counter.h"
 #include <string.h>
@@ -47,7 +47,8 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0, plan->par)) {
+        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0,
+                                  plan->par)) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
             plan->core->stage(soa, m, &node);
@@ -111,8 +112,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
-            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m, from,
-                              plan->par);
+            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m,
+                              from, plan->par);
         }
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
@@ -123,8 +124,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             int64_t shortest = (high - blocks + 1) * lanes;
             if (shortest < least) shortest = least;
             int64_t count = length - skip - shortest + 1, p = n - length + skip;
-            plan->lower->lower_row(tl_window_at(job, p + before), work->past, TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1,
-                                   job->stream, plan->par);
+            plan->lower->lower_row(tl_window_at(job, p + before), work->past, TL_WINDOW_HISTORY + skip, count, n - p,
+                                   -1, p, 1, job->stream, plan->par);
             high -= blocks;
         }
     }

@@ -5,7 +5,8 @@
  *
  * BLOCKS (OP_IDEMPOTENT): van Herk / Gil-Werman down each lane, on nodes of V elements, in blocks of w / V vectors:
  *
- *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block and a prefix p of this one
+ *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block and a prefix p of this
+ * one
  *
  * so three combines an element for any w. What w / V leaves over is covered by one overlapping node in window_lower. */
 
@@ -31,8 +32,8 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
     return r;
 }
 
-static __attribute__((noinline)) void W(slide)(W(soa) *past, VS *carry, const E *x, const E *old, int64_t at, int64_t m,
-                                               int64_t i, tl_par p)
+static __attribute__((noinline)) void W(slide)(W(soa) * past, VS *carry, const E *x, const E *old, int64_t at,
+                                               int64_t m, int64_t i, tl_par p)
 {
     VS before = *carry, none = TL_VE(neutral)(p);
     int64_t j = 0;

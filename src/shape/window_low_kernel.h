@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * windows below the width of a vector: a tile of elements in the first cache, read at small offsets. The levels 0 .. LOG_V
- * of window_kernel.h's ladder, from these two rows of a tile:
+ * windows below the width of a vector: a tile of elements in the first cache, read at small offsets. The levels 0 ..
+ * LOG_V of window_kernel.h's ladder, from these two rows of a tile:
  *
  *   z0   Z_0, and Z_1, Z_2 by two and four unaligned loads     x itself, where a state is as cheap as an element
  *   z2   Z_2, kept by `climb` if w has bits that need it; Z_3 and Z_4 from it by two and four loads
@@ -8,7 +8,7 @@
  * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_WINDOW_WIDE (0 OP_STATE(TL_COUNT_FIELD) == 1)
+#define TL_WINDOW_WIDE          (0 OP_STATE(TL_COUNT_FIELD) == 1)
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
@@ -45,8 +45,14 @@ TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
 }
 
 TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) { return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p)); }
-TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p) { return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p)); }
-TL_INLINE VS W(z3)(const W(soa) *z2, int64_t at) { return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at)); }
+TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
+{
+    return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p));
+}
+TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
+{
+    return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at));
+}
 
 /* Z_b at `at`, b <= LOG_V; z2 may be NULL for b <= 3. */
 TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
@@ -80,12 +86,12 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 #define MOVE2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY2);
 #define MOVE4(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY4);
 #define MOVE8(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_DELAY8);
-#define DELAYER(name, move)                                                                                             \
-    TL_INLINE VS W(name)(VS a, VS b)                                                                                    \
-    {                                                                                                                   \
-        VS r;                                                                                                           \
-        OP_STATE(move)                                                                                                  \
-        return r;                                                                                                       \
+#define DELAYER(name, move)                                                                                            \
+    TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
+    {                                                                                                                  \
+        VS r;                                                                                                          \
+        OP_STATE(move)                                                                                                 \
+        return r;                                                                                                      \
     }
 DELAYER(delay1, MOVE1)
 #if TL_LOG_V >= 2
@@ -107,13 +113,14 @@ DELAYER(delay8, MOVE8)
 #undef TL_DELAY4
 #undef TL_DELAY8
 
-/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2: NULL, or keep Z_2 there. */
-TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) *z2, int64_t at, tl_par p)
+/* Z_LOG_V at `at`, the next vector after the one before; last[] holds what it needs of that. z2: NULL, or keep Z_2
+ * there. */
+TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p)
 {
     VS v = W(z1)(z, at, p), before = v;
-#define CLIMB(level, delay)                                                                                             \
-    before = W(delay)(last[level], v);                                                                                  \
-    last[level] = v;                                                                                                    \
+#define CLIMB(level, delay)                                                                                            \
+    before = W(delay)(last[level], v);                                                                                 \
+    last[level] = v;                                                                                                   \
     v = W(join_twins)(before, v);
 #if TL_LOG_V >= 2
     CLIMB(0, delay2)
@@ -130,7 +137,8 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) *z2, int64_t at, tl_par p)
     return v;
 }
 
-/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its lanes, aligned streaming if so. */
+/* Lowers one vector of states that starts at result `to` of sequence index `first`: m of its lanes, aligned streaming
+ * if so. */
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first, int stream, tl_par p)
 {
     TL_VE(idx) origin = W(iota)(first);
@@ -154,8 +162,8 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int6
 #endif
 }
 
-/* How the windows of a tile are put together: the fold of the high bits `high_at` places back (small: a low node), then the
- * nodes of the low bits, high to low. BLOCKS and TWO: one overlapping node instead of the low bits. */
+/* How the windows of a tile are put together: the fold of the high bits `high_at` places back (small: a low node), then
+ * the nodes of the low bits, high to low. BLOCKS and TWO: one overlapping node instead of the low bits. */
 typedef struct {
     const void *z, *z2, *past, *node; /* node: NULL, or the states that overlap */
     int64_t over, high_at;
@@ -185,14 +193,15 @@ TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 }
 
 /* `vectors` of windows (1 or 4) that end at `at` and on. */
-TL_INLINE void W(window_row)(VS *acc, const W(recipe) *r, int vectors, int64_t at, tl_par p)
+TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t at, tl_par p)
 {
 #define EACH_VECTOR(value) TL_UNROLL for (int j = 0, o = 0; j < vectors; j++, o += TL_V) acc[j] = value
     if (r->small)
         EACH_VECTOR(W(low)(r->z, NULL, r->top, at + o - r->high_at, p));
     else
         EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
-    TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--) {
+    TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
+    {
         int64_t back = at - (r->over & ((1 << b) - 1));
         if (r->bits >> b & 1) EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p)));
     }
