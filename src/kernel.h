@@ -65,6 +65,12 @@ typedef struct tl_kernel {
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, int64_t ahead,
                      tl_par p);
 
+    /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1] is
+     * left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0]. out may be
+     * x. stream: out is aligned to 64 bytes, store past the caches. */
+    void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
+                      int64_t ahead, tl_par p);
+
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
 

@@ -11,6 +11,7 @@
  *   EVEN2 with e..h's vector                  a0-3 b0-3 c0-3 d0-3|e0-3 ..        ODD2:  a4-7 ..|e4-7 ..
  *   after the third step                      a b c d e f g h
  *
+ * NEXT moves every lane one down; the first lane of the second operand becomes the last.
  * LOW1 HIGH1 LOW2 HIGH2 are the inverses: (even, odd) -> the two vectors they came from.
  * Indices select from the concatenation of both operands, as in __builtin_shufflevector.
  */
@@ -30,6 +31,7 @@
 #define TL_INLINE static inline __attribute__((always_inline, unused))
 
 /* V=2 G=2: one 128-bit group of two 64-bit lanes. No second kind of step. */
+#define TL_2_2_NEXT 1, 2
 #define TL_2_2_EVEN1 0, 2
 #define TL_2_2_ODD1 1, 3
 #define TL_2_2_LOW1 0, 2
@@ -39,6 +41,7 @@
 #define TL_2_2_LOW2 0, 1
 #define TL_2_2_HIGH2 2, 3
 /* V=4 G=4: one group of four 32-bit lanes. */
+#define TL_4_4_NEXT 1, 2, 3, 4
 #define TL_4_4_EVEN1 0, 2, 4, 6
 #define TL_4_4_ODD1 1, 3, 5, 7
 #define TL_4_4_LOW1 0, 4, 1, 5
@@ -48,6 +51,7 @@
 #define TL_4_4_LOW2 0, 1, 2, 3
 #define TL_4_4_HIGH2 4, 5, 6, 7
 /* V=4 G=2: two groups of two 64-bit lanes (AVX2). */
+#define TL_4_2_NEXT 1, 2, 3, 4
 #define TL_4_2_EVEN1 0, 4, 2, 6
 #define TL_4_2_ODD1 1, 5, 3, 7
 #define TL_4_2_LOW1 0, 4, 2, 6
@@ -57,6 +61,7 @@
 #define TL_4_2_LOW2 0, 1, 4, 5
 #define TL_4_2_HIGH2 2, 3, 6, 7
 /* V=8 G=4: two groups of four 32-bit lanes (AVX2). */
+#define TL_8_4_NEXT 1, 2, 3, 4, 5, 6, 7, 8
 #define TL_8_4_EVEN1 0, 2, 8, 10, 4, 6, 12, 14
 #define TL_8_4_ODD1 1, 3, 9, 11, 5, 7, 13, 15
 #define TL_8_4_LOW1 0, 8, 1, 9, 4, 12, 5, 13
@@ -66,6 +71,7 @@
 #define TL_8_4_LOW2 0, 1, 2, 3, 8, 9, 10, 11
 #define TL_8_4_HIGH2 4, 5, 6, 7, 12, 13, 14, 15
 /* V=8 G=2: four groups of two 64-bit lanes (AVX-512). */
+#define TL_8_2_NEXT 1, 2, 3, 4, 5, 6, 7, 8
 #define TL_8_2_EVEN1 0, 8, 2, 10, 4, 12, 6, 14
 #define TL_8_2_ODD1 1, 9, 3, 11, 5, 13, 7, 15
 #define TL_8_2_LOW1 0, 8, 2, 10, 4, 12, 6, 14
@@ -75,6 +81,7 @@
 #define TL_8_2_LOW2 0, 1, 8, 9, 2, 3, 10, 11
 #define TL_8_2_HIGH2 4, 5, 12, 13, 6, 7, 14, 15
 /* V=16 G=4: four groups of four 32-bit lanes (AVX-512). */
+#define TL_16_4_NEXT 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16
 #define TL_16_4_EVEN1 0, 2, 16, 18, 4, 6, 20, 22, 8, 10, 24, 26, 12, 14, 28, 30
 #define TL_16_4_ODD1 1, 3, 17, 19, 5, 7, 21, 23, 9, 11, 25, 27, 13, 15, 29, 31
 #define TL_16_4_LOW1 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29

@@ -10,6 +10,8 @@
 #if TL_EXPRESS
 #include "express_kernel.h"
 #endif
+/* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
+#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || OP_ADDS))
 #include "columns_kernel.h"
 #include "scan_kernel.h"
 #include "window_kernel.h"
@@ -28,6 +30,9 @@ static const tl_kernel W(row) = {
 #endif
     .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
+#if TL_SCAN_FULL
+    .scan_full = W(do_scan_full),
+#endif
     .stage = W(do_stage),
     .vector_lanes = TL_V,
     .vector_bytes = sizeof(VS),
@@ -40,6 +45,7 @@ static const tl_kernel W(row) = {
     .window_lower = W(do_window_lower),
 };
 #undef TL_EXPRESS
+#undef TL_SCAN_FULL
 #undef TL_WINDOW_WIDE
 #undef TL_COUNT_FIELD
 #undef SS

@@ -34,6 +34,23 @@ void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *op
 
 static size_t soa_bytes(const tl_plan *plan) { return (size_t)plan->op->state_bytes * TL_SOA + 64; }
 
+/* One full tile without staging; the kernel leaves the result at the tile's end (or start) to be made here. */
+static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out, int stream, int64_t ahead,
+                      const tl_state *prefix)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    tl_state node;
+    plan->core->scan_full(out, x, c->end, prefix, &node, s->exclusive, stream, ahead, plan->par);
+    tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+    if (s->exclusive) {
+        if (!prefix) op->empty(plan->par, out);
+        return;
+    }
+    tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
+    op->lower(&node, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
+}
+
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
  * elements further on to prefetch. */
 static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
@@ -47,6 +64,13 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
         if (b && (b & -b) < m) m = b & -b;
         int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
+        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !(stream && (uintptr_t)out % 64)) {
+            full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL);
+            x += m * op->elem_bytes;
+            out += m * op->result_bytes;
+            n -= m;
+            continue;
+        }
         if (plan->core->scan_tile(soa, x, m, b, have ? &prefix : NULL, &node, ahead, plan->par)) {
             tl_counter_push(c, op, TL_TILE_LEVEL, &node);
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
@@ -175,7 +199,7 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, stream ? TL_TILE : 0, soa);
+    scan_serial(s, &s->done, x, n, out, stream, stream ? 2 * TL_TILE : 0, soa);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)

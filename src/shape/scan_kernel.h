@@ -133,6 +133,89 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     return m == TL_TILE;
 }
 
+#if TL_SCAN_FULL
+/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the groups
+ * after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle, to). */
+TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t n, int stream, tl_par p)
+{
+    VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
+    TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++)
+        TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+    from[0] = start;
+    to[0] = end;
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
+        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--) {
+            int inside = s < TL_LOG_G;
+            VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+            VS a = from[j], z = to[j], middle = TL_VE(combine)(a, left);
+            if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+            if (s > 0 || exclusive) {
+                from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
+                from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
+            }
+            if (s > 0 || !exclusive) {
+                to[2 * j] = inside ? W(low1)(middle, z) : W(low2)(middle, z);
+                to[2 * j + 1] = inside ? W(high1)(middle, z) : W(high2)(middle, z);
+            }
+        }
+    TL_UNROLL for (int k = 0; k < TL_V; k++) {
+        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], W(counts)(n + k * TL_V, 1), (TL_VE(idx)){0}, p);
+        if (stream)
+            tl_stream_store(out + k * TL_V, &r, sizeof r);
+        else
+            memcpy(out + k * TL_V, &r, sizeof r);
+    }
+}
+
+/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE - 1] to
+ * the caller. stream: out is aligned to a vector of results. */
+static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
+                            int stream, int64_t ahead, tl_par p)
+{
+    enum { TOP = TL_TILE_LEVEL / TL_LOG_V - 1, BLOCKS = TL_TILE / (TL_V * TL_V) };
+    const E *x = data;
+    TL_OUT_T *out = to;
+    SS before, whole;
+    if (prefix) memcpy(&before, prefix, sizeof before);
+    VS room[BLOCKS * 2 + TL_V], *w[TOP + 1];
+    w[1] = room;
+    for (int l = 1; l < TOP; l++) w[l + 1] = w[l] + (TL_TILE >> (TL_LOG_V * (l + 1)));
+    for (int64_t j = 0; j < BLOCKS; j++) {
+        VS v[TL_V];
+        W(fetch)(x, j, 0, ahead);
+        W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
+        w[1][j] = W(network)(v);
+    }
+    for (int l = 1; l < TOP; l++)
+        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 2)); j++) w[l + 1][j] = W(network)(w[l] + j * TL_V);
+    w[TOP][0] = W(top_starts)(w[TOP][0], prefix ? &before : NULL, &whole);
+    for (int l = TOP; l > 1; l--)
+        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 1)); j++) {
+            if (j == 0 && !prefix)
+                W(down)(w[l - 1], w[l][0], 1);
+            else
+                W(down)(w[l - 1] + j * TL_V, w[l][j], 0);
+        }
+    for (int64_t j = 0; j < BLOCKS; j++) {
+        VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
+        W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
+        W(fetch)(x, j, 1, ahead);
+        TL_OUT_T *o = out + j * TL_V * TL_V;
+        int64_t n = b + j * TL_V * TL_V + !exclusive;
+        if (j == 0 && !prefix)
+            W(down_out)(o, v, start, end, 1, exclusive, n, 0, p);
+        else if (stream && exclusive)
+            W(down_out)(o, v, start, end, 0, 1, n, 1, p);
+        else if (stream)
+            W(down_out)(o, v, start, end, 0, 0, n, 1, p);
+        else
+            W(down_out)(o, v, start, end, 0, exclusive, n, 0, p);
+    }
+    memcpy(node, &whole, sizeof whole);
+}
+#endif
+
 static void W(do_stage)(void *soa, int64_t j, const tl_state *s)
 {
     SS one;

@@ -72,6 +72,7 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
         OP_STATE(pattern)                                                                                               \
         return r;                                                                                                       \
     }
+#define MOVE_NEXT(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));
 #define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN1));
 #define MOVE_ODD1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD1));
 #define MOVE_LOW1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW1));
@@ -80,6 +81,7 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
 #define MOVE_ODD2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD2));
 #define MOVE_LOW2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW2));
 #define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH2));
+SHUFFLER(next, MOVE_NEXT)
 SHUFFLER(even1, MOVE_EVEN1)
 SHUFFLER(odd1, MOVE_ODD1)
 SHUFFLER(low1, MOVE_LOW1)
@@ -89,6 +91,7 @@ SHUFFLER(odd2, MOVE_ODD2)
 SHUFFLER(low2, MOVE_LOW2)
 SHUFFLER(high2, MOVE_HIGH2)
 #undef SHUFFLER
+#undef MOVE_NEXT
 #undef MOVE_EVEN1
 #undef MOVE_ODD1
 #undef MOVE_LOW1
