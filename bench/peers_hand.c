@@ -151,7 +151,7 @@ static void sum_u8(const job *j)
             const __m256i v = _mm256_loadu_si256((const __m256i *)(x + i + k * 32));
             a[k] = _mm256_add_epi64(a[k], _mm256_sad_epu8(v, _mm256_setzero_si256()));
         }
-    for (int k = 0; k < 16; k++) s += ((vl)a[k / 4])[k % 4];
+    for (int k = 0; k < 16; k++) s += ((__v4di)a[k / 4])[k % 4];
 #endif
     for (; i < j->n; i++) s += x[i];
     *(int64_t *)j->out = s;
