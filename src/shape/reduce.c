@@ -83,29 +83,42 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* One sequence with any stride, on `threads` threads if it is dense. */
-static void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, void *out)
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame of 128 KiB, which compilers
+ * that probe the stack touch page by page at every call. */
+static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n, void *out)
+{
+    _Alignas(64) char pack[PACK * sizeof(double)];
+    tl_counter c;
+    tl_counter_init(&c, 0);
+    for (int64_t at = 0; at < n; at += PACK) {
+        int64_t m = n - at < PACK ? n - at : PACK;
+        tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
+        slab_serial(plan, pack, m, &c);
+    }
+    lower_counter(plan, &c, out);
+}
+
+static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threads, const char *x, int64_t n, void *out)
 {
     tl_counter c;
-    tl_state s;
+    tl_counter_init(&c, 0);
+    tl_slab(plan, threads, x, n, &c);
+    lower_counter(plan, &c, out);
+}
+
+/* One sequence with any stride, on `threads` threads if it is dense. */
+static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, void *out)
+{
     if (n == 0) {
         plan->op->empty(plan->par, out);
-    } else if (stride == 1 && (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan))) {
+    } else if (stride != 1) {
+        reduce_strided(plan, x, stride, n, out);
+    } else if (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan)) {
+        tl_state s;
         plan->core->fold(&s, x, n, 0, plan->par);
         lower_state(plan, &s, n, out);
-    } else if (stride == 1) {
-        tl_counter_init(&c, 0);
-        tl_slab(plan, threads, x, n, &c);
-        lower_counter(plan, &c, out);
     } else {
-        _Alignas(64) char pack[PACK * sizeof(double)];
-        tl_counter_init(&c, 0);
-        for (int64_t at = 0; at < n; at += PACK) {
-            int64_t m = n - at < PACK ? n - at : PACK;
-            tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
-            slab_serial(plan, pack, m, &c);
-        }
-        lower_counter(plan, &c, out);
+        reduce_long(plan, threads, x, n, out);
     }
 }
 

@@ -44,31 +44,46 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     return status;
 }
 
+/* The sequences of one worker: all of them, or its share of a team's. */
+static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many, const tally_view *in,
+                         const tally_view *out, const tally_window_options *o)
+{
+    worker w = {0};
+    tally_status status;
+    int64_t share = in->rows / 64 + 1;
+    /* ctx holds one error: members report through it one at a time, and any one of their sentences is true. */
+#pragma omp critical(tally_window_open)
+    status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
+    if (many) {
+#pragma omp for schedule(dynamic, share)
+        for (int64_t r = 0; r < in->rows; r++)
+            if (!status) status = one(ctx, &w, plan, in, out, r, o);
+    } else {
+        for (int64_t r = 0; r < in->rows && !status; r++) status = one(ctx, &w, plan, in, out, r, o);
+    }
+    tl_window_close(&w.win);
+    free(w.in);
+    free(w.out);
+    return status;
+}
+
 tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
                             const tally_view *out, const tally_window_options *o)
 {
     int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
-    int many = threads > 1 && in->rows >= threads && total * plan->op->elem_bytes > TL_PARALLEL_BYTES;
-    int64_t share = in->rows / ((int64_t)threads * 32) + 1;
+    /* Not `parallel if`: a region of one thread still makes the engine's own region a nested one, with new threads that
+     * inherit this thread's processor (2 threads ran at a third of 1 when pinned). */
+    if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
+        return work(ctx, plan, count, threads, 0, in, out, o);
     tally_status failed = TALLY_OK;
-#pragma omp parallel num_threads(threads) if (many)
+#pragma omp parallel num_threads(threads)
     {
         tl_fp fp = tl_fp_enter();
-        worker w = {0};
-        /* ctx holds one error: members report through it one at a time, and any one of their sentences is true. */
-        tally_status status;
-#pragma omp critical(tally_window_open)
-        status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++)
-            if (!status) status = one(ctx, &w, plan, in, out, r, o);
+        tally_status status = work(ctx, plan, count, threads, 1, in, out, o);
         if (status) {
 #pragma omp atomic write
             failed = status;
         }
-        tl_window_close(&w.win);
-        free(w.in);
-        free(w.out);
         tl_fp_leave(fp);
     }
     return failed;
