@@ -15,15 +15,18 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
 tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
                              int in_place);
 
+/* data + bytes, also for the NULL of a view without elements, where pointer arithmetic is undefined. */
+static inline char *tl_offset(void *data, int64_t bytes) { return (char *)((uintptr_t)data + (uintptr_t)bytes); }
+
 /* Sequence r of v: its first element and its length. */
 static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
 {
     if (v->offsets) {
         *n = v->offsets[r + 1] - v->offsets[r];
-        return (char *)v->data + v->offsets[r] * v->stride * element_bytes;
+        return tl_offset(v->data, v->offsets[r] * v->stride * element_bytes);
     }
     *n = v->n;
-    return (char *)v->data + r * v->row_stride * element_bytes;
+    return tl_offset(v->data, r * v->row_stride * element_bytes);
 }
 
 /* Copies n elements between places with strides in elements. */
