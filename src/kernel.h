@@ -43,6 +43,9 @@ typedef struct tl_scalar {
     void (*seed)(tl_state *s, const void *v, tl_par p);
 } tl_scalar;
 
+/* Is a pass over `bytes` bytes worth prefetching by hand (not where the second cache may hold them)? */
+static inline int tl_fetches(int64_t bytes) { return bytes >= 4 << 20; }
+
 struct tl_window_work; /* shape/window_work.h */
 
 /* An operator on one dtype, compiled for one instruction set. x: dense elements, any alignment. i: the index of x[0] in
@@ -50,18 +53,19 @@ struct tl_window_work; /* shape/window_work.h */
 typedef struct tl_kernel {
     tally_dtype dtype, acc;
 
-    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. */
-    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p);
+    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. fetch: x
+     * comes from memory, ask for what follows. */
+    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p);
 
     /* *s = S(n) of the n > 0 elements at x, without init. */
-    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, tl_par p);
+    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, int fetch, tl_par p);
 
     /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. */
     void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, tl_par p);
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
      * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
-     * the tile's node when m == TL_TILE. ahead: prefetch what lies this many elements further on (0: nothing). */
+     * the tile's node when m == TL_TILE. ahead: prefetch what lies this many bytes further on (0: nothing). */
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, int64_t ahead,
                      tl_par p);
 

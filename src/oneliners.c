@@ -33,7 +33,7 @@ static void run(entry *e, const void *x, int64_t n, void *out)
     }
     tl_state state;
     tl_fp fp = tl_fp_enter();
-    k->fold(&state, x, n, 0, par);
+    k->fold(&state, x, n, 0, tl_fetches(n * s->elem_bytes), par);
     s->lower(&state, n, 0, par, out);
     tl_fp_leave(fp);
 }

@@ -6,9 +6,18 @@
  *   OP_PICKS -1, 1      first, last: one element
  *   OP_COMMUTES 1       the rest: four striped accumulators of the vector text
  *
- * W(express)(s, x, n, i, p): *s = the state of n > 0 elements. */
+ * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-enum { W(CHUNK) = 16384 / TL_SIZE }; /* elements a road takes between two looks at its partial result: 16 KiB */
+/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else 64. */
+#if TL_OUT_IDX
+enum { W(CHUNK) = 16384 / TL_SIZE };
+#else
+enum { W(CHUNK) = 262144 / TL_SIZE };
+#endif
+
+/* In a loop that reads `bytes` from x + j on. Beside four vectors the test costs nothing. */
+#define TL_FETCH(j, bytes)                                                                                              \
+    if (fetch) tl_fetch(x + (j), bytes, TL_FETCH_NEXT);
 
 #if OP_EXTREME
 /* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0, beside
@@ -17,11 +26,13 @@ enum { W(CHUNK) = 16384 / TL_SIZE }; /* elements a road takes between two looks 
 #if OP_EXTREME > 0
 #define BEATS >
 #define PICK(v, m) TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
+#define KEY_PICK(v, m) TL_EXTREME(TL_MOST_)(v, m)
 #define KEY_WORST TL_ORD_MIN
 #define KEY_BEST TL_ORD_MAX
 #else
 #define BEATS <
 #define PICK(v, m) TL_PASTE(TL_UNDER_, TL_FLOAT_BYTES)(v, m)
+#define KEY_PICK(v, m) TL_EXTREME(TL_LEAST_)(v, m)
 #define KEY_WORST TL_ORD_MAX
 #define KEY_BEST TL_ORD_MIN
 #endif
@@ -47,14 +58,15 @@ static TL_ORD_T W(key_extreme)(const E *x, int64_t n)
 #define TL_FLOAT_BYTES 4
 #endif
 #if TL_KIND_F && TL_FORMAT == 0
-static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
+static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 {
     const E worst = (E)(OP_EXTREME > 0 ? -__builtin_inf() : __builtin_inf());
     W(evec) m[4], v[4];
-    W(ovec) nan = {0};
+    TL_NANS(W(ovec)) nan = {0}, no_nan = {0};
     int64_t j = 0;
     for (int k = 0; k < 4; k++) m[k] = (W(evec)){0} + worst;
     for (; j + W(STEP) <= n; j += W(STEP)) {
+        TL_FETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++) {
             memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]); /* one by one: a copy of all four would go through memory */
             m[k] = PICK(v[k], m[k]);
@@ -62,17 +74,14 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
         nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
     }
     E best = worst;
-    TL_ORD_T any_nan = 0;
-    for (int l = 0; l < W(STEP); l++) {
-        E e = m[l / W(LANES)][l % W(LANES)];
-        best = e BEATS best ? e : best;
-        any_nan |= nan[l % W(LANES)];
-    }
+    int any_nan = memcmp(&nan, &no_nan, sizeof nan) != 0;
+    m[0] = PICK(PICK(m[0], m[1]), PICK(m[2], m[3])); /* no NaN here, and a zero's sign is looked at below */
+    for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
     for (; j < n; j++) {
         E e;
         memcpy(&e, x + j, sizeof e);
         best = e BEATS best ? e : best;
-        any_nan |= e != e ? -1 : 0;
+        any_nan |= e != e;
     }
     if ((any_nan && !OP_MASKED) || best == 0 || best == worst) return W(key_extreme)(x, n);
     TL_ORD_T b;
@@ -80,12 +89,13 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
     return (TL_ORD_T)(b ^ ((b >> (8 * TL_SIZE - 1)) & (TL_ORD_T)TL_ORD_MAX));
 }
 #else
-static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
+static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
 {
     W(ovec) m[4], v[4];
     int64_t j = 0;
     for (int k = 0; k < 4; k++) m[k] = (W(ovec)){0} + (TL_ORD_T)KEY_WORST;
     for (; j + W(STEP) <= n; j += W(STEP)) {
+        TL_FETCH(j, sizeof m)
         TL_UNROLL for (int k = 0; k < 4; k++) {
             memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
 #if TL_KIND_F
@@ -93,14 +103,12 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n)
             v[k] = v[k] ^ ((v[k] >> 15) & 0x7fff);
             v[k] = TL_BLEND(number, v[k], (W(ovec)){0} + (TL_ORD_T)(OP_MASKED ? KEY_WORST : KEY_BEST));
 #endif
-            m[k] = TL_BLEND(v[k] BEATS m[k], v[k], m[k]);
+            m[k] = KEY_PICK(v[k], m[k]);
         }
     }
     TL_ORD_T best = W(key_extreme)(x + j, n - j);
-    for (int l = 0; l < W(STEP); l++) {
-        TL_ORD_T k = m[l / W(LANES)][l % W(LANES)];
-        best = k BEATS best ? k : best;
-    }
+    m[0] = KEY_PICK(KEY_PICK(m[0], m[1]), KEY_PICK(m[2], m[3]));
+    for (int l = 0; l < W(LANES); l++) best = m[0][l] BEATS best ? m[0][l] : best;
     return best;
 }
 #endif
@@ -120,12 +128,12 @@ static int64_t W(find_key)(const E *x, int64_t n, TL_ORD_T k, tl_par p)
 }
 #endif
 
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     *s = W(lift1)(x, i, p);
     for (int64_t at = 0; at < n; at += W(CHUNK)) {
         int64_t m = n - at < W(CHUNK) ? n - at : W(CHUNK);
-        TL_ORD_T k = W(chunk_extreme)(x + at, m);
+        TL_ORD_T k = W(chunk_extreme)(x + at, m, fetch);
         if (!(k BEATS s->m)) continue;
         s->m = k;
 #if TL_OUT_IDX /* only a chunk that beats the best so far is searched for its first extreme */
@@ -136,8 +144,60 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
 #undef BEATS
 #undef PICK
 #undef TL_FLOAT_BYTES
+#undef KEY_PICK
 #undef KEY_WORST
 #undef KEY_BEST
+
+#elif OP_ADDS == 1 && TL_SIZE == 8
+/* 64-bit sums that wrap: plain additions. */
+typedef uint64_t W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+{
+    enum { PER = TL_VECTOR_BYTES / 8 };
+    W(lanes) a[4] = {{0}}, v;
+    int64_t j = 0;
+    for (; j + 4 * PER <= n; j += 4 * PER) {
+        TL_FETCH(j, sizeof a)
+        TL_UNROLL for (int k = 0; k < 4; k++) {
+            memcpy(&v, x + j + k * PER, sizeof v);
+            a[k] += v;
+        }
+    }
+    a[0] += a[1] + a[2] + a[3];
+    uint64_t sum = 0;
+    for (int l = 0; l < PER; l++) sum += a[0][l];
+    for (; j < n; j++) {
+        E e;
+        memcpy(&e, x + j, sizeof e);
+        sum += (uint64_t)e;
+    }
+    s->s = sum;
+    (void)i, (void)p;
+}
+
+#elif OP_ADDS == 1 && TL_SIZE == 1 && defined(TL_SUM_BYTES)
+/* Bytes, biased to unsigned, eight to a 64-bit lane by one instruction (psadbw). */
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+{
+    typedef uint64_t lanes __attribute__((vector_size(TL_VECTOR_BYTES)));
+    const lanes bias = (lanes){0} + (TL_KIND_I ? 0x8080808080808080u : 0);
+    lanes a[4] = {{0}}, v;
+    int64_t j = 0;
+    for (; j + (int64_t)sizeof a <= n; j += sizeof a) {
+        TL_FETCH(j, sizeof a)
+        TL_UNROLL for (size_t k = 0; k < 4; k++) {
+            memcpy(&v, x + j + k * sizeof v, sizeof v);
+            a[k] += TL_SUM_BYTES(v ^ bias);
+        }
+    }
+    a[0] += a[1] + a[2] + a[3];
+    uint64_t sum = TL_KIND_I ? -(uint64_t)(128 * j) : 0;
+    for (size_t l = 0; l < sizeof v / 8; l++) sum += a[0][l];
+    for (; j < n; j++) sum += (uint64_t)x[j];
+    s->s = sum;
+    (void)i, (void)p;
+}
 
 #elif OP_ADDS
 /* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in u64.
@@ -151,7 +211,7 @@ typedef uint64_t W(lane_t);
 #endif
 typedef W(lane_t) W(lanes) __attribute__((vector_size(TL_VECTOR_BYTES)));
 
-TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n)
+TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n, int fetch)
 {
     enum { HALF = TL_SIZE == 8 ? 32 : 8 * TL_SIZE, PER = TL_VECTOR_BYTES / TL_SIZE };
     const W(lane_t) low = ((W(lane_t))1 << HALF) - 1;
@@ -161,6 +221,7 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n)
     W(lanes) a = {0}, b = {0}, c = {0}, d = {0}, v;
     int64_t j = 0;
     for (; j + 2 * PER <= n; j += 2 * PER) {
+        TL_FETCH(j, 2 * sizeof v)
         memcpy(&v, x + j, sizeof v);
         v ^= bias;
         a += v & low;
@@ -183,13 +244,13 @@ TL_INLINE unsigned __int128 W(biased_sum)(const E *x, int64_t n)
     return TL_SIZE == 8 ? lows + (highs << 32) : lows + highs;
 }
 
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     const uint64_t sign = TL_KIND_I ? (uint64_t)1 << (8 * TL_SIZE - 1) : 0;
     /* u8 lanes of u16 hold 65535 / 255 = 257 additions: 2 * 2 * 128 elements at 16 bytes, more at wider vectors */
     const int64_t chunk = TL_SIZE == 1 ? 256 * TL_VECTOR_BYTES : 32768;
     unsigned __int128 sum = 0;
-    for (int64_t at = 0; at < n; at += chunk) sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk);
+    for (int64_t at = 0; at < n; at += chunk) sum += W(biased_sum)(x + at, n - at < chunk ? n - at : chunk, fetch);
     sum -= (unsigned __int128)sign * (unsigned __int128)n;
 #if OP_ADDS == 2
     s->lo = (uint64_t)sum;
@@ -201,22 +262,25 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
 }
 
 #elif OP_PICKS
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     *s = W(lift1)(OP_PICKS < 0 ? x : x + n - 1, i, p);
+    (void)fetch;
 }
 
 #else
-static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
+static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     int64_t j = 0;
     int have = 0;
     if (n >= 4 * TL_V) {
         VS a[4];
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
-        for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V)
+        for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V) {
+            TL_FETCH(j, 4 * TL_V * sizeof(E))
             TL_UNROLL for (int k = 0; k < 4; k++)
                 a[k] = TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
+        }
         a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
         *s = W(lane)(a[0], 0);
         for (int l = 1; l < TL_V; l++) *s = TL_S(combine)(*s, W(lane)(a[0], l));
@@ -230,14 +294,14 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, tl_par p)
 }
 #endif
 
-static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, tl_par p)
+static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, int fetch, tl_par p)
 {
     const E *x = data;
     int top = 0;
     for (int64_t at = 0, rest = n; rest > 0; top++) {
         int64_t m = (int64_t)1 << tl_top_level(rest);
         SS s;
-        W(express)(&s, x + at, m, i + at, p);
+        W(express)(&s, x + at, m, i + at, fetch, p);
         memcpy(out + top, &s, sizeof s);
         at += m;
         rest -= m;
@@ -245,9 +309,10 @@ static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64
     return top;
 }
 
-static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     SS s;
-    W(express)(&s, x, n, i, p);
+    W(express)(&s, x, n, i, fetch, p);
     memcpy(out, &s, sizeof s);
 }
+#undef TL_FETCH

@@ -21,12 +21,12 @@ enum {
 static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
 
 /* Appends n elements on this thread: up to alignment, then whole nodes, then the rest. */
-static void slab_serial(const tl_plan *plan, const char *x, int64_t n, tl_counter *c)
+static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch, tl_counter *c)
 {
     tl_state nodes[TL_MAX_LEVELS];
     while (n > 0) {
         int64_t take = c->end == 0 ? n : (int64_t)1 << tl_slab_level(c->end, c->end + n);
-        int count = plan->core->nodes(nodes, x, take, c->end, plan->par);
+        int count = plan->core->nodes(nodes, x, take, c->end, fetch, plan->par);
         int64_t left = take;
         for (int j = 0; j < count; j++) {
             int level = tl_top_level(left);
@@ -42,6 +42,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
 {
     const char *x = data;
     int64_t bytes = element_bytes(plan);
+    int fetch = tl_fetches(n * bytes);
     if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
         int level = tl_top_level(n) - NODES_MOST_LEVEL;
         if (level < NODE_LEVEL_LEAST) level = NODE_LEVEL_LEAST;
@@ -49,7 +50,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
         int64_t head = -c->end & (size - 1), count = (n - head) >> level;
         tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
         if (nodes) { /* without memory the serial road below still gives the answer */
-            slab_serial(plan, x, head, c);
+            slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
             int64_t at = c->end;
 #pragma omp parallel num_threads(threads)
@@ -57,7 +58,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
                 tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
                 for (int64_t j = 0; j < count; j++)
-                    plan->core->fold(&nodes[j], x + j * size * bytes, size, at + j * size, plan->par);
+                    plan->core->fold(&nodes[j], x + j * size * bytes, size, at + j * size, fetch, plan->par);
                 tl_fp_leave(fp);
             }
             for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
@@ -66,7 +67,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
             n -= head + count * size;
         }
     }
-    slab_serial(plan, x, n, c);
+    slab_serial(plan, x, n, fetch, c);
 }
 
 static void lower_state(const tl_plan *plan, const tl_state *s, int64_t n, void *out)
@@ -93,7 +94,7 @@ static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const 
     for (int64_t at = 0; at < n; at += PACK) {
         int64_t m = n - at < PACK ? n - at : PACK;
         tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
-        slab_serial(plan, pack, m, &c);
+        slab_serial(plan, pack, m, 0, &c);
     }
     lower_counter(plan, &c, out);
 }
@@ -106,8 +107,8 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
     lower_counter(plan, &c, out);
 }
 
-/* One sequence with any stride, on `threads` threads if it is dense. */
-static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, void *out)
+/* One sequence with any stride, on `threads` threads if it is dense. fetch: as for kernels. */
+static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch, void *out)
 {
     if (n == 0) {
         plan->op->empty(plan->par, out);
@@ -115,7 +116,7 @@ static inline void reduce_one(const tl_plan *plan, int threads, const char *x, i
         reduce_strided(plan, x, stride, n, out);
     } else if (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan)) {
         tl_state s;
-        plan->core->fold(&s, x, n, 0, plan->par);
+        plan->core->fold(&s, x, n, 0, fetch, plan->par);
         lower_state(plan, &s, n, out);
     } else {
         reduce_long(plan, threads, x, n, out);
@@ -218,6 +219,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
     int64_t total = (in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n) + in->rows * ROW_WEIGHT;
+    int fetch = in->stride == 1 ? tl_fetches(total * bytes) : 0;
     int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
@@ -225,7 +227,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
         for (int64_t r = 0; r < in->rows; r++)
             if (row_length(in, r) >= is_long) {
                 const char *x = tl_view_row(in, r, bytes, &length);
-                reduce_one(plan, threads, x, in->stride, length, out + r * result);
+                reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
             }
 #pragma omp parallel num_threads(threads) if (tasks > 1)
     {
@@ -236,7 +238,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
             for (int64_t r = t ? row_at_weight(in, total / tasks * t) : 0; r < end; r++) {
                 int64_t n;
                 const char *x = tl_view_row(in, r, bytes, &n);
-                if (n < is_long) reduce_one(plan, 1, x, in->stride, n, out + r * result);
+                if (n < is_long) reduce_one(plan, 1, x, in->stride, n, fetch, out + r * result);
             }
         }
         tl_fp_leave(fp);
@@ -249,7 +251,7 @@ tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const 
     if (in->rows == 1) {
         int64_t n;
         const char *x = tl_view_row(in, 0, element_bytes(plan), &n);
-        reduce_one(plan, threads, x, in->stride, n, out);
+        reduce_one(plan, threads, x, in->stride, n, tl_fetches(n * element_bytes(plan)), out);
     } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
         return columns(ctx, plan, elements * element_bytes(plan) > TL_PARALLEL_BYTES ? threads : 1, in, out);
     } else {

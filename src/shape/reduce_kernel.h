@@ -44,13 +44,17 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V) };
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline, unused)) SS W(node)(const E *x, int k, int64_t i, tl_par p)
+static __attribute__((noinline, unused)) SS W(node)(const E *x, int k, int64_t i, int fetch, tl_par p)
 {
     VS w[W(BLOCKS)];
     int count;
     if (k >= 2 * TL_LOG_V) {
         count = 1 << (k - 2 * TL_LOG_V);
-        for (int j = 0; j < count; j++) w[j] = W(block)(x + j * (TL_V * TL_V), i + j * (TL_V * TL_V), p);
+        for (int j = 0; j < count; j++) {
+            const E *at = x + j * (TL_V * TL_V);
+            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), TL_FETCH_NEXT);
+            w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
+        }
     } else {
         count = 1 << (k - TL_LOG_V);
         for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
@@ -78,19 +82,19 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
 }
 
 /* The nodes of n elements counted from x[0], largest first; returns how many (one for each set bit of n). */
-TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, tl_par p)
+TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     int top = 0;
     int64_t tiles = n >> TL_TILE_LEVEL;
     for (int64_t t = 0; t < tiles; t++) {
-        SS s = W(node)(x + (t << TL_TILE_LEVEL), TL_TILE_LEVEL, i + (t << TL_TILE_LEVEL), p);
+        SS s = W(node)(x + (t << TL_TILE_LEVEL), TL_TILE_LEVEL, i + (t << TL_TILE_LEVEL), fetch, p);
         for (int64_t c = t; c & 1; c >>= 1) s = W(twin_s)(stack[--top], s);
         stack[top++] = s;
     }
     int64_t at = tiles << TL_TILE_LEVEL;
     for (int64_t rest = n - at; rest > 0;) {
         int k = tl_top_level(rest);
-        stack[top++] = k >= TL_LOG_V ? W(node)(x + at, k, i + at, p) : W(small_node)(x + at, k, i + at, p);
+        stack[top++] = k >= TL_LOG_V ? W(node)(x + at, k, i + at, fetch, p) : W(small_node)(x + at, k, i + at, p);
         at += (int64_t)1 << k;
         rest -= (int64_t)1 << k;
     }
@@ -98,19 +102,19 @@ TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, tl_par p)
 }
 
 #if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES) /* those have their own (express_kernel.h) */
-static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
-    int top = W(nodes)(stack, x, n, i, p);
+    int top = W(nodes)(stack, x, n, i, fetch, p);
     for (int j = 0; j < top; j++) memcpy(out + j, stack + j, sizeof(SS));
     return top;
 }
 
-static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, tl_par p)
+static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
     stack[0] = W(lift1)(x, i, p); /* n > 0; this only tells the compiler so */
-    int top = W(nodes)(stack, x, n, i, p);
+    int top = W(nodes)(stack, x, n, i, fetch, p);
     SS s = stack[0];
     for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
     memcpy(out, &s, sizeof s);

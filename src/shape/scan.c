@@ -19,6 +19,7 @@
 enum {
     BLOCK_BYTES = 128 * 1024,      /* two blocks and a staging buffer fit a 512 KiB L2 */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
+    AHEAD_BYTES = 64 * 1024,        /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
     PACK = TL_TILE,
     GROUP = 16                     /* interleaved sequences scanned together, so that a cache line is read once */
 };
@@ -52,7 +53,7 @@ static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out,
 }
 
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
- * elements further on to prefetch. */
+ * bytes further on to prefetch. */
 static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
                         void *soa)
 {
@@ -76,7 +77,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
             plan->core->stage(soa, m, &node);
         } else {
-            int count = plan->core->nodes(nodes, x, m, b, plan->par);
+            int count = plan->core->nodes(nodes, x, m, b, 0, plan->par);
             int64_t left = m;
             for (int j = 0; j < count; j++) {
                 int level = tl_top_level(left);
@@ -124,7 +125,7 @@ static void publish(team *t, int64_t j, int64_t base)
 {
     if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
     const tl_plan *plan = t->scan->plan;
-    plan->core->fold(&t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, plan->par);
+    plan->core->fold(&t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0, plan->par);
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
@@ -141,7 +142,7 @@ static void team_member(team *t, int me, void *soa, tl_counter *c)
         }
         int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes, t->stream,
-                    t->stream ? 2 * t->threads * t->size : 0, soa);
+                    t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, soa);
         seen = j + 1;
     }
 }
@@ -199,7 +200,7 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, stream ? 2 * TL_TILE : 0, soa);
+    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, soa);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)

@@ -63,16 +63,6 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
     return v;
 }
 
-/* Prefetches a part of what lies `ahead` elements after block j: a quarter of its lines in the up-sweep (part 0), the rest in
- * the down-sweep, which takes longer; all at once they would wait for each other. */
-TL_INLINE void W(fetch)(const E *x, int64_t j, int part, int64_t ahead)
-{
-    enum { BLOCK_BYTES = TL_V * TL_V * TL_SIZE, QUARTER = BLOCK_BYTES / 4 };
-    const char *at = (const char *)(x + j * TL_V * TL_V + ahead);
-    if (!ahead) return;
-    for (int o = part ? QUARTER : 0; o < (part ? BLOCK_BYTES : QUARTER); o += 64) __builtin_prefetch(at + o, 0, 2);
-}
-
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
@@ -101,7 +91,6 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     }
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
-        W(fetch)(x, j, 0, ahead);
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
         w[1][j] = W(network)(v);
     }
@@ -121,7 +110,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        W(fetch)(x, j, 1, ahead);
+        if (ahead) tl_fetch(x + j * TL_V * TL_V, TL_V * TL_V * TL_SIZE, ahead);
         if (j == 0 && !prefix)
             W(down)(v, w[1][0], 1);
         else
@@ -183,7 +172,6 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     for (int l = 1; l < TOP; l++) w[l + 1] = w[l] + (TL_TILE >> (TL_LOG_V * (l + 1)));
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V];
-        W(fetch)(x, j, 0, ahead);
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
         w[1][j] = W(network)(v);
     }
@@ -200,7 +188,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
-        W(fetch)(x, j, 1, ahead);
+        if (ahead) tl_fetch(x + j * TL_V * TL_V, TL_V * TL_V * TL_SIZE, ahead);
         TL_OUT_T *o = out + j * TL_V * TL_V;
         int64_t n = b + j * TL_V * TL_V + !exclusive;
         if (j == 0 && !prefix)

@@ -37,7 +37,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     if (b) {
         tl_state nodes[TL_MAX_LEVELS];
         int64_t left = b;
-        plan->core->nodes(nodes, job->x, b, 0, plan->par);
+        plan->core->nodes(nodes, job->x, b, 0, 0, plan->par);
         for (int j = 0; left; j++) {
             int level = tl_top_level(left);
             left -= (int64_t)1 << level;
@@ -67,7 +67,7 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     tl_state s;
     if (job->n < job->least) tl_window_empties(job, lo, hi);
     if (lo >= hi || job->n < job->least) return;
-    plan->core->fold(&s, job->x, job->n, 0, plan->par);
+    plan->core->fold(&s, job->x, job->n, 0, 0, plan->par);
     plan->op->lower(&s, job->n, 0, plan->par, out);
     for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
 }
@@ -78,7 +78,7 @@ static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
     const tl_plan *plan = job->win->plan;
     for (; p < stop; p++) {
         tl_state s;
-        plan->core->fold(&s, job->x + p * plan->op->elem_bytes, job->n - p, p, plan->par);
+        plan->core->fold(&s, job->x + p * plan->op->elem_bytes, job->n - p, p, 0, plan->par);
         plan->op->lower(&s, job->n - p, p, plan->par, tl_window_at(job, p + job->win->before));
     }
 }

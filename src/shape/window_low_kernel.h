@@ -20,15 +20,15 @@ enum {
     W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_EXACT) && !(OP_MASKED)
 };
 
-/* combine and twin; the extremes of 32-bit keys in one instruction. */
-#if OP_EXTREME && TL_WINDOW_WIDE && TL_SIZE == 4 && TL_HAVE_MOST_4
+/* combine and twin; the extremes of keys that fill a vector in one instruction. */
+#if OP_EXTREME && TL_WINDOW_WIDE && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
 TL_INLINE VS W(join)(VS a, VS b)
 {
     VS r;
 #if OP_EXTREME > 0
-    r.m = TL_KIND == 2 ? TL_MOST_U4(a.m, b.m) : TL_MOST_I4(a.m, b.m);
+    r.m = TL_EXTREME(TL_MOST_)(a.m, b.m);
 #else
-    r.m = TL_KIND == 2 ? TL_LEAST_U4(a.m, b.m) : TL_LEAST_I4(a.m, b.m);
+    r.m = TL_EXTREME(TL_LEAST_)(a.m, b.m);
 #endif
     return r;
 }
