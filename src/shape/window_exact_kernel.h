@@ -38,8 +38,8 @@ static __attribute__((noinline)) void W(slide)(W(soa) * past, VS *carry, const E
     VS before = *carry, none = TL_VE(neutral)(p);
     int64_t j = 0;
     for (; j + TL_V <= m; j += TL_V) {
-        __builtin_prefetch(x + j + W(AHEAD));
-        __builtin_prefetch(old + j + W(AHEAD));
+        W(fetch)(x, j);
+        W(fetch)(old, j);
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
     }

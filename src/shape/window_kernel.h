@@ -36,7 +36,7 @@ static __attribute__((noinline)) void W(window_stage)(void *z, const E *x, int64
         return;
     }
     for (; j + TL_V <= m; j += TL_V) {
-        __builtin_prefetch(x + j + m);
+        W(fetch)(x, j);
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));

@@ -64,8 +64,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         int64_t at = W(HISTORY) + r * W(ROW), q = counted + r;
         VS v[W(VECTORS)];
         if (W(DIRECT))
-            TL_UNROLL for (size_t o = 0; o < W(ROW) * sizeof(E); o += 64)
-                __builtin_prefetch((const char *)z0 + (at + W(AHEAD)) * (int64_t)sizeof(E) + o);
+            tl_fetch((const char *)z0 + at * (int64_t)sizeof(E), W(ROW) * sizeof(E), TL_FETCH_NEXT);
         EACH(v[j] = W(climb)(last, z0, z2, at + j * TL_V, p));
         UP(0)
         UP(1)
