@@ -108,9 +108,12 @@ void help_man(FILE *f)
     fputs(".SH COMMON OPTIONS\n", f);
     for (int i = 0; i < OPT_COUNT; i++)
         if (option_table[i].verbs & (option_table[i].verbs - 1)) put_option(f, &option_table[i]);
-    fputs(".SH ENVIRONMENT\n.TP\n.B TALLY_DEVICE\nthe device when none is asked for.\n.TP\n.B TALLY_THREADS\nthe "
-          "number of threads.\n"
-          ".TP\n.B TALLY_ISA\nthe instruction set.\n.SH EXIT STATUS\n",
+    fputs(".SH ENVIRONMENT\n"
+          ".TP\n.B TALLY_DEVICE\nthe device, and options after a comma, when none or auto is asked for.\n"
+          "Options that are asked for win.\n"
+          ".TP\n.B TALLY_THREADS\nthe number of threads.\n"
+          ".TP\n.B TALLY_ISA\nthe instruction set.\n"
+          ".SH EXIT STATUS\n",
           f);
     static const char *const codes[][2] = {{"0", "success."},
                                            {"1", "bad data: a file that cannot be read, written or understood."},

@@ -42,12 +42,13 @@ void progress_end(progress *p)
 static void device_text(const options *o, char *text, size_t bytes)
 {
     const char *const env = getenv("TALLY_DEVICE");
-    const char *asked = has(o, OPT_device) ? o->value[OPT_device] : env && *env ? env : "auto";
+    const char *asked = has(o, OPT_device) ? o->value[OPT_device] : "auto";
     tally_device_info d;
     const char *only = NULL;
     int usable = 0;
     for (int i = 0; tally_device(i, &d) == TALLY_OK; i++)
         if (d.usable && !usable++) only = d.name;
+    if (!strncmp(asked, "auto", 4) && env && *env) asked = env;
     if (!strncmp(asked, "auto", 4) && usable == 1) asked = only;
     snprintf(text, bytes, "%.*s", (int)strcspn(asked, ","), asked);
 }

@@ -2,7 +2,6 @@
  * session.c - opens the context that the options ask for, and looks names up. */
 #include "cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -43,20 +42,21 @@ int dtype_option(const options *o, tally_dtype *dtype)
     return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
 }
 
-/* A device nobody here has heard of and one that is out of order are the same to a script: exit 3. */
+/* A device nobody here has heard of and one that is out of order are the same to a script: exit 3. The number in cpu:0
+ * is left to tally_open, which knows how many there are. */
 static int device_check(const char *device)
 {
+    const size_t kind = strcspn(device, ",:");
+    for (const char *const *name = device_names(); *name; name++)
+        if (strcspn(*name, ":") == kind && memcmp(*name, device, kind) == 0) return DONE;
     char base[64];
     snprintf(base, sizeof base, "%.*s", (int)strcspn(device, ","), device);
-    for (const char *const *name = device_names(); *name; name++)
-        if (strcmp(*name, base) == 0) return DONE;
     return fail_choice(NO_DEVICE, "device", base, device_names());
 }
 
 int session_open(tally **ctx, const options *o)
 {
-    const char *from_env = getenv("TALLY_DEVICE"); /* tally_open reads it too, but only when it is given no options */
-    const char *device = has(o, OPT_device) ? o->value[OPT_device] : from_env && *from_env ? from_env : "auto";
+    const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto"; /* auto asks TALLY_DEVICE */
     int64_t threads;
     int code = opt_count(o, OPT_threads, 1, 1024, 0, &threads);
     if (!code && has(o, OPT_device)) code = device_check(device);

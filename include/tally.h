@@ -89,9 +89,11 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 /* ---- 3 the context ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context on a device and stores it in *ctx.
- * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu". Options follow a comma:
- * "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or TALLY_THREADS).
- * isa: one of the names tally_devices lists, default the widest that runs here (or TALLY_ISA).
+ * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same.
+ * Options follow a comma: "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or
+ * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
+ * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
+ * Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and TALLY_ISA.
  * On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 

@@ -35,29 +35,71 @@ tally_status tally_device(int index, tally_device_info *info)
 
 /* ---- context ---- */
 
+/* Whether the device string's part before its comma is `name`; if not, `name` joins the choices. */
+static int is_name(const char *device, const char *name, char *choices, size_t room)
+{
+    size_t length = strcspn(device, ","), used = strlen(choices);
+    if (strlen(name) == length && !memcmp(device, name, length)) return 1;
+    snprintf(choices + used, room - used, "%s%s", used ? ", " : "", name);
+    return 0;
+}
+
+/* The device of a string: its kind, and its number among those of the kind: "cpu" is the first, and so is "cpu:0".
+ * what: where the string comes from. */
+static tally_status find_device(tally *ctx, const char *what, const char *device, const tl_device_calls **kind,
+                                int *number)
+{
+    char choices[256] = "", numbered[32];
+    tally_device_info info;
+    *kind = devices[0];
+    *number = 0;
+    if (is_name(device, "auto", choices, sizeof choices)) return TALLY_OK;
+    for (int d = 0; d < DEVICES; d++) {
+        *kind = devices[d];
+        if (is_name(device, devices[d]->name, choices, sizeof choices)) return TALLY_OK;
+        for (int i = 0; devices[d]->describe(i, &info); i++) {
+            snprintf(numbered, sizeof numbered, "%s:%d", devices[d]->name, i);
+            if (!is_name(device, numbered, choices, sizeof choices)) continue;
+            *number = i;
+            return TALLY_OK;
+        }
+    }
+    int length = (int)strcspn(device, ",");
+    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what, length < 60 ? length : 60, device,
+                   choices);
+}
+
+/* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of TALLY_DEVICE followed
+ * by those of `device`: of two that contradict each other the later one holds. */
 static tally_status open_device(tally *ctx, const char *device)
 {
-    size_t name = strcspn(device, ",:");
-    const char *options = device + strcspn(device, ",");
-    char names[128] = "auto";
-    for (int d = 0; d < DEVICES; d++) {
-        int any = name == 4 && !memcmp(device, "auto", 4);
-        if (any || (strlen(devices[d]->name) == name && !memcmp(device, devices[d]->name, name)))
-            return devices[d]->open(ctx, *options ? options + 1 : "", &ctx->device);
-        snprintf(names + strlen(names), sizeof names - strlen(names), ", %s", devices[d]->name);
+    const char *what = "device", *more = "", *env = getenv("TALLY_DEVICE");
+    if (env && *env && !strncmp(device, "auto", 4) && (!device[4] || device[4] == ',')) {
+        what = "TALLY_DEVICE";
+        more = device + 4;
+        device = env;
     }
-    return tl_fail(ctx, TALLY_NO_DEVICE, "device is '%.60s': must be one of %s", device, names);
+    const tl_device_calls *kind;
+    int number;
+    tally_status status = find_device(ctx, what, device, &kind, &number);
+    if (status) return status;
+    const char *own = device + strcspn(device, ",");
+    size_t room = strlen(own) + strlen(more) + 1;
+    char *options = malloc(room);
+    if (!options) return tl_no_memory(ctx, room, "a device's options");
+    snprintf(options, room, "%s%s", own, more);
+    status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
+    free(options);
+    return status;
 }
 
 tally_status tally_open(tally **ctx, const char *device)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: must point to where the context goes");
     tally *c = *ctx = NULL;
-    const char *env = getenv("TALLY_DEVICE");
-    if (!device || !strcmp(device, "auto")) device = env && *env ? env : "auto";
     c = calloc(1, sizeof *c);
     if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
-    tally_status status = open_device(c, device);
+    tally_status status = open_device(c, device ? device : "auto");
     if (status) {
         tl_fail(NULL, status, "%s", c->error);
         free(c);

@@ -176,7 +176,8 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         if (!strcmp(name, "f64")) {
             acc = TALLY_F64;
         } else if (!*row->param) {
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, only the suffix :f64", op, row->name);
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op, row->name,
+                           name, tl_find_scalar(row->file, dtype, TALLY_F64) ? "; its only suffix is :f64" : "");
         } else if (!parse_parameter(row, name, &value)) {
             return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op, name,
                            row->param, row->name, row->param);

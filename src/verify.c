@@ -4,6 +4,7 @@
  * alone. */
 #include "fp.h"
 #include "operators.h"
+#include "random.h"
 #include "spec.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,6 @@ static const char *const verb_names[] = {"reduce", "scan", "window"};
 typedef enum { FLAT, ROWS, COLUMNS, EVERY_KTH, BACKWARDS, SEGMENTS, LAYOUTS } layout;
 static const char *const layout_names[] = {"flat", "rows", "columns", "every k-th", "backwards", "segments"};
 
-typedef enum { PLAIN, HOSTILE, ZEROS, ANY_BITS, DATA_KINDS } data_kind;
-
 typedef struct {
     tally *ctx;
     uint64_t seed, random;
@@ -42,57 +41,12 @@ typedef struct {
     char init[RESULT_MOST];
 } one_case;
 
-static uint64_t next(one_case *c) /* splitmix64 */
-{
-    uint64_t z = c->random += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static int64_t below(one_case *c, int64_t n) { return (int64_t)(tl_random(&c->random) % (uint64_t)n); }
 
-static int64_t below(one_case *c, int64_t n) { return (int64_t)(next(c) % (uint64_t)n); }
-
-/* n elements of dtype d: numbers whose sums round, or with NaN, inf, subnormals, huge and tiny ones among them, or
- * signed zeros, or any bits. */
+/* n elements of dtype d, of any kind of data. */
 static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
 {
-    data_kind kind = (data_kind)below(c, DATA_KINDS);
-    size_t bytes = tally_dtype_size(d);
-    int exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8, mantissa = 8 * (int)bytes - 1 - exponent;
-    uint64_t top = ((uint64_t)1 << exponent) - 1;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t v = next(c);
-        if (d >= TALLY_F16 && kind != ANY_BITS) {
-            uint64_t sign = (v >> 63) << (8 * bytes - 1), m = v & (((uint64_t)1 << mantissa) - 1);
-            uint64_t e = top / 2 - 2 + (v >> 53 & 3);
-            switch (kind == HOSTILE ? below(c, 32) : 31) {
-            case 0:
-                e = top, m |= 1;
-                break;
-            case 1:
-                e = top, m = 0;
-                break;
-            case 2:
-                e = 0, m = 0;
-                break;
-            case 3:
-                e = 0;
-                break;
-            case 4:
-                e = top - 1;
-                break;
-            case 5:
-                e = 1;
-                break;
-            default:
-                break;
-            }
-            v = kind == ZEROS ? sign : sign | e << mantissa | m;
-        } else if (d < TALLY_F16 && kind != ANY_BITS) {
-            v = kind == ZEROS ? (v & 7) == 0 : v % 100;
-        }
-        memcpy((char *)to + (size_t)i * bytes, &v, bytes);
-    }
+    tl_random_fill(&c->random, to, d, n, (tl_data)below(c, TL_DATA_KINDS));
 }
 
 static void pick_operator(one_case *c)

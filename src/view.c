@@ -5,8 +5,7 @@
 
 enum { LENGTH_BITS = 62 }; /* a sequence is shorter than 2^62 elements, so sums of two lengths fit */
 
-/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high = 0. */
-static int extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
+int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *high)
 {
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
@@ -49,7 +48,7 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
                 return tl_fail(ctx, TALLY_INVALID, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend", name,
                                (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r, (long long)v->offsets[r]);
     }
-    if (!extent(v, bytes, &low, &high))
+    if (!tl_view_extent(v, bytes, &low, &high))
         return tl_fail(ctx, TALLY_INVALID, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63", name,
                        (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
     if (high > low && !v->data) return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
@@ -82,8 +81,8 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
                              int in_place)
 {
     int64_t a, b, c, d;
-    extent(in, in_bytes, &a, &b);
-    extent(out, out_bytes, &c, &d);
+    tl_view_extent(in, in_bytes, &a, &b);
+    tl_view_extent(out, out_bytes, &c, &d);
     if (a == b || c == d) return TALLY_OK;
     uintptr_t x = (uintptr_t)in->data, y = (uintptr_t)out->data;
     if (x + (uintptr_t)b <= y + (uintptr_t)c || y + (uintptr_t)d <= x + (uintptr_t)a) return TALLY_OK;

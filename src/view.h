@@ -8,6 +8,9 @@
  * result_bytes: the bytes of one element of this view (of all lanes for an output). */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t element_bytes);
 
+/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high = 0. */
+int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
+
 /* Refuses an output view in which two results have the same place. v is checked. */
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 

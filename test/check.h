@@ -5,6 +5,7 @@
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
+#include "../src/random.h"
 #include "tally.h"
 #include <stdarg.h>
 #include <stdint.h>
@@ -86,13 +87,7 @@ static inline int check_ok(const tally *ctx, tally_status status, const char *wh
 
 /* ---- random numbers and data ---- */
 
-static inline uint64_t check_random(void) /* splitmix64 */
-{
-    uint64_t z = check_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static inline uint64_t check_random(void) { return tl_random(&check_state); }
 
 /* 0 .. n - 1 */
 static inline int64_t check_below(int64_t n) { return n > 0 ? (int64_t)(check_random() % (uint64_t)n) : 0; }
@@ -107,50 +102,10 @@ static inline int64_t check_size(int64_t most)
     return n > most ? most : n;
 }
 
-enum { CHECK_PLAIN, CHECK_HOSTILE, CHECK_ZEROS, CHECK_BITS, CHECK_KINDS };
-
-/* plain: numbers near 1 whose sums round; hostile: NaN of both signs, inf, zeros, subnormals, huge and tiny numbers
- * among them; zeros: +0 and -0; bits: anything. Integers: small, anything, 0 or 1, anything. */
-static inline void check_fill(void *to, tally_dtype d, int64_t n, int kind)
+/* n elements of dtype d. */
+static inline void check_fill(void *to, tally_dtype d, int64_t n, tl_data kind)
 {
-    size_t bytes = tally_dtype_size(d);
-    int exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8, mantissa = 8 * (int)bytes - 1 - exponent;
-    uint64_t top = ((uint64_t)1 << exponent) - 1, bias = top / 2;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t r = check_random(), v = r;
-        if (d >= TALLY_F16 && kind != CHECK_BITS) {
-            uint64_t sign = (r >> 63) << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1);
-            v = sign | (bias - 2 + (r >> 53 & 3)) << mantissa | m;
-            if (kind == CHECK_ZEROS) v = sign;
-            if (kind == CHECK_HOSTILE) switch (check_random() & 31) {
-                case 0:
-                    v = sign | top << mantissa | m | 1;
-                    break;
-                case 1:
-                    v = sign | top << mantissa;
-                    break;
-                case 2:
-                    v = sign;
-                    break;
-                case 3:
-                    v = sign | m;
-                    break;
-                case 4:
-                    v = sign | (top - 1) << mantissa | m;
-                    break;
-                case 5:
-                    v = sign | (uint64_t)1 << mantissa | m;
-                    break;
-                default:
-                    break;
-                }
-        } else if (d < TALLY_F16 && kind == CHECK_PLAIN) {
-            v = r % 100 - (d & 1 ? 50 : 0);
-        } else if (d < TALLY_F16 && kind == CHECK_ZEROS) {
-            v = (r & 7) == 0;
-        }
-        memcpy((char *)to + (size_t)i * bytes, &v, bytes);
-    }
+    tl_random_fill(&check_state, to, d, n, kind);
 }
 
 /* A random operator as a user would write it, for a random dtype. */

@@ -4,6 +4,7 @@
 #define TALLY_TEST_MATRIX_H
 #include "../src/counter.h"
 #include "../src/operators.h"
+#include "../src/random.h"
 #include "../src/spec.h"
 #include "tally.h"
 #include <stdint.h>
@@ -14,51 +15,11 @@
 static int64_t passed, failed;
 
 static uint64_t rng_state = 1;
-static inline uint64_t rng(void)
-{
-    uint64_t z = rng_state += 0x9e3779b97f4a7c15u; /* splitmix64 */
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static inline uint64_t rng(void) { return tl_random(&rng_state); }
 
-enum data_kind { DATA_PLAIN, DATA_HOSTILE, DATA_ZEROS, DATA_BITS, DATA_KINDS };
-static const char *const data_names[] = {"plain", "hostile", "zeros", "bits"};
+static const char *const data_names[] = {"plain", "hostile", "zeros", "bits"}; /* of tl_data */
 
-/* One float as bits of dtype: plain values are small and inexact sums; hostile ones are NaN (both signs, payloads), inf,
- * zeros, subnormals, the largest numbers, and plain values between them. */
-static uint64_t float_bits(tally_dtype d, enum data_kind kind)
-{
-    int exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
-    int bytes = (int)tally_dtype_size(d), mantissa = 8 * bytes - 1 - exponent;
-    uint64_t r = rng(), top = ((uint64_t)1 << exponent) - 1, bias = top / 2;
-    uint64_t sign = (r >> 63) << (8 * bytes - 1), m = r & (((uint64_t)1 << mantissa) - 1);
-    if (kind == DATA_ZEROS) return sign;
-    if (kind == DATA_HOSTILE)
-        switch (r >> 40 & 15) {
-        case 0: return sign | top << mantissa | m | 1;      /* NaN */
-        case 1: return sign | top << mantissa;              /* inf */
-        case 2: return sign;                                /* zero */
-        case 3: return sign | m;                            /* subnormal */
-        case 4: return sign | (top - 1) << mantissa | m;    /* huge */
-        case 5: return sign | (uint64_t)1 << mantissa | m;  /* tiny normal */
-        default: break;
-        }
-    return sign | (bias - 2 + (r >> 50 & 3)) << mantissa | m;
-}
-
-static void fill(void *to, tally_dtype d, int64_t n, enum data_kind kind)
-{
-    size_t bytes = tally_dtype_size(d);
-    int is_float = d >= TALLY_F16;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t v = rng();
-        if (is_float && kind != DATA_BITS) v = float_bits(d, kind);
-        if (!is_float && kind == DATA_PLAIN) v = v % 100 - (d & 1 ? 50 : 0);
-        if (!is_float && kind == DATA_ZEROS) v = (v & 7) == 0;
-        memcpy((char *)to + (size_t)i * bytes, &v, bytes);
-    }
-}
+static void fill(void *to, tally_dtype d, int64_t n, tl_data kind) { tl_random_fill(&rng_state, to, d, n, kind); }
 
 /* The law by a binary counter with ABSENT: O(log n) a result instead of the spec's O(n). out: n + 1 results, of S(0)..S(n). */
 static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t n, const void *init, void *out)

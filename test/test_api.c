@@ -34,6 +34,14 @@ static void names(void)
     refused(reduce("sum:", flat(x, 4)), TALLY_INVALID, ctx, "sum:", "no parameter", ":f64");
     refused(reduce("sum:1", flat(x, 4)), TALLY_INVALID, ctx, "sum:1", "no parameter", ":f64");
     refused(reduce("sum:f32", flat(x, 4)), TALLY_INVALID, ctx, "sum:f32", ":f64", NULL);
+    refused(reduce("argmax:1", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:1'", "'argmax' takes no parameter",
+            "'1' was given");
+    check(!strstr(tally_error(ctx), "f64"), "argmax has no suffix :f64: %s", tally_error(ctx));
+    refused(reduce("argmax:f32", flat(x, 4)), TALLY_INVALID, ctx, "op is 'argmax:f32'", "takes no parameter",
+            "'f32' was given");
+    refused(reduce("sum:2", tally_flat(x, TALLY_I32, 4)), TALLY_INVALID, ctx, "'sum' takes no parameter",
+            "'2' was given", NULL);
+    check(!strstr(tally_error(ctx), "f64"), "an integer sum has no suffix :f64: %s", tally_error(ctx));
     refused(reduce("min:f64", flat(x, 4)), TALLY_UNSUPPORTED, ctx, "min:f64", "f16, bf16 or f32", NULL);
     refused(reduce("sum:f64", tally_flat(x, TALLY_I32, 4)), TALLY_UNSUPPORTED, ctx, "sum:f64", NULL, NULL);
     refused(reduce("and", flat(x, 4)), TALLY_UNSUPPORTED, ctx, "'and'", "f32", "integers");
@@ -74,7 +82,15 @@ static void devices(void)
         tally_status status;
         const char *a, *b;
     } wrong[] = {
-        {"gpu", TALLY_NO_DEVICE, "device is 'gpu'", "auto, cpu"},
+        {"gpu", TALLY_NO_DEVICE, "device is 'gpu'", "one of auto, cpu, cpu:0"},
+        {"cpu:7", TALLY_NO_DEVICE, "device is 'cpu:7'", "one of auto, cpu, cpu:0"},
+        {"cpu:1,threads=2", TALLY_NO_DEVICE, "device is 'cpu:1'", "cpu, cpu:0"},
+        {"cpu:", TALLY_NO_DEVICE, "device is 'cpu:'", "cpu, cpu:0"},
+        {"cpu:x", TALLY_NO_DEVICE, "device is 'cpu:x'", "cpu, cpu:0"},
+        {"cpu:-1", TALLY_NO_DEVICE, "device is 'cpu:-1'", "cpu, cpu:0"},
+        {"cpu:00", TALLY_NO_DEVICE, "device is 'cpu:00'", "cpu, cpu:0"},
+        {"auto:0", TALLY_NO_DEVICE, "device is 'auto:0'", "auto, cpu"},
+        {"cpu:0,threads=0", TALLY_INVALID, "threads is '0'", "1..1024"},
         {"", TALLY_NO_DEVICE, "device is ''", "cpu"},
         {"cpux", TALLY_NO_DEVICE, "device is 'cpux'", "cpu"},
         {"cpu,threads=0", TALLY_INVALID, "threads is '0'", "1..1024"},
@@ -102,11 +118,8 @@ static void devices(void)
     check(!tally_open(&c, "cpu,threads=2") && tally_threads(c) == 2, "threads=2 beats TALLY_THREADS");
     tally_close(c);
     unsetenv("TALLY_THREADS");
-    setenv("TALLY_DEVICE", "tpu", 1);
-    refused(tally_open(&c, "auto"), TALLY_NO_DEVICE, NULL, "device is 'tpu'", "cpu", NULL);
-    check(!tally_open(&c, "cpu"), "a named device beats TALLY_DEVICE");
+    check(!tally_open(&c, "cpu:0,threads=2") && tally_threads(c) == 2, "cpu:0 is cpu");
     tally_close(c);
-    unsetenv("TALLY_DEVICE");
     tally_close(NULL);
     tally_device_info info;
     refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000", NULL, NULL);
@@ -114,6 +127,58 @@ static void devices(void)
     refused(tally_device(0, NULL), TALLY_INVALID, NULL, "info is NULL", NULL, NULL);
     check(tally_threads(NULL) == 1 && !strcmp(tally_isa(NULL), ""), "no context");
     check(!strcmp(tally_error(ctx), "") || 1, "error");
+}
+
+/* TALLY_DEVICE: for auto only, with its own options, and the options of the call win. */
+static void device_variable(void)
+{
+    static const struct {
+        const char *variable, *device;
+        int threads;
+    } good[] = {
+        {"cpu,threads=3", NULL, 3},
+        {"cpu,threads=3", "auto", 3},
+        {"cpu,threads=3", "auto,threads=2", 2},
+        {"cpu:0,threads=3", "auto,threads=4,threads=2", 2},
+        {"cpu", "auto,threads=2", 2},
+        {"auto,threads=3", "auto", 3},
+        {"auto", "auto,threads=2", 2},
+        {"cpu,isa=mmx,threads=9", "cpu,threads=2", 2},
+        {"tpu", "cpu:0,threads=2", 2},
+        {"", "auto,threads=2", 2},
+    };
+    static const struct {
+        const char *variable, *device;
+        tally_status status;
+        const char *a, *b;
+    } wrong[] = {
+        {"tpu", NULL, TALLY_NO_DEVICE, "TALLY_DEVICE is 'tpu'", "one of auto, cpu, cpu:0"},
+        {"tpu", "auto", TALLY_NO_DEVICE, "TALLY_DEVICE is 'tpu'", "auto, cpu"},
+        {"tpu,threads=3", "auto,threads=2", TALLY_NO_DEVICE, "TALLY_DEVICE is 'tpu'", "auto, cpu"},
+        {"cpu:7", "auto,threads=2", TALLY_NO_DEVICE, "TALLY_DEVICE is 'cpu:7'", "cpu, cpu:0"},
+        {"cpu,isa=mmx", "auto,threads=2", TALLY_INVALID, "isa is 'mmx'", "must be one of"},
+        {"cpu,threads=3", "auto,threads=0", TALLY_INVALID, "threads is '0'", "1..1024"},
+        {"cpu", "auto:0,threads=2", TALLY_NO_DEVICE, "device is 'auto:0'", "auto, cpu"},
+        {"cpu", "autos", TALLY_NO_DEVICE, "device is 'autos'", "auto, cpu"},
+    };
+    tally *c;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        setenv("TALLY_DEVICE", good[i].variable, 1);
+        check(!tally_open(&c, good[i].device) && tally_threads(c) == good[i].threads,
+              "TALLY_DEVICE=%s and %s: %d threads, %s", good[i].variable, good[i].device ? good[i].device : "NULL",
+              good[i].threads, tally_error(NULL));
+        tally_close(c);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("TALLY_DEVICE", wrong[i].variable, 1);
+        refused(tally_open(&c, wrong[i].device), wrong[i].status, NULL, wrong[i].a, wrong[i].b, NULL);
+    }
+    setenv("TALLY_DEVICE", "cpu,threads=3", 1);
+    setenv("TALLY_THREADS", "4", 1);
+    check(!tally_open(&c, "auto") && tally_threads(c) == 3, "TALLY_DEVICE's threads beat TALLY_THREADS");
+    tally_close(c);
+    unsetenv("TALLY_DEVICE");
+    unsetenv("TALLY_THREADS");
 }
 
 static void pointers_and_sizes(void)
@@ -284,6 +349,7 @@ int main(void)
     check(!strcmp(tally_error(ctx), ""), "a new context has the error '%s'", tally_error(ctx));
     names();
     devices();
+    device_variable();
     pointers_and_sizes();
     offsets();
     overlap();

@@ -2,7 +2,8 @@
  * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around every
  * power of two and tile, at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
  *
- *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes */
+ *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
+ *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors */
 #include "matrix.h"
 
 enum { MOST = 70000 };
@@ -22,7 +23,7 @@ typedef struct {
 #define CASE_FORMAT "%s %s %s x%d"
 #define CASE_ARGS(c) (c)->op, tally_dtype_name((c)->dtype), (c)->isa, (c)->threads
 
-static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, enum data_kind kind)
+static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes;
@@ -49,7 +50,7 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, enum
              data_names[kind]);
     if (op->seedable) {
         char init[16];
-        fill(init, op->out, 1, kind == DATA_BITS ? DATA_PLAIN : kind);
+        fill(init, op->out, 1, kind == TL_DATA_BITS ? TL_DATA_PLAIN : kind);
         reference_prefixes(op, c->par, x, n, init, wanted);
         tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
         if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
@@ -67,7 +68,7 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, enum
 
 /* rows x n with the given strides: reduce, scan (both directions) and window of each row against the 1-D law. */
 static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride, const int64_t *offsets,
-                       enum data_kind kind)
+                       tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes, bytes = op->elem_bytes;
@@ -120,7 +121,7 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
     }
 }
 
-static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift, enum data_kind kind)
+static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int64_t m = tally_window_length(n, w);
@@ -140,38 +141,38 @@ static void check_sizes(const test_case *c)
 {
     int64_t most = c->threads > 1 ? MOST - 100 : quick ? 4200 : 17000;
     int step = quick ? 2 : 1;
-    enum data_kind kind = DATA_PLAIN;
+    tl_data kind = TL_DATA_PLAIN;
     if (c->threads == 1)
-        for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % DATA_KINDS);
+        for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int64_t k = c->threads > 1 ? 1 << 14 : 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
-            check_reduce_and_scan(c, k + d, (int)(rng() % 9), kind = (kind + 1) % DATA_KINDS);
+            check_reduce_and_scan(c, k + d, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int i = 0; i < (quick ? 2 : 6); i++)
-        check_reduce_and_scan(c, (int64_t)(rng() % (uint64_t)most), (int)(rng() % 17), kind = (kind + 1) % DATA_KINDS);
+        check_reduce_and_scan(c, (int64_t)(rng() % (uint64_t)most), (int)(rng() % 17), kind = (kind + 1) % TL_DATA_KINDS);
 }
 
 static void check_windows(const test_case *c)
 {
     static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
-    enum data_kind kind = DATA_PLAIN;
+    tl_data kind = TL_DATA_PLAIN;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += quick ? 3 : 1) {
         int64_t w = lengths[i], after = rng() % 2 ? 0 : (int64_t)(rng() % (uint64_t)w);
         for (int edges = 0; edges < 3; edges++) {
             tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
             if (rng() % 2) o.min_count = (int64_t)(rng() % (uint64_t)w) + 1;
             int64_t n = rng() % 4 == 0 ? (int64_t)(rng() % (uint64_t)(w + 2)) : (int64_t)(rng() % (w > 200 ? 1500 : 600));
-            check_window(c, n, &o, (int)(rng() % 9), kind = (kind + 1) % DATA_KINDS);
+            check_window(c, n, &o, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
         }
     }
     tally_window_options o = {4, 0, TALLY_EDGES_SHRINK, 0};
-    if (!quick) check_window(c, 9001, &o, 3, DATA_HOSTILE);
+    if (!quick) check_window(c, 9001, &o, 3, TL_DATA_HOSTILE);
 }
 
 static void check_views(const test_case *c)
 {
     int64_t offsets[40];
     for (int i = 0; i < (quick ? 2 : 5); i++) {
-        enum data_kind kind = (enum data_kind)(rng() % DATA_KINDS);
+        tl_data kind = (tl_data)(rng() % TL_DATA_KINDS);
         int64_t rows = (int64_t)(rng() % 40), n = (int64_t)(rng() % 90);
         check_view(c, rows, n, n, 1, NULL, kind);                  /* rows */
         check_view(c, rows, n, n + 5, 1, NULL, kind);              /* rows of a wider matrix */
@@ -186,16 +187,14 @@ static void check_views(const test_case *c)
     }
 }
 
-static void run(test_case *c, const char *isa, int threads)
+static void run_on(test_case *c, const char *device, const char *label, int threads)
 {
-    char device[64];
-    snprintf(device, sizeof device, "cpu,threads=%d,isa=%s", threads, isa);
     if (tally_open(&c->ctx, device)) {
         fprintf(stderr, "%s\n", tally_error(NULL));
         failed++;
         return;
     }
-    c->isa = isa;
+    c->isa = label;
     c->threads = threads;
     check_sizes(c);
     if (threads == 1) check_windows(c);
@@ -203,10 +202,37 @@ static void run(test_case *c, const char *isa, int threads)
     tally_close(c->ctx);
 }
 
+static void run(test_case *c, const char *isa, int threads)
+{
+    char device[64];
+    snprintf(device, sizeof device, "cpu,threads=%d,isa=%s", threads, isa);
+    run_on(c, device, isa, threads);
+}
+
+/* The devices of TALLY_TEST_DEVICES, separated by spaces, instead of the processors. */
+static void run_devices(test_case *c, const char *list)
+{
+    char device[64];
+    while (*list) {
+        size_t length = strcspn(list, " ");
+        if (length && length < sizeof device) {
+            memcpy(device, list, length);
+            device[length] = 0;
+            run_on(c, device, device, 1);
+        }
+        list += length + (list[length] == ' ');
+    }
+}
+
 static void operator_case(const char *op, tally_dtype dtype)
 {
     test_case c = {.op = op, .dtype = dtype};
+    const char *devices = getenv("TALLY_TEST_DEVICES");
     if (tl_resolve(NULL, op, dtype, &c.scalar, &c.par)) return;
+    if (devices && *devices) {
+        run_devices(&c, devices);
+        return;
+    }
     for (int isa = 0; isa < tl_isa_count(); isa++) {
         if (!tl_isa_runs(isa)) continue;
         run(&c, tl_isa_name(isa), 1);

@@ -86,6 +86,7 @@ ok 'tally reduce sum -- a.txt' 15
 ok 'tally reduce --threads 1 sum a.txt --device cpu' 15
 ok 'tally reduce sum a.txt --device cpu,threads=1' 15
 ok 'TALLY_DEVICE=cpu TALLY_THREADS=1 tally reduce sum a.txt' 15
+ok 'tally reduce sum a.txt --device cpu:0,threads=1' 15
 
 # ---- npy, raw, csv ----
 for f in m f b fb; do
@@ -216,6 +217,11 @@ has 'tally verify --cases 1Ki --threads 1 --isa "$(tally devices | sed -n "s/.*i
 has 'tally bench sum:f32:reduce:2^12 mean:f64:window=5:1e3 max:i32:scan:4Ki --runs 3' '^max:i32:scan:4Ki'
 has 'tally reduce sum --explain m.npy' 'order +E v1, class X'
 has 'tally scan ema:0.1 --explain a.txt' 'accumulator +f64'
+has 'TALLY_DEVICE=cpu,threads=3 tally reduce sum --explain a.txt' 'device +cpu, .* 3 threads$'
+has 'TALLY_DEVICE=cpu:0,threads=3 tally reduce sum --explain --device auto a.txt' 'device +cpu:0, .* 3 threads$'
+has 'TALLY_DEVICE=cpu,threads=3 tally reduce sum --explain --threads 2 a.txt' 'device +cpu, .* 2 threads$'
+has 'TALLY_DEVICE=cpu,threads=3 tally reduce sum --explain --device auto,threads=2 a.txt' 'device +cpu, .* 2 threads$'
+has 'TALLY_DEVICE=tpu tally reduce sum --explain --device cpu,threads=2 a.txt' 'device +cpu, .* 2 threads$'
 has 'tally window max -w 2 --explain m.npy' 'none \(moves'
 has 'tally --version' '^tally [0-9]+\.[0-9]+\.[0-9]+ \(order E v1\)$'
 has 'tally -V' '^tally '
@@ -253,6 +259,8 @@ bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mea
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"
 bad 2 'tally reduce sum,,max a.txt' "tally: the operators 'sum,,max' have an empty name among them"
+bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no parameter, and '1' was given"
+bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its only suffix is :f64"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
 bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, width, center, edges, min-count, axis, shape, segments, format, dtype, column, delimiter, header, skip-bad, output, to, hex, digest, device, threads, isa, json, explain, quiet, help, version"
@@ -294,7 +302,15 @@ bash -c tally >"$work/out" 2>"$work/err"
 verdict 'tally alone' $? "$(head -3 "$work/err")"
 
 # ---- device errors: exit 3 ----
-bad 3 'tally reduce sum --device cuda:0 a.txt' "tally: there is no device 'cuda:0'; choices: auto$(tally devices | sed -n 's/^\([a-z][a-z0-9:]*\) .*/, \1/p' | tr -d '\n')"
+devices=$(tally reduce sum --device cpu:x a.txt 2>&1 | sed -n "s/^tally: device is 'cpu:x': must be one of //p")
+[[ ", $devices," == *", auto, "* && ", $devices," == *", cpu, cpu:0, "* && ", $devices," != *"cpu:1"* ]]
+verdict 'the devices that can be asked for' $? "$devices"
+bad 3 'tally reduce sum --device tpu:0 a.txt' "tally: there is no device 'tpu:0'; choices: auto$(tally devices | sed -n 's/^\([a-z][a-z0-9:]*\) .*/, \1/p' | tr -d '\n')"
+bad 3 'tally reduce sum --device cpu:7 a.txt' "tally: device is 'cpu:7': must be one of $devices"
+bad 3 'tally reduce sum --device cpu:7,threads=2 --threads 1 a.txt' "tally: device is 'cpu:7': must be one of $devices"
+bad 3 'tally scan sum --device auto:0 a.txt' "tally: device is 'auto:0': must be one of $devices"
+bad 3 'TALLY_DEVICE=cpu:7 tally reduce sum a.txt' "tally: TALLY_DEVICE is 'cpu:7': must be one of $devices"
+bad 3 'TALLY_DEVICE=cpu:7 tally reduce sum --threads 2 a.txt' "tally: TALLY_DEVICE is 'cpu:7': must be one of $devices"
 bad 3 'tally reduce sum --isa mmx a.txt' "tally: there is no instruction set 'mmx'; choices: $(tally devices | sed -n 's/.*isa: \(.*\) (default.*/\1/p' | head -n 1 | sed 's/ /, /g')"
 
 # ---- bad data: exit 1 ----

@@ -67,7 +67,7 @@ static void any_cut(void)
 {
     piece p = {.o = check_operator_random(), .x = x_memory + check_below(17), .trips = (int)check_below(2)};
     int64_t n = check_size(check_below(10) ? 5000 : MOST), start = 0;
-    int kind = (int)check_below(CHECK_KINDS);
+    int kind = (int)check_below(TL_DATA_KINDS);
     char want[16], got[16];
     check_fill((char *)p.x, p.o.dtype, n, kind);
     tally_view in = tally_flat(p.x, p.o.dtype, n);
@@ -91,7 +91,7 @@ static void same_bytes(void)
     unsigned char a[8192], b[8192];
     size_t a_bytes = sizeof a, b_bytes = sizeof b;
     tally_fragment *whole;
-    check_fill((char *)p.x, p.o.dtype, n, check_below(2) ? CHECK_PLAIN : CHECK_ZEROS);
+    check_fill((char *)p.x, p.o.dtype, n, check_below(2) ? TL_DATA_PLAIN : TL_DATA_ZEROS);
     tally_fragment *f = build(&p, start, n, 5);
     check_ok(contexts[0],
              tally_fragment_make(contexts[0], p.o.op, p.o.dtype, p.x + start * p.o.bytes, start, n - start, &whole),
@@ -130,7 +130,7 @@ static void bad_bytes(const char *op, tally_dtype dtype)
     unsigned char good[8192], bad[8192];
     size_t bytes = sizeof good;
     int64_t start = check_below(1000), n = 1 + check_below(3000);
-    check_fill(x_memory, dtype, n, CHECK_PLAIN);
+    check_fill(x_memory, dtype, n, TL_DATA_PLAIN);
     check_ok(contexts[0], tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &f), op);
     check(!tally_fragment_save(f, good, &bytes), "save");
     tally_fragment_free(f);
@@ -170,7 +170,7 @@ static void bad_bytes(const char *op, tally_dtype dtype)
     }
     char noise[200];
     for (int k = 0; k < 200; k++) {
-        check_fill(noise, TALLY_U8, 200, CHECK_BITS);
+        check_fill(noise, TALLY_U8, 200, TL_DATA_BITS);
         if (k & 1) memcpy(noise, good, 8 + (size_t)check_below(24));
         refused(noise, (size_t)check_below(200), "noise");
     }

@@ -43,7 +43,7 @@ static void large(tally *ctx, const check_operator *o)
     int64_t size = o->result, n = N - check_below(5000), shift = check_below(17) * (check_below(2) ? 1 : o->bytes),
             places[] = {0, 1, 4, 8, 16, 48};
     char *from = x + shift;
-    check_fill(from, o->dtype, n, (int)check_below(CHECK_KINDS));
+    check_fill(from, o->dtype, n, (int)check_below(TL_DATA_KINDS));
     for (int verb = 0; verb < 3; verb++) {
         tally_window_options w = {check_size(verb == 1 ? 60 : 20000), check_below(2) ? 0 : check_below(40),
                                   TALLY_EDGES_SHRINK, 0};
@@ -65,7 +65,7 @@ static void large(tally *ctx, const check_operator *o)
             out.data = from;
             check_ok(ctx, tally_scan(ctx, o->op, &in, &out, &e), o->op);
             check_same(from, want, n, size, "scan %s in place", o->op);
-            check_fill(from, o->dtype, n, CHECK_PLAIN);
+            check_fill(from, o->dtype, n, TL_DATA_PLAIN);
         }
     }
 }
@@ -76,7 +76,7 @@ static void long_rows(tally *ctx, const check_operator *o)
     int64_t length = N * 8 / o->bytes / 3 - 7,
             offsets[] = {3, 3, 3 + length, 3 + length, 12 + length, 12 + 2 * length, 13 + 2 * length};
     char alone[16], rows[6 * 16];
-    check_fill(x, o->dtype, offsets[6], CHECK_HOSTILE);
+    check_fill(x, o->dtype, offsets[6], TL_DATA_HOSTILE);
     tally_view segments = tally_segments(x, o->dtype, offsets, 6), two = tally_rows(x, o->dtype, 2, length);
     check_ok(ctx, tally_reduce(ctx, o->op, &segments, rows), o->op);
     for (int r = 0; r < 6; r++) {

@@ -29,7 +29,7 @@ static law pick(int64_t most)
 {
     law c = {.o = check_operator_random(), .ctx = contexts[check_below(context_count)]};
     c.n = check_size(most);
-    c.kind = (int)check_below(CHECK_KINDS);
+    c.kind = (int)check_below(TL_DATA_KINDS);
     c.x = x_memory + GUARD + check_below(17);
     c.y = y_memory + GUARD + check_below(17);
     check_fill(c.x, c.o.dtype, c.n, c.kind);

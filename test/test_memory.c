@@ -214,7 +214,7 @@ static tally_status run(int i, int at, int all)
 int main(void)
 {
     check_start();
-    check_fill(x, TALLY_F32, N, CHECK_PLAIN);
+    check_fill(x, TALLY_F32, N, TL_DATA_PLAIN);
     for (int i = 0; i < N; i += 97) memcpy(&x[i], &(uint32_t){0x7fc00000}, i >= 7000 && i % 2 ? 4 : 0);
     const char *isa = check_isa(0);
     for (int i = 1; check_isa(i); i++) isa = check_isa(i);

@@ -21,7 +21,7 @@ static flow pick(int64_t most)
     flow f = {.o = check_operator_random(), .ctx = contexts[check_below(context_count)]};
     f.n = check_size(most);
     f.x = x_memory + check_below(17);
-    int kind = (int)check_below(CHECK_KINDS);
+    int kind = (int)check_below(TL_DATA_KINDS);
     check_fill(f.x, f.o.dtype, f.n, kind);
     snprintf(f.what, sizeof f.what, "%s %s %s x%d n=%lld data %d", f.o.op, tally_dtype_name(f.o.dtype),
              tally_isa(f.ctx), tally_threads(f.ctx), (long long)f.n, kind);
@@ -97,7 +97,7 @@ static void stream_scan(void)
     tally_stream *s;
     tally_scan_options o = {.exclusive = (int)check_below(2)};
     if (f.o.info.seedable && check_below(2)) {
-        check_fill(init, f.o.info.output, 1, CHECK_PLAIN);
+        check_fill(init, f.o.info.output, 1, TL_DATA_PLAIN);
         o.init = init;
     }
     tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, f.n);

@@ -119,8 +119,8 @@ static void settings(void)
     static float data[3000];
     static double wide[3000];
     static outcome plain, other;
-    check_fill(data, TALLY_F32, 3000, CHECK_PLAIN);
-    check_fill(wide, TALLY_F64, 3000, CHECK_PLAIN);
+    check_fill(data, TALLY_F32, 3000, TL_DATA_PLAIN);
+    check_fill(wide, TALLY_F64, 3000, TL_DATA_PLAIN);
     for (int i = 0; i < 3000; i += 7) data[i + (i % 2)] = ldexpf((float)(i + 1), -149), wide[i] = ldexp(i + 1, -1074);
     data[1] = data[2] = ldexpf(3, -149);
     for (int k = 0; check_isa(k); k++) {
@@ -167,10 +167,10 @@ static void one_liners(void)
             float f;
             int32_t s;
         } r;
-        check_fill(x, TALLY_F32, n, CHECK_HOSTILE);
-        check_fill(f64, TALLY_F64, n, CHECK_HOSTILE);
-        check_fill(i32, TALLY_I32, n, CHECK_BITS);
-        check_fill(i64, TALLY_I64, n, CHECK_BITS);
+        check_fill(x, TALLY_F32, n, TL_DATA_HOSTILE);
+        check_fill(f64, TALLY_F64, n, TL_DATA_HOSTILE);
+        check_fill(i32, TALLY_I32, n, TL_DATA_BITS);
+        check_fill(i64, TALLY_I64, n, TL_DATA_BITS);
 #define ONE(op, name, type, data, dtype, result)                                                                       \
     do {                                                                                                               \
         result got = tally_##op##_##name(data, n);                                                                     \

@@ -97,8 +97,9 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
     return status;
 }
 
-static tally_status cpu_open(tally *ctx, const char *options, tl_device **device)
+static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)
 {
+    (void)index; /* describe knows one */
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
     *d = (cpu){{&tl_device_cpu}, processors(), widest_isa()};

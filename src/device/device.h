@@ -18,9 +18,10 @@ typedef struct tl_device_calls {
     /* Describes device number index of this kind; 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
 
-    /* Opens the device named by `options` (what follows the name and its comma). Caller owns *device; on failure it is NULL
-     * and ctx->error says why. */
-    tally_status (*open)(tally *ctx, const char *options, tl_device **device);
+    /* Opens device number index of this kind, which describe knows, with `options`: what follows the name and its
+     * comma; of two that contradict each other the later one holds. Caller owns *device; on failure it is NULL and
+     * ctx->error says why. */
+    tally_status (*open)(tally *ctx, int index, const char *options, tl_device **device);
     void (*close)(tl_device *device);
 
     int (*threads)(const tl_device *device);

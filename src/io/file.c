@@ -30,7 +30,6 @@ static tally_status open_input(tally_file *f)
 {
     struct stat st;
     f->size = -1;
-    f->info.bytes_total = -1;
     if (strcmp(f->name, "-") == 0) {
         f->fd = STDIN_FILENO;
     } else {
@@ -103,9 +102,8 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     return tl_binary_start(f);
 }
 
-tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file)
+tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
 {
-    static const tally_file_options none = {0};
     if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
     *file = NULL;
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
@@ -114,15 +112,31 @@ tally_status tally_file_open(tally *ctx, const char *path, const tally_file_opti
     f->ctx = ctx;
     f->fd = -1;
     f->name = strdup(path);
-    tally_status s = f->name ? TALLY_OK : tl_no_memory(ctx, strlen(path) + 1, "a file's name");
-    if (!s) {
-        f->info.name = f->name;
-        f->label = strcmp(path, "-") == 0 ? "standard input" : f->name;
-        s = start(f, options ? options : &none);
+    if (!f->name) {
+        free(f);
+        return tl_no_memory(ctx, strlen(path) + 1, "a file's name");
     }
-    if (s) tally_file_close(f);
-    else *file = f;
+    f->info.name = f->name;
+    f->label = strcmp(path, "-") == 0 ? standard : f->name;
+    f->info.bytes_total = -1;
+    *file = f;
+    return TALLY_OK;
+}
+
+tally_status tl_file_opened(tally_file **file, tally_status s)
+{
+    if (s) {
+        tally_file_close(*file);
+        *file = NULL;
+    }
     return s;
+}
+
+tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file)
+{
+    static const tally_file_options none = {0};
+    tally_status s = tl_file_new(ctx, path, "standard input", file);
+    return s ? s : tl_file_opened(file, start(*file, options ? options : &none));
 }
 
 void tally_file_get_info(const tally_file *file, tally_file_info *info)

@@ -37,6 +37,12 @@ struct tally_file {
     tl_writer *writer;
 };
 
+/* file.c: how files begin, for reading and for writing. tl_file_new checks its arguments and makes a file that has its
+ * name; standard: what sentences call "-". tl_file_opened comes last: if s is a failure it closes the file and *file is
+ * NULL. */
+tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file);
+tally_status tl_file_opened(tally_file **file, tally_status s);
+
 /* The threads to use for ctx (weak, so that a test may replace it). */
 int tl_io_threads(tally *ctx);
 

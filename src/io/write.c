@@ -156,29 +156,14 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
 tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim, const int64_t *shape,
                                int hex, tally_file **file)
 {
-    if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
-    *file = NULL;
-    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
-    tally_file *const f = calloc(1, sizeof *f);
-    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
-    f->ctx = ctx;
-    f->fd = -1;
-    f->name = strdup(path);
+    tally_status s = tl_file_new(ctx, path, "standard output", file);
+    if (s) return s;
+    tally_file *const f = *file;
+    f->info.dtype = dtype;
     f->writer = calloc(1, sizeof *f->writer);
-    tally_status s = TALLY_OK;
-    if (!f->name || !f->writer) {
-        s = tl_no_memory(ctx, sizeof *f->writer, "a file");
-    } else {
-        f->info.name = f->name;
-        f->info.dtype = dtype;
-        f->info.bytes_total = -1;
-        f->label = strcmp(path, "-") == 0 ? "standard output" : f->name;
-        f->writer->hex = hex;
-        s = start(f, format, ndim, shape);
-    }
-    if (s) tally_file_close(f);
-    else *file = f;
-    return s;
+    if (!f->writer) return tl_file_opened(file, tl_no_memory(ctx, sizeof *f->writer, "a file"));
+    f->writer->hex = hex;
+    return tl_file_opened(file, start(f, format, ndim, shape));
 }
 
 /* Formats n values that begin the file's element number `at`; where the text ends. */

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key. A file
+ * is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and written anew.
+ * Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
+#include "gpu.h"
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 600 };
+static const long long FOLDER_BYTES = 512ll << 20; /* the oldest files go when there is more */
+
+typedef struct {
+    char magic[8];
+    uint64_t key_bytes, bytes, checksum;
+} header;
+static const char MAGIC[8] = "tally-1";
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < bytes; i++) h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
+}
+
+static int folder(char *to)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int length;
+    if (xdg && *xdg == '/')
+        length = snprintf(to, PATH_ROOM, "%s/tally", xdg);
+    else if (home && *home == '/')
+        length = snprintf(to, PATH_ROOM, "%s/.cache/tally", home);
+    else
+        return 0;
+    return length < PATH_ROOM - 64;
+}
+
+static int path_of(char *to, const void *key, size_t key_bytes)
+{
+    if (!folder(to)) return 0;
+    size_t used = strlen(to);
+    snprintf(to + used, PATH_ROOM - used, "/%016llx.bin", (unsigned long long)hash(0xcbf29ce484222325ull, key, key_bytes));
+    return 1;
+}
+
+void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
+{
+    char path[PATH_ROOM];
+    header h;
+    struct stat info;
+    char *data = NULL;
+    FILE *f = path_of(path, key, key_bytes) ? fopen(path, "rb") : NULL;
+    if (!f) return NULL;
+    if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) && h.key_bytes == key_bytes &&
+        !fstat(fileno(f), &info) && h.bytes < 1ull << 32 && (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
+        data = malloc(key_bytes + h.bytes);
+    if (data && (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes || memcmp(data, key, key_bytes) ||
+                 hash(0, data, key_bytes + h.bytes) != h.checksum)) {
+        free(data);
+        data = NULL;
+    }
+    fclose(f);
+    if (!data) return NULL;
+    memmove(data, data + key_bytes, h.bytes);
+    *bytes = h.bytes;
+    return data;
+}
+
+/* Removes the least recently written files until the folder holds less than its share. */
+static void trim(const char *at)
+{
+    for (;;) {
+        char path[PATH_ROOM + 300], oldest[PATH_ROOM + 300] = "";
+        long long total = 0;
+        time_t when = 0;
+        struct stat info;
+        DIR *d = opendir(at);
+        if (!d) return;
+        for (struct dirent *e; (e = readdir(d));) {
+            if (e->d_name[0] == '.') continue;
+            snprintf(path, sizeof path, "%s/%s", at, e->d_name);
+            if (stat(path, &info)) continue;
+            total += info.st_size;
+            if (!oldest[0] || info.st_mtime < when) {
+                when = info.st_mtime;
+                strcpy(oldest, path);
+            }
+        }
+        closedir(d);
+        if (total <= FOLDER_BYTES || !oldest[0] || unlink(oldest)) return;
+    }
+}
+
+void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes)
+{
+    char at[PATH_ROOM], path[PATH_ROOM], temporary[PATH_ROOM + 32];
+    if (!folder(at) || !path_of(path, key, key_bytes)) return;
+    char *slash = strrchr(at, '/');
+    *slash = 0;
+    mkdir(at, 0700); /* there already, or in vain */
+    *slash = '/';
+    mkdir(at, 0700);
+    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
+    FILE *f = fopen(temporary, "wb");
+    if (!f) return;
+    header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};
+    memcpy(h.magic, MAGIC, sizeof MAGIC);
+    int whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, key_bytes, f) == key_bytes && fwrite(data, 1, bytes, f) == bytes;
+    if (fclose(f) || !whole || rename(temporary, path)) unlink(temporary);
+    trim(at);
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT
+ * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in gpu.c.
+ * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. The few
+ * declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
+#include "gpu.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int CUresult, CUdevice, nvrtcResult;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef unsigned long long CUdeviceptr;
+typedef struct _nvrtcProgram *nvrtcProgram;
+enum {
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_MEMORYTYPE_DEVICE = 2
+};
+
+#define DRIVER_CALLS(F)                                                                                                 \
+    F(cuInit, cuInit, (unsigned))                                                                                       \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                  \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                      \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                      \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                        \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                      \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                               \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                      \
+    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                              \
+    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                                               \
+    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                               \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                               \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                           \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                           \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                 \
+    F(cuPointerGetAttribute, cuPointerGetAttribute, (void *, int, CUdeviceptr))                                         \
+    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                   \
+    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                       \
+    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                 \
+    F(cuLaunchKernel, cuLaunchKernel,                                                                                   \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))   \
+    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                           \
+    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                  \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                             \
+    F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
+#define NVRTC_CALLS(F)                                                                                                  \
+    F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                       \
+    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                           \
+      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *))                      \
+    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram *))                                                       \
+    F(nvrtcCompileProgram, nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                               \
+    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                   \
+    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram, char *))                                                             \
+    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                         \
+    F(nvrtcGetProgramLog, nvrtcGetProgramLog, (nvrtcProgram, char *))
+#define DECLARE(name, symbol, parameters) static int(*name) parameters;
+DRIVER_CALLS(DECLARE)
+NVRTC_CALLS(DECLARE)
+#undef DECLARE
+
+enum { DEVICES_MOST = 16, KERNELS_MOST = 8 };
+static struct {
+    int capability, processors;
+    char name[16], text[160];
+} devices[DEVICES_MOST];
+static int device_count;
+
+typedef struct {
+    tl_gpu base;
+    CUdevice device;
+    CUcontext context;
+    CUstream stream;
+    int capability, processors, number;
+} cuda;
+
+struct tl_program {
+    CUmodule module;
+    int count;
+    struct {
+        char name[16];
+        CUfunction function;
+    } kernels[KERNELS_MOST];
+};
+
+static void find_devices(void)
+{
+    static int done;
+#pragma omp critical(tally_cuda)
+    if (!done) {
+        done = 1;
+        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        int whole = library != NULL, count = 0, version = 0;
+#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+        DRIVER_CALLS(FIND)
+#undef FIND
+        if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
+        for (int i = 0; i < count && i < DEVICES_MOST; i++) {
+            CUdevice d;
+            char name[80] = "";
+            size_t bytes = 0;
+            int major = 0, minor = 0;
+            if (cuDeviceGet(&d, i)) break;
+            cuDeviceGetName(name, sizeof name, d);
+            cuDeviceTotalMem(&bytes, d);
+            cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
+            cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
+            cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
+            devices[i].capability = 10 * major + minor;
+            snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
+            snprintf(devices[i].text, sizeof devices[i].text, "%s, %.1f GB, compute capability %d.%d, driver for CUDA %d.%d",
+                     name, (double)bytes * 1e-9, major, minor, version / 1000, version % 1000 / 10);
+            device_count = i + 1;
+        }
+    }
+}
+
+/* NVRTC, once a process: the newest that is here. */
+static int find_compiler(void)
+{
+    static int found = -1;
+#pragma omp critical(tally_nvrtc)
+    if (found < 0) {
+        static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+                                            "/usr/local/cuda/lib64/libnvrtc.so"};
+        void *library = NULL;
+        for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        int whole = library != NULL;
+#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+        NVRTC_CALLS(FIND)
+#undef FIND
+        found = whole;
+    }
+    return found;
+}
+
+static int describe(int index, tally_device_info *info)
+{
+    find_devices();
+    if (index < 0 || index >= device_count) return 0;
+    *info = (tally_device_info){devices[index].name, devices[index].text, 1, "", 0, ""};
+    if (devices[index].capability < 70) {
+        info->usable = 0;
+        info->reason = "its compute capability is below 7.0";
+    }
+    return 1;
+}
+
+static tally_status failed(tally *ctx, CUresult error, const char *call)
+{
+    const char *text = NULL;
+    if (cuGetErrorString(error, &text) || !text) text = "unknown error";
+    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)", call,
+                   text, error);
+}
+
+static void cu_close(tl_gpu *gpu)
+{
+    cuda *g = (cuda *)gpu;
+    if (g->stream) {
+        cuCtxPushCurrent(g->context);
+        cuStreamDestroy(g->stream);
+        cuCtxPopCurrent(NULL);
+    }
+    if (g->context) cuDevicePrimaryCtxRelease(g->device);
+    free(g);
+}
+
+static const tl_gpu_calls calls;
+
+static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
+{
+    tally_device_info info;
+    if (!describe(index, &info))
+        return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index, device_count);
+    if (!info.usable) return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
+    cuda *g = calloc(1, sizeof *g);
+    if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
+    *g = (cuda){.base = {&calls}, .capability = devices[index].capability, .processors = devices[index].processors, .number = index};
+    CUresult error = cuDeviceGet(&g->device, index);
+    if (!error) error = cuDevicePrimaryCtxRetain(&g->context, g->device);
+    if (!error) error = cuCtxPushCurrent(g->context);
+    if (!error) {
+        error = cuStreamCreate(&g->stream, 0); /* waits for, and is waited for by, the caller's default stream */
+        cuCtxPopCurrent(NULL);
+    }
+    if (error) {
+        cu_close(&g->base);
+        return failed(ctx, error, "opening the device");
+    }
+    *gpu = &g->base;
+    return TALLY_OK;
+}
+
+static void cu_enter(tl_gpu *gpu) { cuCtxPushCurrent(((cuda *)gpu)->context); }
+static void cu_leave(tl_gpu *gpu)
+{
+    (void)gpu;
+    cuCtxPopCurrent(NULL);
+}
+static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
+
+static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    CUdeviceptr p;
+    (void)gpu;
+    CUresult error = cuMemAlloc(&p, bytes);
+    if (error) return failed(ctx, error, "cuMemAlloc");
+    *memory = (tl_memory){p, NULL, bytes};
+    return TALLY_OK;
+}
+
+static void cu_release(tl_gpu *gpu, tl_memory *memory)
+{
+    (void)gpu;
+    cuMemFree(memory->address);
+    *memory = (tl_memory){0};
+}
+
+static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, g->stream);
+    return error ? failed(ctx, error, "copying to the device") : TALLY_OK;
+}
+
+static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, g->stream);
+    if (!error) error = cuStreamSynchronize(g->stream);
+    return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
+}
+
+static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
+{
+    int kind = 0, where = -1;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
+    if (cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) || kind != CU_MEMORYTYPE_DEVICE) return 0;
+    if (cuPointerGetAttribute(&where, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) || where != ((cuda *)gpu)->number) return 0;
+    *memory = (tl_memory){at, NULL, 0};
+    *offset = 0;
+    return 1;
+}
+
+static void cu_unload(tl_gpu *gpu, tl_program *program)
+{
+    (void)gpu;
+    cuModuleUnload(program->module);
+    free(program);
+}
+
+/* text -> machine code of this device; caller frees. */
+static tally_status compile(tally *ctx, const cuda *g, const char *text, void **code, size_t *bytes)
+{
+    char arch[40], log[400] = "";
+    const char *options[] = {arch, "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--std=c++17"};
+    nvrtcProgram program;
+    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", g->capability);
+    if (!find_compiler())
+        return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
+    int error = nvrtcCreateProgram(&program, text, "tally.cu", 0, NULL, NULL);
+    if (error) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
+    error = nvrtcCompileProgram(program, sizeof options / sizeof *options, options);
+    if (!error) error = nvrtcGetCUBINSize(program, bytes);
+    if (!error && !(*code = malloc(*bytes))) error = -1;
+    if (!error) error = nvrtcGetCUBIN(program, *code);
+    size_t length = 0;
+    if (error > 0 && !nvrtcGetProgramLogSize(program, &length)) {
+        char *all = malloc(length + 1);
+        if (all && !nvrtcGetProgramLog(program, all)) {
+            all[length] = 0;
+            snprintf(log, sizeof log, "%s", all);
+        }
+        free(all);
+    }
+    nvrtcDestroyProgram(&program);
+    if (error < 0) return tl_no_memory(ctx, *bytes, "a program");
+    return error ? tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %s", error, log) : TALLY_OK;
+}
+
+static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program)
+{
+    const cuda *g = (const cuda *)gpu;
+    void *code = NULL;
+    size_t bytes = 0;
+    int major = 0, minor = 0;
+    if (find_compiler()) nvrtcVersion(&major, &minor);
+    char tag[64];
+    int tag_length = snprintf(tag, sizeof tag, "cuda sm_%d nvrtc %d.%d", g->capability, major, minor);
+    char *key = malloc(length + (size_t)tag_length);
+    tl_program *p = calloc(1, sizeof *p);
+    tally_status status = key && p ? TALLY_OK : tl_no_memory(ctx, length, "a program");
+    if (!status) {
+        memcpy(key, tag, (size_t)tag_length);
+        memcpy(key + tag_length, text, length);
+        code = tl_cache_load(key, length + (size_t)tag_length, &bytes);
+        if (code && cuModuleLoadData(&p->module, code)) {
+            free(code);
+            code = NULL;
+        }
+        if (!code) {
+            status = compile(ctx, g, text, &code, &bytes);
+            CUresult error = status ? 0 : cuModuleLoadData(&p->module, code);
+            if (error) status = failed(ctx, error, "cuModuleLoadData");
+            if (!status) tl_cache_store(key, length + (size_t)tag_length, code, bytes);
+        }
+    }
+    free(code);
+    free(key);
+    if (status)
+        free(p);
+    else
+        *program = p;
+    return status;
+}
+
+static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
+                              const tl_argument *arguments, int count)
+{
+    cuda *g = (cuda *)gpu;
+    CUfunction f = NULL;
+    CUresult error = 0;
+    void *values[64];
+    for (int i = 0; i < program->count; i++)
+        if (!strcmp(program->kernels[i].name, name)) f = program->kernels[i].function;
+    if (!f) {
+        error = cuModuleGetFunction(&f, program->module, name);
+        if (error) return failed(ctx, error, name);
+        snprintf(program->kernels[program->count].name, sizeof program->kernels[0].name, "%s", name);
+        program->kernels[program->count++].function = f;
+    }
+    for (int i = 0; i < count; i++)
+        values[i] = arguments[i].kind == TL_ARG_MEMORY ? (void *)(uintptr_t)&arguments[i].memory.address
+                                                       : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, 0, g->stream, values, NULL);
+    return error ? failed(ctx, error, name) : TALLY_OK;
+}
+
+static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream);
+    return error ? failed(ctx, error, "the kernels") : TALLY_OK;
+}
+
+static const tl_gpu_calls calls = {
+    .name = "cuda",
+    .prelude = "device/prelude_cuda.h",
+    .warps_in_group = 8,
+    .describe = describe,
+    .open = cu_open,
+    .close = cu_close,
+    .enter = cu_enter,
+    .leave = cu_leave,
+    .processors = cu_processors,
+    .allocate = cu_allocate,
+    .release = cu_release,
+    .write = cu_write,
+    .read = cu_read,
+    .owns = cu_owns,
+    .build = cu_build,
+    .unload = cu_unload,
+    .launch = cu_launch,
+    .wait = cu_wait,
+};
+
+static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
+{
+    return tl_gpu_open(ctx, &calls, &tl_device_cuda, number, options, device);
+}
+
+const tl_device_calls tl_device_cuda = {
+    .name = "cuda",
+    .describe = describe,
+    .open = device_open,
+    TL_GPU_DEVICE_CALLS,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h has the same words. No headers are needed. */
+#define TL_CUDA 1
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+
+#define fn static __device__ __forceinline__
+#define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
+#define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define GLOBAL
+#define LOCAL
+#define SHARED __shared__
+#define UNROLL _Pragma("unroll")
+#define BARRIER() __syncthreads()
+#define ADDRESS(p) ((u64)(p))
+
+fn u32 as_u32(f32 x) { return __float_as_uint(x); }
+fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
+fn f32 as_f32(u32 x) { return __uint_as_float(x); }
+fn f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
+fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
+fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
+
+fn int thread_index() { return threadIdx.x; }
+fn i64 group_index() { return blockIdx.x; }
+fn i64 group_count() { return gridDim.x; }
+
+/* Warps: 32 lanes that exchange states. Several a group here, one a group in OpenCL. */
+#define WARPS_IN_GROUP 8
+fn int lane_index() { return threadIdx.x & 31; }
+fn i64 warp_index() { return (i64)blockIdx.x * WARPS_IN_GROUP + threadIdx.x / 32; }
+fn i64 warp_count() { return (i64)gridDim.x * WARPS_IN_GROUP; }
+
+template <class T> fn T shuffle_xor(T v, int m)
+{
+    if (sizeof(T) == 8) {
+        u64 b;
+        b = *(u64 *)&v;
+        b = __shfl_xor_sync(0xffffffffu, b, m);
+        return *(T *)&b;
+    }
+    if (sizeof(T) == 4) {
+        u32 b = *(u32 *)&v;
+        b = __shfl_xor_sync(0xffffffffu, b, m);
+        return *(T *)&b;
+    }
+    return (T)__shfl_xor_sync(0xffffffffu, (int)v, m);
+}
+template <class T> fn T shuffle_from(T v, int lane)
+{
+    if (sizeof(T) == 8) {
+        u64 b = *(u64 *)&v;
+        b = __shfl_sync(0xffffffffu, b, lane);
+        return *(T *)&b;
+    }
+    if (sizeof(T) == 4) {
+        u32 b = *(u32 *)&v;
+        b = __shfl_sync(0xffffffffu, b, lane);
+        return *(T *)&b;
+    }
+    return (T)__shfl_sync(0xffffffffu, (int)v, lane);
+}
+
+/* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
+#define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
+#define QUAD_OF(T, align) struct __align__(align) { T x, y, z, w; }

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * The words of the kernel texts in OpenCL C 1.2. prelude_cuda.h has the same words. */
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#pragma OPENCL FP_CONTRACT OFF
+typedef char i8;
+typedef uchar u8;
+typedef short i16;
+typedef ushort u16;
+typedef int i32;
+typedef uint u32;
+typedef long i64;
+typedef ulong u64;
+typedef float f32;
+typedef double f64;
+
+#define fn static inline
+#define far_fn static __attribute__((noinline))
+#define KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
+#define GLOBAL __global
+#define LOCAL __local
+#define SHARED __local
+#define UNROLL _Pragma("unroll")
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define ADDRESS(p) ((u64)(size_t)(p))
+
+#define as_u32(x) as_uint((f32)(x))
+#define as_u64(x) as_ulong((f64)(x))
+#define as_f32(x) as_float((u32)(x))
+#define as_f64(x) as_double((u64)(x))
+fn f32 sqrt_f32(f32 x) { return sqrt(x); }
+fn f64 sqrt_f64(f64 x) { return sqrt(x); }
+
+fn int thread_index() { return (int)get_local_id(0); }
+fn i64 group_index() { return (i64)get_group_id(0); }
+fn i64 group_count() { return (i64)get_num_groups(0); }
+
+/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. */
+#define WARPS_IN_GROUP 1
+fn int lane_index() { return (int)get_local_id(0); }
+fn i64 warp_index() { return (i64)get_group_id(0); }
+fn i64 warp_count() { return (i64)get_num_groups(0); }
+
+#define QUAD_ALIGN (TL_SIZE * 4)
+#define QUAD_OF(T, align) struct __attribute__((aligned(align))) { T x, y, z, w; }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each file
+ * is headed by a #line, so that a compiler's message names the file in the tree.
+ *   TALLY_KERNELS=dir  takes a file from there if it has one (dir is laid out like src/)
+ *   TALLY_DUMP=dir     writes each program there */
+#include "gpu.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char *text;
+    size_t length, room;
+    int failed;
+} buffer;
+
+static void add(buffer *b, const char *text, size_t length)
+{
+    if (b->failed) return;
+    if (b->length + length + 1 > b->room) {
+        size_t room = 2 * b->room + length + 4096;
+        char *more = realloc(b->text, room);
+        if (!more) {
+            b->failed = 1;
+            return;
+        }
+        b->text = more;
+        b->room = room;
+    }
+    memcpy(b->text + b->length, text, length);
+    b->length += length;
+    b->text[b->length] = 0;
+}
+
+static __attribute__((format(printf, 2, 3))) void say(buffer *b, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    add(b, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+static int add_from_folder(buffer *b, const char *folder, const char *name)
+{
+    char path[512], part[4096];
+    size_t got;
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
+    FILE *f = fopen(path, "rb");
+    if (!f) return 0;
+    while ((got = fread(part, 1, sizeof part, f)) > 0) add(b, part, got);
+    fclose(f);
+    return 1;
+}
+
+static void add_file(buffer *b, const char *name)
+{
+    const char *folder = getenv("TALLY_KERNELS");
+    say(b, "\n#line 1 \"src/%s\"\n", name);
+    if (folder && *folder && add_from_folder(b, folder, name)) return;
+    for (const tl_text *t = tl_texts; t->name; t++)
+        if (!strcmp(t->name, name)) {
+            add(b, t->text, strlen(t->text));
+            return;
+        }
+    b->failed = 1;
+}
+
+static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
+
+static void add_facts(buffer *b, const tl_scalar *op)
+{
+    int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
+    int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
+    int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
+    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, is_float ? 3 : is_unsigned ? 2 : 1,
+        half ? 16 + (op->dtype == TALLY_BF16) : 0);
+    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4,
+        wraps ? "u64" : float_name(op->acc));
+    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
+        out_float                                           ? float_name(op->out)
+        : op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16"
+                                                            : tally_dtype_name(op->out));
+    if (half)
+        say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
+    else if (is_float)
+        say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
+    else
+        say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
+    say(b, "#define ROOM_LOG %d\n", tl_gpu_room_log(op));
+}
+
+int tl_gpu_state_bytes(const tl_scalar *op)
+{
+    int packed = op->state_bytes;
+    return packed > 8 && packed < 16 ? 16 : packed;
+}
+
+int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
+
+/* The chunk kernels, for elements and for states. */
+static void add_chunks(buffer *b)
+{
+    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) e_##name\n#define ROWS 8\n#define LOG_ROWS 3\n");
+    add_file(b, "shape/gpu/chunk.cl");
+    say(b, "\n#undef N\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) s_##name\n#define ROWS 2\n#define LOG_ROWS 1\n");
+    add_file(b, "shape/gpu/chunk.cl");
+}
+
+static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
+{
+    const char *folder = getenv("TALLY_DUMP");
+    char path[512];
+    if (!folder || !*folder) return;
+    snprintf(path, sizeof path, "%s/%s-%s-%s-%s.%s", folder, op->file, tally_dtype_name(op->dtype),
+             op->acc ? tally_dtype_name(op->acc) : "none", shape, strstr(prelude, "cuda") ? "cu" : "cl");
+    FILE *f = fopen(path, "wb");
+    if (!f) return;
+    fwrite(b->text, 1, b->length, f);
+    fclose(f);
+}
+
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
+                             size_t *length)
+{
+    buffer b = {NULL, 0, 0, 0};
+    char name[64];
+    add_file(&b, prelude);
+    add_facts(&b, op);
+    add_file(&b, "device/prelude_gpu.h");
+    snprintf(name, sizeof name, "op/%s.h", op->file);
+    add_file(&b, name);
+    add_file(&b, "shape/defaults.h");
+    add_file(&b, "shape/gpu/batch.cl");
+    if (strcmp(shape, "window")) {
+        add_chunks(&b);
+        add_file(&b, "shape/gpu/level.cl");
+    }
+    snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);
+    add_file(&b, name);
+    if (b.failed) {
+        free(b.text);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
+    }
+    dump(op, shape, prelude, &b);
+    *text = b.text;
+    *length = b.length;
+    return TALLY_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ * Random numbers and the data they make: what tally_verify and the tests compute on. The golden files have their own
+ * copy (test/test_golden.c), so that nothing here can change them. */
+#ifndef TALLY_RANDOM_H
+#define TALLY_RANDOM_H
+#include "tally.h"
+#include <string.h>
+
+/* The next number after *state: splitmix64, for which every seed is as good as any other. */
+static inline uint64_t tl_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* plain: numbers near 1 whose sums round; hostile: NaN of both signs with payloads, inf, zeros, subnormals, huge and
+ * tiny numbers among them; zeros: +0 and -0; bits: anything. Integers: small, anything, 0 or 1, anything. */
+typedef enum { TL_DATA_PLAIN, TL_DATA_HOSTILE, TL_DATA_ZEROS, TL_DATA_BITS, TL_DATA_KINDS } tl_data;
+
+/* One element of a floating type as bits, out of the random number r: bit 63 is the sign, 55 to 59 say how hostile, 53
+ * and 54 vary the exponent, the low ones are the mantissa. */
+static inline uint64_t tl_random_float(uint64_t r, tally_dtype d, tl_data kind)
+{
+    int bytes = (int)tally_dtype_size(d), exponent = d == TALLY_F64 ? 11 : d == TALLY_F16 ? 5 : 8;
+    int mantissa = 8 * bytes - 1 - exponent;
+    uint64_t m = r & (((uint64_t)1 << mantissa) - 1), top = ((uint64_t)1 << exponent) - 1,
+             e = top / 2 - 2 + (r >> 53 & 3);
+    /* NaN, inf, zero, subnormal, huge, tiny */
+    const uint64_t hostile[][2] = {{top, m | 1}, {top, 0}, {0, 0}, {0, m}, {top - 1, m}, {1, m}};
+    uint64_t which = r >> 55 & 31;
+    if (kind == TL_DATA_HOSTILE && which < sizeof hostile / sizeof *hostile)
+        e = hostile[which][0], m = hostile[which][1];
+    if (kind == TL_DATA_ZEROS) e = m = 0;
+    return r >> 63 << (8 * bytes - 1) | e << mantissa | m;
+}
+
+/* n elements of dtype d. */
+static inline void tl_random_fill(uint64_t *state, void *to, tally_dtype d, int64_t n, tl_data kind)
+{
+    size_t bytes = tally_dtype_size(d);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v = tl_random(state);
+        if (d >= TALLY_F16 && kind != TL_DATA_BITS) v = tl_random_float(v, d, kind);
+        if (d < TALLY_F16 && kind == TL_DATA_PLAIN) v = v % 100 - (d & 1 ? 50 : 0); /* signed types have odd numbers */
+        if (d < TALLY_F16 && kind == TL_DATA_ZEROS) v = (v & 7) == 0;
+        memcpy((char *)to + (size_t)i * bytes, &v, bytes);
+    }
+}
+#endif

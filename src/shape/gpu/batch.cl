@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass to each other.
+ *
+ * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of the
+ * next, so level l has n >> (2 + 8 l) full nodes. First node of sequence s: first[l][s] if lengths differ, else s * count. */
+enum { LANES = 32, QUAD = 4, ELEMENTS_LOG = 10, STATES_LOG = 8 };
+enum { OFFSETS = 1, CHOSEN = 2 };
+
+typedef struct {
+    GLOBAL const u8 *x;          /* element 0 of row 0 */
+    i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
+    i64 seqs, flags;             /* OFFSETS: offsets and first are used; CHOSEN: ids too */
+    GLOBAL const i64 *offsets;   /* rows + 1 */
+    GLOBAL const i64 *ids;       /* row of sequence s */
+    GLOBAL const i64 *first;     /* [level][seqs + 1] */
+    par p;
+} batch;
+
+#define BATCH_PARAMETERS                                                                                                \
+    GLOBAL const u8 *x_, i64 x_byte, i64 row_stride_, i64 stride_, i64 n_, i64 seqs_, i64 flags_,                       \
+        GLOBAL const i64 *offsets_, GLOBAL const i64 *ids_, GLOBAL const i64 *first_, f64 p_
+#define BATCH_OF_PARAMETERS                                                                                             \
+    batch b;                                                                                                            \
+    b.x = x_ + x_byte, b.row_stride = row_stride_, b.stride = stride_, b.n = n_, b.seqs = seqs_, b.flags = flags_,      \
+    b.offsets = offsets_, b.ids = ids_, b.first = first_, b.p.value = p_
+
+fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
+fn i64 length_of(batch b, i64 s)
+{
+    if (!(b.flags & OFFSETS)) return b.n;
+    i64 r = row_of(b, s);
+    return b.offsets[r + 1] - b.offsets[r];
+}
+fn i64 start_of(batch b, i64 s) /* in elements of memory */
+{
+    i64 r = row_of(b, s);
+    return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
+}
+fn i64 level_count(i64 n, int level) { return level ? n >> (2 + 8 * level) : n; }
+fn i64 level_first(batch b, int level, i64 s)
+{
+    return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
+}
+/* Where level l's nodes begin in the one array of all nodes. */
+fn i64 level_base(batch b, int level)
+{
+    i64 at = 0;
+    for (int l = 1; l < level; l++) at += level_first(b, l, b.seqs);
+    return at;
+}
+/* The sequence of job number `job`, where s has level_count + extra jobs. */
+fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
+{
+    if (b.seqs == 1) return 0;
+    if (!(b.flags & OFFSETS)) {
+        i64 each = level_count(b.n, level) + extra;
+        if (each == 1) return job;
+        if (((job | each) >> 32) == 0) return (i64)((u32)job / (u32)each);
+        return job / each;
+    }
+    i64 low = 0, high = b.seqs; /* first(low) <= job < first(high) */
+    while (high - low > 1) {
+        i64 middle = (low + high) / 2;
+        if (level_first(b, level, middle) + extra * middle <= job)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- states ---- */
+
+#if OP_TWIN
+#define TWIN twin
+#else
+#define TWIN combine
+#endif
+
+/* A state that may be ABSENT. */
+typedef struct {
+    state s;
+    int have;
+} maybe;
+
+fn state choose(int c, state a, state b)
+{
+    state r;
+#define CHOOSE(type, f) r.f = c ? a.f : b.f;
+    OP_STATE(CHOOSE)
+#undef CHOOSE
+    return r;
+}
+
+fn maybe then(maybe a, state b)
+{
+    maybe r;
+    r.s = choose(a.have, combine(a.s, b), b);
+    r.have = 1;
+    return r;
+}
+
+fn maybe nothing()
+{
+    maybe r;
+#define ZERO(type, f) r.s.f = 0;
+    OP_STATE(ZERO)
+#undef ZERO
+    r.have = 0;
+    return r;
+}
+
+/* The node of lane m's neighbourhood and mine: `right` says that mine is the right one. */
+fn state meet(state mine, state got, int right) { return TWIN(choose(right, got, mine), choose(right, mine, got)); }
+
+#ifdef TL_CUDA
+#define BOX state *box = 0;
+fn state exchange(state v, int m, LOCAL state *box)
+{
+    state r;
+#define EXCHANGE(type, f) r.f = shuffle_xor(v.f, m);
+    OP_STATE(EXCHANGE)
+#undef EXCHANGE
+    return r;
+}
+fn state from_lane(state v, int lane, LOCAL state *box)
+{
+    state r;
+#define FROM(type, f) r.f = shuffle_from(v.f, lane);
+    OP_STATE(FROM)
+#undef FROM
+    return r;
+}
+#else
+#define BOX SHARED state box[LANES];
+fn state from_lane(state v, int lane, LOCAL state *box)
+{
+    BARRIER();
+    box[lane_index()] = v;
+    BARRIER();
+    return box[lane];
+}
+fn state exchange(state v, int m, LOCAL state *box) { return from_lane(v, lane_index() ^ m, box); }
+#endif
+
+/* ---- elements ---- */
+
+typedef QUAD_OF(elem, QUAD_ALIGN) quad;
+
+fn elem load_bytes(GLOBAL const u8 *p)
+{
+#if TL_SIZE == 1
+    return *(GLOBAL const elem *)p;
+#else
+    u64 bits = 0;
+    for (int k = TL_SIZE - 1; k >= 0; k--) bits = bits << 8 | p[k];
+#if TL_KIND == 3 && !TL_FORMAT
+    return bits_elem(bits);
+#else
+    return (elem)bits;
+#endif
+#endif
+}
+fn elem load_element(GLOBAL const u8 *p)
+{
+    if (TL_SIZE > 1 && ADDRESS(p) % TL_SIZE) return load_bytes(p);
+    return *(GLOBAL const elem *)p;
+}
+/* The same of any sequence, element by element; x is its first one, step its stride in bytes. */
+far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
+{
+    quad q;
+    q.x = load_element(x + (i < limit ? i : limit - 1) * step);
+    q.y = load_element(x + (i + 1 < limit ? i + 1 : limit - 1) * step);
+    q.z = load_element(x + (i + 2 < limit ? i + 2 : limit - 1) * step);
+    q.w = load_element(x + (i + 3 < limit ? i + 3 : limit - 1) * step);
+    return q;
+}
+/* Elements i .. i + 3 of the sequence at `start`; beyond `limit` (> 0) repeats of the last one. */
+fn void load_quad(elem *e, batch b, i64 start, i64 i, i64 limit)
+{
+    GLOBAL const u8 *p = b.x + (start + i * b.stride) * TL_SIZE;
+    quad q;
+    if (b.stride == 1 && i + QUAD <= limit && ADDRESS(p) % QUAD_ALIGN == 0)
+        q = *(GLOBAL const quad *)p;
+    else
+        q = gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
+    e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w;
+}
+
+fn void e_items(state *v, batch b, i64 start, i64 i, i64 limit)
+{
+    elem e[QUAD];
+    load_quad(e, b, start, i, limit);
+    UNROLL for (int k = 0; k < QUAD; k++) v[k] = lift(e[k], i + k, b.p);
+}
+/* The same for states: b.x is an array of them. */
+fn void s_items(state *v, batch b, i64 start, i64 i, i64 limit)
+{
+    GLOBAL const state *x = (GLOBAL const state *)b.x + start;
+    UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
+}
+
+/* ---- results ---- */
+
+/* A batch of results: the same sequences, other strides, OP_LANES values each. */
+typedef struct {
+    GLOBAL u8 *x;
+    i64 row_stride, stride;
+} results;
+#define RESULTS_PARAMETERS GLOBAL u8 *out_, i64 out_byte, i64 out_row_stride, i64 out_stride
+#define RESULTS_OF_PARAMETERS                                                                                           \
+    results out;                                                                                                        \
+    out.x = out_ + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
+
+far_fn void store_apart(GLOBAL u8 *p, result v)
+{
+#if TL_OUT_FLOAT == 4
+    u64 bits = as_u32(v);
+#elif TL_OUT_FLOAT == 8
+    u64 bits = as_u64(v);
+#else
+    u64 bits = (u64)v;
+#endif
+    for (int k = 0; k < (int)sizeof(result); k++) p[k] = (u8)(bits >> (8 * k));
+}
+fn void store_bytes(GLOBAL u8 *p, result v)
+{
+    if (ADDRESS(p) % sizeof(result) == 0)
+        *(GLOBAL result *)p = v;
+    else
+        store_apart(p, v);
+}
+fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
+{
+    i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
+    return out.x + at * (i64)(OP_LANES * sizeof(result));
+}
+/* Result i of sequence s: the state of n elements whose first has index `first`. */
+fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
+{
+    store_bytes(p, lower(v, (real)n, first, q));
+#if OP_LANES == 2
+    store_bytes(p + sizeof(result), lower_1(v, (real)n, first, q));
+#endif
+}
+fn void store_empty(GLOBAL u8 *p, par q)
+{
+    store_bytes(p, empty(q));
+#if OP_LANES == 2
+    store_bytes(p + sizeof(result), empty_1(q));
+#endif
+}
+fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
+{
+    if (v.have)
+        store_state(p, v.s, n, first, q);
+    else
+        store_empty(p, q);
+}

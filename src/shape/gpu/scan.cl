@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * scan: nodes of chunks, level by level (level.cl), then from the highest level down S at the first item of every
+ * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
+ * more entry there than nodes: S after the last of them. */
+
+fn maybe initial(i64 seeded, GLOBAL const result *init, par p)
+{
+    maybe r = nothing();
+#if OP_SEED
+    if (seeded) {
+        r.s = seed(init[0], p);
+        r.have = 1;
+    }
+#endif
+    return r;
+}
+fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
+
+KERNEL(down, 32 * WARPS_IN_GROUP)
+(BATCH_PARAMETERS, GLOBAL const state *nodes, GLOBAL state *prefix, i64 level_, i64 jobs, i64 seeded,
+ GLOBAL const result *init)
+{
+    BATCH_OF_PARAMETERS;
+    BOX
+    const int level = (int)level_, lane = lane_index();
+    b.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
+    GLOBAL state *to = prefix + prefix_base(b, level);
+    GLOBAL const state *above = prefix + prefix_base(b, level + 1);
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
+        i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
+        maybe rows[3];
+        state stack[2], node;
+        if (at)
+            rows[0].s = above[job], rows[0].have = 1;
+        else
+            rows[0] = initial(seeded, init, b.p);
+        UNROLL for (int r = 0; r < 2; r++)
+        {
+            i64 i = at + r * LANES * QUAD + lane * QUAD;
+            state q[QUAD];
+            if (at + r * LANES * QUAD > count) continue;
+            UNROLL for (int k = 0; k < QUAD; k++) q[k] = nothing().s;
+            if (count > 0) s_items(q, b, first, i, count);
+            state two = TWIN(q[0], q[1]);
+            maybe v = s_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
+            s_next_row(rows, stack, r, node);
+            GLOBAL state *place_ = to + first + s + i;
+            maybe v1 = then(v, q[0]), v2 = then(v, two), v3 = then(v2, q[2]);
+            if (i <= count) place_[0] = v.s;
+            if (i + 1 <= count) place_[1] = v1.s;
+            if (i + 2 <= count) place_[2] = v2.s;
+            if (i + 3 <= count) place_[3] = v3.s;
+        }
+    }
+}
+
+/* The results of one quad: i is the place of the first one, of those below n. */
+fn void store_quad(results out, batch b, i64 s, i64 i, i64 n, maybe *v, i64 exclusive, par p)
+{
+    UNROLL for (int k = 0; k < QUAD; k++)
+    {
+        if (i + k < n) store_maybe(place(out, b, s, i + k), v[k], i + k + !exclusive, 0, p);
+    }
+}
+
+KERNEL(scan, 32 * WARPS_IN_GROUP)
+(BATCH_PARAMETERS, GLOBAL const state *prefix, RESULTS_PARAMETERS, i64 jobs, i64 exclusive, i64 seeded,
+ GLOBAL const result *init, i64 longest)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    const int lane = lane_index();
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        i64 s = longest ? job : sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
+        i64 at = longest ? 0 : (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
+        if (at >= n || (longest && n > longest)) continue;
+        maybe rows[ROWS_E + 1];
+        state stack[LOG_ROWS_E + 1], node;
+        if (at)
+            rows[0].s = prefix[job], rows[0].have = 1;
+        else
+            rows[0] = initial(seeded, init, b.p);
+        elem e[ROWS_E][QUAD];
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+        {
+            if (at + r * LANES * QUAD < n) load_quad(e[r], b, from, at + r * LANES * QUAD + lane * QUAD, n);
+        }
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+        {
+            i64 i = at + r * LANES * QUAD + lane * QUAD;
+            if (at + r * LANES * QUAD >= n) continue;
+            state q[QUAD];
+            UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(e[r][k], i + k, b.p);
+            state two = TWIN(q[0], q[1]);
+            maybe v[QUAD + 1];
+            v[0] = e_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
+            e_next_row(rows, stack, r, node);
+            v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
+            if (!exclusive) {
+                /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
+                v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
+                v[4].have = 1;
+                if (lane == LANES - 1) {
+                    v[4] = rows[r + 1];
+                    if (r == ROWS_E - 1 && at + (1 << ELEMENTS_LOG) <= n) v[4].s = prefix[job + 1];
+                }
+                store_quad(out, b, s, i, n, v + 1, 0, b.p);
+            } else {
+                store_quad(out, b, s, i, n, v, 1, b.p);
+            }
+        }
+    }
+}
