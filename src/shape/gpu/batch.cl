@@ -176,13 +176,15 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     q.w = load_element(x + (i + 3 < limit ? i + 3 : limit - 1) * step);
     return q;
 }
-/* Elements i .. i + 3 of the sequence at `start`; beyond `limit` (> 0) repeats of the last one. */
+/* Elements i .. i + 3 of the sequence at `start`; beyond `limit` repeats of the last one, or zeros if there is none. */
 fn void load_quad(elem *e, batch b, i64 start, i64 i, i64 limit)
 {
     GLOBAL const u8 *p = b.x + (start + i * b.stride) * TL_SIZE;
     quad q;
     if (b.stride == 1 && i + QUAD <= limit && ADDRESS(p) % QUAD_ALIGN == 0)
         q = *(GLOBAL const quad *)p;
+    else if (limit <= 0)
+        q.x = q.y = q.z = q.w = 0;
     else
         q = gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
     e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w;
@@ -198,7 +200,7 @@ fn void e_items(state *v, batch b, i64 start, i64 i, i64 limit)
 fn void s_items(state *v, batch b, i64 start, i64 i, i64 limit)
 {
     GLOBAL const state *x = (GLOBAL const state *)b.x + start;
-    UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
+    UNROLL for (int k = 0; k < QUAD; k++) v[k] = limit > 0 ? x[i + k < limit ? i + k : limit - 1] : nothing().s;
 }
 
 /* ---- results ---- */

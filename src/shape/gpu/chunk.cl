@@ -73,34 +73,33 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node)
 /* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to; in every lane. */
 fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LOCAL state *box)
 {
-    maybe rows[ROWS + 1];
+    maybe rows[ROWS + 1], mine = before;
     state stack[LOG_ROWS + 1], node;
     const int lane = lane_index(), last = (int)count / (LANES * QUAD), rest = (int)count % (LANES * QUAD);
-    if (count == 0) return before;
+    if (SKIPS && count == 0) return before;
     rows[0] = before;
     UNROLL for (int r = 0; r < ROWS; r++)
     {
-        if (r > last || (r == last && rest == 0)) continue;
+        if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         state q[QUAD];
         N(items)(q, b, from, at + r * LANES * QUAD + lane * QUAD, at + count);
         state two = TWIN(q[0], q[1]);
         maybe start = N(row_start)(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
+        N(next_row)(rows, stack, r, node);
         if (r == last) {
             maybe with = then(start, two);
             if (rest & 2) start = with;
             with = then(start, choose(rest & 2, q[2], q[0]));
             if (rest & 1) start = with;
-            before.s = from_lane(start.s, rest / QUAD, box);
-            before.have = 1;
-        } else {
-            N(next_row)(rows, stack, r, node);
+            mine = start;
         }
     }
-    if (rest == 0) {
-        UNROLL for (int r = 1; r < ROWS; r++)
-        {
-            if (r == last) before = rows[r];
-        }
+    mine.s = from_lane(mine.s, rest / QUAD, box);
+    mine.have = 1;
+    if (rest) return mine;
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        if (r == last) before = rows[r];
     }
     return before;
 }

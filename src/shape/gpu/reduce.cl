@@ -10,7 +10,9 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
     for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {
         i64 n = length_of(b, s);
         maybe v = nothing();
-        if (n > longest) continue; /* another launch has it */
+        int elsewhere = n > longest; /* another launch has it */
+        if (SKIPS && elsewhere) continue;
+        if (elsewhere) n = 0;
         for (int level = (int)top; level >= 1; level--) {
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
@@ -19,7 +21,7 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = e_append(v, b, start_of(b, s), at, n - at, box);
-        if (lane_index() == 0)
+        if (lane_index() == 0 && !elsewhere)
             store_maybe(out.x + row_of(b, s) * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
     }
 }

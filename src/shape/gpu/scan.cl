@@ -39,9 +39,8 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
             state q[QUAD];
-            if (at + r * LANES * QUAD > count) continue;
-            UNROLL for (int k = 0; k < QUAD; k++) q[k] = nothing().s;
-            if (count > 0) s_items(q, b, first, i, count);
+            if (SKIPS && at + r * LANES * QUAD > count) continue;
+            s_items(q, b, first, i, count);
             state two = TWIN(q[0], q[1]);
             maybe v = s_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
             s_next_row(rows, stack, r, node);
@@ -75,7 +74,8 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = longest ? job : sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
         i64 at = longest ? 0 : (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
-        if (at >= n || (longest && n > longest)) continue;
+        if (longest && n > longest) n = 0; /* another launch has it */
+        if (SKIPS && at >= n) continue;
         maybe rows[ROWS_E + 1];
         state stack[LOG_ROWS_E + 1], node;
         if (at)
@@ -85,12 +85,12 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
         elem e[ROWS_E][QUAD];
         UNROLL for (int r = 0; r < ROWS_E; r++)
         {
-            if (at + r * LANES * QUAD < n) load_quad(e[r], b, from, at + r * LANES * QUAD + lane * QUAD, n);
+            if (!SKIPS || at + r * LANES * QUAD < n) load_quad(e[r], b, from, at + r * LANES * QUAD + lane * QUAD, n);
         }
         UNROLL for (int r = 0; r < ROWS_E; r++)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
-            if (at + r * LANES * QUAD >= n) continue;
+            if (SKIPS && at + r * LANES * QUAD >= n) continue;
             state q[QUAD];
             UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(e[r][k], i + k, b.p);
             state two = TWIN(q[0], q[1]);
@@ -98,10 +98,10 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
             v[0] = e_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
             e_next_row(rows, stack, r, node);
             v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
+            /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
+            v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
+            v[4].have = 1;
             if (!exclusive) {
-                /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
-                v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
-                v[4].have = 1;
                 if (lane == LANES - 1) {
                     v[4] = rows[r + 1];
                     if (r == ROWS_E - 1 && at + (1 << ELEMENTS_LOG) <= n) v[4].s = prefix[job + 1];

@@ -48,14 +48,14 @@ KERNEL(window, 256)
         state keep[WINDOW_LEVELS][OUTPUTS];
         UNROLL for (int k = 0; k < WINDOW_LEVELS; k++)
         {
-            if ((before + after + 1) >> k == 0) continue;
+            if (SKIPS && (before + after + 1) >> k == 0) continue;
             UNROLL for (int o = 0; o < OUTPUTS; o++)
             {
                 i64 j = j0 + o * WINDOW_THREADS + me;
                 span w = span_of(j, n, before, after, valid);
                 if (j < j1 && (w.length >> k & 1)) keep[k][o] = z[w.start - lo + higher_bits(w.length, k)];
             }
-            if ((before + after + 1) >> (k + 1) == 0) continue;
+            if (SKIPS && (before + after + 1) >> (k + 1) == 0) continue;
             state next[ITEMS];
             UNROLL for (int t = 0; t < ITEMS; t++)
             {
