@@ -89,7 +89,8 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 /* ---- 3 the context ------------------------------------------------------------------------------------------------ */
 
 /* Opens a context on a device and stores it in *ctx.
- * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same.
+ * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same, "cuda:N"
+ * and "opencl:N", as tally_device lists them (N may be left out: 0).
  * Options follow a comma: "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or
  * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
  * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
@@ -105,9 +106,20 @@ TALLY_API void tally_close(tally *ctx);
  * ctx NULL: the last failure on this thread that had no context. */
 TALLY_API const char *tally_error(const tally *ctx);
 
-/* The number of threads and the name of the ISA the context uses. */
+/* The number of threads and the name of the ISA the context uses (on a GPU the device's name, as "cuda:0"). */
 TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
+
+/* GPUs. The verbs take host memory, which is copied to the device and back, and on CUDA device memory (cudaMalloc, cuMemAlloc
+ * of any library in this process: the primary context is used), which is used in place, inputs and outputs each for itself.
+ * Offsets are host memory. The caller's current CUDA context is restored. Streams, fragments and reversed scans of segments run
+ * on the processors; the bits are the same.
+ *
+ * Issues the context's work to `stream` (a CUstream or cudaStream_t of the same device, not NULL: cudaStreamPerThread and
+ * cudaStreamLegacy are allowed). Calls whose data and results are all on the device then return without waiting, and an error of
+ * the device may show at a later call. NULL: back to the context's own stream, where every call waits for its results. The stream
+ * must live until then or until tally_close. */
+TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
 
 /* ---- 4 the three verbs, on views ----------------------------------------------------------------------------------
  *

@@ -119,6 +119,14 @@ void tally_close(tally *ctx)
 int tally_threads(const tally *ctx) { return ctx ? ctx->device->calls->threads(ctx->device) : 1; }
 const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->calls->isa(ctx->device) : ""; }
 
+tally_status tally_use_stream(tally *ctx, void *stream)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx->device->calls->use_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: a %s device has none", ctx->device->calls->name);
+    return ctx->device->calls->use_stream(ctx->device, ctx, stream);
+}
+
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
     if (op)

@@ -77,7 +77,7 @@ typedef struct {
     tl_gpu base;
     CUdevice device;
     CUcontext context;
-    CUstream stream;
+    CUstream stream, own;
     int capability, processors, number;
 } cuda;
 
@@ -165,9 +165,9 @@ static tally_status failed(tally *ctx, CUresult error, const char *call)
 static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
-    if (g->stream) {
+    if (g->own) {
         cuCtxPushCurrent(g->context);
-        cuStreamDestroy(g->stream);
+        cuStreamDestroy(g->own);
         cuCtxPopCurrent(NULL);
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
@@ -189,8 +189,9 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     if (!error) error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
-        error = cuStreamCreate(&g->stream, 0); /* waits for, and is waited for by, the caller's default stream */
+        error = cuStreamCreate(&g->own, 0); /* waits for, and is waited for by, the caller's default stream */
         cuCtxPopCurrent(NULL);
+        g->stream = g->own;
     }
     if (error) {
         cu_close(&g->base);
@@ -351,6 +352,12 @@ static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
     return error ? failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
+static void cu_use_stream(tl_gpu *gpu, void *stream)
+{
+    cuda *g = (cuda *)gpu;
+    g->stream = stream ? stream : g->own;
+}
+
 static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "device/prelude_cuda.h",
@@ -370,6 +377,7 @@ static const tl_gpu_calls calls = {
     .unload = cu_unload,
     .launch = cu_launch,
     .wait = cu_wait,
+    .use_stream = cu_use_stream,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)

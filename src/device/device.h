@@ -38,6 +38,8 @@ typedef struct tl_device_calls {
     /* Streams and fragments: n more dense elements. */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
+    /* Work goes to the caller's stream (include/tally.h). NULL: this kind of device has none. */
+    tally_status (*use_stream)(tl_device *, tally *, void *stream);
     /* The windows of a slice of a sequence (shape/window.h): at_start, at_end: it reaches the sequence's ends. */
     tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
                                  const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);

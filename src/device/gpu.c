@@ -14,6 +14,7 @@
 enum {
     CHUNK = 1024,      /* elements of a level 1 node, as in shape/gpu/batch.cl */
     LEVELS_MOST = 8,   /* 2^62 elements have 7 */
+    ACROSS_LEAST = 16, /* columns worth a lane each */
     POOL = 32,         /* freed blocks kept */
     PROGRAMS = 1024,
     ARGUMENTS_MOST = 40,
@@ -33,6 +34,8 @@ typedef struct {
     tl_gpu *gpu;
     tl_device *cpu; /* for what is not done on the GPU */
     char name[32];
+    int host;   /* this call's host memory may still be read: wait before returning */
+    int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[POOL];
     built programs[PROGRAMS];
     int program_count;
@@ -80,6 +83,19 @@ const char *tl_gpu_isa(const tl_device *d) { return ((const device *)d)->name; }
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
 {
     return tl_device_cpu.plan(of(base)->cpu, ctx, op, par, plan);
+}
+
+tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
+{
+    device *d = of(base);
+    if (!d->gpu->calls->use_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
+    d->gpu->calls->enter(d->gpu);
+    tally_status status = d->gpu->calls->wait(d->gpu, ctx);
+    if (!status) d->gpu->calls->use_stream(d->gpu, stream);
+    d->stream = stream != NULL;
+    d->gpu->calls->leave(d->gpu);
+    return status;
 }
 
 /* ---- memory ---- */
@@ -205,6 +221,7 @@ static void batch_close(device *d, batch *b)
 static tally_status upload(device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to)
 {
     tally_status status = take(d, ctx, bytes, to);
+    d->host = 1;
     if (!status && bytes) status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
     return status;
 }
@@ -345,7 +362,11 @@ static tally_status results_close(device *d, tally *ctx, results *r, int64_t byt
         }
         free(copy);
     }
-    if (!status) status = c->wait(d->gpu, ctx);
+    if (!d->stream || d->host || status) {
+        tally_status waited = c->wait(d->gpu, ctx);
+        if (!status) status = waited;
+    }
+    d->host = 0;
     if (r->owned) give(d, &r->y);
     return status;
 }
@@ -371,8 +392,10 @@ static tally_status make_nodes(device *d, tally *ctx, const batch *b, tl_program
         begin(&l, d, ctx, b, program, 1);
         put_memory(&l, nodes);
         if (k > 1) put(&l, k);
-        put(&l, b->counts[k]);
-        status = go(&l, k > 1 ? "up" : "nodes", b->counts[k], 0);
+        int across = k == 1 && !b->host_offsets && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST;
+        put(&l, across ? (b->rows + 31) / 32 * (b->n / CHUNK) : b->counts[k]);
+        status = across ? go(&l, "columns", (b->rows + 31) / 32 * (b->n / CHUNK), 0)
+                        : go(&l, k > 1 ? "up" : "nodes", b->counts[k], 0);
     }
     return status;
 }

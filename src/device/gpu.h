@@ -53,6 +53,8 @@ typedef struct tl_gpu_calls {
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups, int threads,
                            const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
+    /* Work goes to the caller's stream from now on (NULL: to our own again). NULL: the API has none. */
+    void (*use_stream)(tl_gpu *gpu, void *stream);
 } tl_gpu_calls;
 
 struct tl_gpu {
@@ -65,6 +67,7 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 void tl_gpu_close(tl_device *device);
 int tl_gpu_threads(const tl_device *device);
 const char *tl_gpu_isa(const tl_device *device);
+tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
 tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
 tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
@@ -80,7 +83,7 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
 #define TL_GPU_DEVICE_CALLS                                                                                            \
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan, .reduce = tl_gpu_reduce, \
     .scan = tl_gpu_scan, .window = tl_gpu_window, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push,                  \
-    .window_slice = tl_gpu_window_slice
+    .window_slice = tl_gpu_window_slice, .use_stream = tl_gpu_use_stream
 
 /* ---- program.c ---- */
 

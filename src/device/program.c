@@ -103,9 +103,9 @@ int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 
 /* The chunk kernels, for elements and for states. */
 static void add_chunks(buffer *b)
 {
-    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) e_##name\n#define ROWS 8\n#define LOG_ROWS 3\n");
+    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) name##_e\n#define ITEM elem\n#define ROWS 8\n#define LOG_ROWS 3\n");
     add_file(b, "shape/gpu/chunk.cl");
-    say(b, "\n#undef N\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) s_##name\n#define ROWS 2\n#define LOG_ROWS 1\n");
+    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_s\n#define ITEM state\n#define ROWS 2\n#define LOG_ROWS 1\n");
     add_file(b, "shape/gpu/chunk.cl");
 }
 

@@ -176,32 +176,48 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     q.w = load_element(x + (i + 3 < limit ? i + 3 : limit - 1) * step);
     return q;
 }
-/* Elements i .. i + 3 of the sequence at `start`; beyond `limit` repeats of the last one, or zeros if there is none. */
-fn void load_quad(elem *e, batch b, i64 start, i64 i, i64 limit)
-{
-    GLOBAL const u8 *p = b.x + (start + i * b.stride) * TL_SIZE;
-    quad q;
-    if (b.stride == 1 && i + QUAD <= limit && ADDRESS(p) % QUAD_ALIGN == 0)
-        q = *(GLOBAL const quad *)p;
-    else if (limit <= 0)
-        q.x = q.y = q.z = q.w = 0;
-    else
-        q = gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
-    e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w;
-}
+/* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-fn void e_items(state *v, batch b, i64 start, i64 i, i64 limit)
+/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at `start`.
+ * Numbers from `limit` on repeat the last one; limit 0 gives zeros. One test a chunk, so that the loads run together. */
+#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                                        \
+    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                            \
+    {                                                                                                                   \
+        i64 mine = at + lane_index() * QUAD;                                                                            \
+        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                                          \
+            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                                           \
+        } else {                                                                                                        \
+            UNROLL for (int r = 0; r < rows_; r++)                                                                      \
+            {                                                                                                           \
+                i64 i = mine + r * LANES * QUAD;                                                                        \
+                if (limit <= 0) {                                                                                       \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                                               \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                   \
+                    slow_load;                                                                                          \
+                }                                                                                                       \
+            }                                                                                                           \
+        }                                                                                                               \
+    }
+
+fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
+fn int can_load_s(batch b, i64 first) { return 1; }
+fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
+fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
-    elem e[QUAD];
-    load_quad(e, b, start, i, limit);
-    UNROLL for (int k = 0; k < QUAD; k++) v[k] = lift(e[k], i + k, b.p);
+    UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
 }
-/* The same for states: b.x is an array of them. */
-fn void s_items(state *v, batch b, i64 start, i64 i, i64 limit)
-{
-    GLOBAL const state *x = (GLOBAL const state *)b.x + start;
-    UNROLL for (int k = 0; k < QUAD; k++) v[k] = limit > 0 ? x[i + k < limit ? i + k : limit - 1] : nothing().s;
-}
+#define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
+#define LONG_WAY                                                                                                        \
+    b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i)                                                      \
+        ? *(GLOBAL const quad *)(b.x + (start + i) * TL_SIZE)                                                           \
+        : gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit)
+LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+          put_quad(e[r], LONG_WAY), 0)
+LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
+          get_states(e[r], STATES_OF(b), i, limit), nothing().s)
+
+fn state lift_e(elem x, i64 i, par p) { return lift(x, i, p); }
+fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */
 

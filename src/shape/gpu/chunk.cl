@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * One warp, one chunk of ROWS rows of 128 items: 4 a lane, next to each other, 32 lanes a row. The text is used twice, for
- * elements (N(x) = e_x) and for states that are nodes of the level below (s_x). In: N, ROWS, LOG_ROWS, and
- *
- *   N(items)(v, b, from, i, limit)    states of items i .. i + 3 of the sequence that starts at `from`
- */
+ * elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2 rows). */
 enum { N(CHUNK) = ROWS * LANES * QUAD };
 
 /* The node of a full chunk, in every lane. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0
@@ -11,12 +8,14 @@ enum { N(CHUNK) = ROWS * LANES * QUAD };
 fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
+    ITEM e[ROWS][QUAD];
     state v[ROWS];
+    N(load)(e, b, from, at, at + N(CHUNK));
     UNROLL for (int r = 0; r < ROWS; r++)
     {
-        state q[QUAD];
-        N(items)(q, b, from, at + r * LANES * QUAD + lane * QUAD, at + N(CHUNK));
-        v[r] = TWIN(TWIN(q[0], q[1]), TWIN(q[2], q[3]));
+        i64 i = at + r * LANES * QUAD + lane * QUAD;
+        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p)),
+                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p)));
     }
     UNROLL for (int s = 0; s < LOG_ROWS; s++)
     {
@@ -33,26 +32,31 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
     return v[0];
 }
 
-/* A row after another: `v` is the lane's node of 4. before: S at the row's first item; the lane's start comes back, and node
- * becomes the row's. A lane's left neighbours at its set bits, high to low, are what its start adds to the row's. */
-fn maybe N(row_start)(state *node, state v, maybe before, LOCAL state *box)
+/* Row r's items as states, q, and its node from v, the lane's node of the four; left: what the lane's neighbours at its bits
+ * hold, for row_start. */
+fn state N(row_node)(state v, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
-    state left[5];
     UNROLL for (int k = 0; k < 5; k++)
     {
         left[k] = exchange(v, 1 << k, box);
         v = meet(v, left[k], lane >> k & 1);
     }
-    *node = v;
+    return v;
+}
+
+/* S at the lane's first item: the row's, and the left neighbours at the lane's set bits, high to low. */
+fn maybe N(row_start)(maybe row, const state *left)
+{
+    const int lane = lane_index();
     UNROLL for (int k = 4; k >= 0; k--)
     {
-        maybe with = then(before, left[k]);
+        maybe with = then(row, left[k]);
         int take = lane >> k & 1;
-        before.s = choose(take, with.s, before.s);
-        before.have = take ? 1 : before.have;
+        row.s = choose(take, with.s, row.s);
+        row.have = take ? 1 : row.have;
     }
-    return before;
+    return row;
 }
 
 /* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it. Calls with r = 0, 1, 2, ... */
@@ -74,28 +78,33 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node)
 fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LOCAL state *box)
 {
     maybe rows[ROWS + 1], mine = before;
-    state stack[LOG_ROWS + 1], node;
+    state stack[LOG_ROWS + 1], left[5];
+    ITEM e[ROWS][QUAD];
     const int lane = lane_index(), last = (int)count / (LANES * QUAD), rest = (int)count % (LANES * QUAD);
     if (SKIPS && count == 0) return before;
+    N(load)(e, b, from, at, at + count);
     rows[0] = before;
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
-        state q[QUAD];
-        N(items)(q, b, from, at + r * LANES * QUAD + lane * QUAD, at + count);
-        state two = TWIN(q[0], q[1]);
-        maybe start = N(row_start)(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
-        N(next_row)(rows, stack, r, node);
+        i64 i = at + r * LANES * QUAD + lane * QUAD;
+        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1), node = N(row_node)(TWIN(two, TWIN(q2, q3)), left, box);
         if (r == last) {
-            maybe with = then(start, two);
+            maybe start = N(row_start)(rows[r], left), with = then(start, two);
             if (rest & 2) start = with;
-            with = then(start, choose(rest & 2, q[2], q[0]));
+            with = then(start, choose(rest & 2, q2, q0));
             if (rest & 1) start = with;
             mine = start;
+        } else {
+            N(next_row)(rows, stack, r, node);
         }
     }
-    mine.s = from_lane(mine.s, rest / QUAD, box);
-    mine.have = 1;
+    if (SKIPS && rest == 0) {
+    } else {
+        mine.s = from_lane(mine.s, rest / QUAD, box);
+        mine.have = 1;
+    }
     if (rest) return mine;
     UNROLL for (int r = 0; r < ROWS; r++)
     {

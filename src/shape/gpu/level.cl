@@ -8,8 +8,37 @@ KERNEL(nodes, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);
-        state v = e_chunk_node(b, start_of(b, s), (job - level_first(b, 1, s)) * e_CHUNK, box);
+        state v = chunk_node_e(b, start_of(b, s), (job - level_first(b, 1, s)) * CHUNK_e, box);
         if (lane_index() == 0) to[job] = v;
+    }
+}
+
+/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines. Chunk c of
+ * 32 columns a job, all columns of a chunk before the next. */
+KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
+{
+    enum { STEP = 16, STEPS = CHUNK_e / STEP };
+    BATCH_OF_PARAMETERS;
+    i64 groups = (b.seqs + LANES - 1) / LANES, count = level_count(b.n, 1);
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        i64 c = job / groups, s = (job - c * groups) * LANES + lane_index(), at = c * CHUNK_e;
+        if (s >= b.seqs) continue;
+        GLOBAL const u8 *x = b.x + (s * b.row_stride + at * b.stride) * TL_SIZE;
+        state stack[12];
+        int top = 0;
+        for (int j = 0; j < STEPS; j++, at += STEP) {
+            state v[STEP];
+            UNROLL for (int k = 0; k < STEP; k++)
+            {
+                v[k] = lift(load_element(x), at + k, b.p);
+                x += b.stride * TL_SIZE;
+            }
+            UNROLL for (int k = STEP; k > 1; k /= 2)
+                UNROLL for (int i = 0; i < k / 2; i++) v[i] = TWIN(v[2 * i], v[2 * i + 1]);
+            for (int t = j; t & 1; t >>= 1) v[0] = TWIN(stack[--top], v[0]);
+            stack[top++] = v[0];
+        }
+        to[s * count + c] = stack[0];
     }
 }
 
@@ -22,8 +51,8 @@ KERNEL(up, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *nodes, i64 level
     GLOBAL state *to = nodes + level_base(b, (int)level);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, (int)level, 0, job);
-        i64 from = level_first(b, (int)level - 1, s), at = (job - level_first(b, (int)level, s)) * s_CHUNK;
-        state v = s_chunk_node(b, from, at, box);
+        i64 from = level_first(b, (int)level - 1, s), at = (job - level_first(b, (int)level, s)) * CHUNK_s;
+        state v = chunk_node_s(b, from, at, box);
         if (lane_index() == 0) to[job] = v;
     }
 }

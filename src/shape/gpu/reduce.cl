@@ -17,10 +17,10 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
             i64 at = level_count(n, level + 1) << STATES_LOG;
-            v = s_append(v, below, level_first(b, level, s), at, level_count(n, level) - at, box);
+            v = append_s(v, below, level_first(b, level, s), at, level_count(n, level) - at, box);
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
-        v = e_append(v, b, start_of(b, s), at, n - at, box);
+        v = append_e(v, b, start_of(b, s), at, n - at, box);
         if (lane_index() == 0 && !elsewhere)
             store_maybe(out.x + row_of(b, s) * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
     }

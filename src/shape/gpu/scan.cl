@@ -30,7 +30,8 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
         maybe rows[3];
-        state stack[2], node;
+        state stack[2], left[5], e[2][QUAD];
+        load_s(e, b, first, at, count);
         if (at)
             rows[0].s = above[job], rows[0].have = 1;
         else
@@ -38,18 +39,15 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
-            state q[QUAD];
             if (SKIPS && at + r * LANES * QUAD > count) continue;
-            s_items(q, b, first, i, count);
-            state two = TWIN(q[0], q[1]);
-            maybe v = s_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
-            s_next_row(rows, stack, r, node);
-            GLOBAL state *place_ = to + first + s + i;
-            maybe v1 = then(v, q[0]), v2 = then(v, two), v3 = then(v2, q[2]);
-            if (i <= count) place_[0] = v.s;
-            if (i + 1 <= count) place_[1] = v1.s;
-            if (i + 2 <= count) place_[2] = v2.s;
-            if (i + 3 <= count) place_[3] = v3.s;
+            state two = TWIN(e[r][0], e[r][1]), node = row_node_s(TWIN(two, TWIN(e[r][2], e[r][3])), left, box);
+            maybe v = row_start_s(rows[r], left), v1 = then(v, e[r][0]), v2 = then(v, two), v3 = then(v2, e[r][2]);
+            next_row_s(rows, stack, r, node);
+            GLOBAL state *at_ = to + first + s + i;
+            if (i <= count) at_[0] = v.s;
+            if (i + 1 <= count) at_[1] = v1.s;
+            if (i + 2 <= count) at_[2] = v2.s;
+            if (i + 3 <= count) at_[3] = v3.s;
         }
     }
 }
@@ -77,26 +75,23 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
         if (longest && n > longest) n = 0; /* another launch has it */
         if (SKIPS && at >= n) continue;
         maybe rows[ROWS_E + 1];
-        state stack[LOG_ROWS_E + 1], node;
+        state stack[LOG_ROWS_E + 1], left[5];
         if (at)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
             rows[0] = initial(seeded, init, b.p);
         elem e[ROWS_E][QUAD];
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
-            if (!SKIPS || at + r * LANES * QUAD < n) load_quad(e[r], b, from, at + r * LANES * QUAD + lane * QUAD, n);
-        }
+        load_e(e, b, from, at, n);
         UNROLL for (int r = 0; r < ROWS_E; r++)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
             if (SKIPS && at + r * LANES * QUAD >= n) continue;
             state q[QUAD];
             UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(e[r][k], i + k, b.p);
-            state two = TWIN(q[0], q[1]);
+            state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
             maybe v[QUAD + 1];
-            v[0] = e_row_start(&node, TWIN(two, TWIN(q[2], q[3])), rows[r], box);
-            e_next_row(rows, stack, r, node);
+            v[0] = row_start_e(rows[r], left);
+            next_row_e(rows, stack, r, node);
             v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
             /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
             v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);

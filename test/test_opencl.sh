@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The OpenCL kernels on whatever OpenCL device is here (PoCL on a machine without a GPU): the bits matrix for one operator of each
+# kind, and the command line on the device. Skipped without a device.
+set -u
+device=$("$TALLY_CLI" devices | awk '/^opencl:/ { print $1; exit }')
+[ -n "$device" ] || { echo "skipped: no OpenCL device here"; exit 77; }
+failed=0
+for case in "sum f32" "argmax u8" "var f64" "nanmean f16"; do
+    # shellcheck disable=SC2086
+    TALLY_TEST_QUICK=1 TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_bits" $case || failed=1
+done
+[ "$(seq 1 3000 | "$TALLY_CLI" reduce sum --device "$device")" = 4501500 ] || failed=1
+"$TALLY_CLI" verify --device "$device" --cases 4 --seed 3 || failed=1
+exit $failed
