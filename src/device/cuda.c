@@ -41,7 +41,7 @@ enum {
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                           \
     F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                           \
     F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                 \
-    F(cuPointerGetAttribute, cuPointerGetAttribute, (void *, int, CUdeviceptr))                                         \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                          \
     F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                   \
     F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                       \
     F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                 \
@@ -243,10 +243,10 @@ static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
 {
-    int kind = 0, where = -1;
+    int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0, where = -1;
+    void *values[] = {&kind, &where};
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    if (cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) || kind != CU_MEMORYTYPE_DEVICE) return 0;
-    if (cuPointerGetAttribute(&where, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) || where != ((cuda *)gpu)->number) return 0;
+    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE || where != ((cuda *)gpu)->number) return 0;
     *memory = (tl_memory){at, NULL, 0};
     *offset = 0;
     return 1;

@@ -414,8 +414,21 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     if (!status) status = results_open(d, ctx, &to, plan->op->result_bytes, &r);
     if (!status) status = program_of(d, ctx, plan->op, "reduce", &program);
     if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
+    int64_t done = 0; /* short rows that `several` has */
+    if (!status && !in->offsets && in->stride == 1 && (in->n == 128 || in->n == 256 || in->n == 512) &&
+        (in->rows == 1 || in->row_stride == in->n)) {
+        int64_t jobs = in->rows * in->n / CHUNK;
+        done = jobs * (CHUNK / in->n);
+        begin(&l, d, ctx, &b, program, 0);
+        put_memory(&l, &r.y);
+        put(&l, r.byte);
+        put(&l, 1);
+        put(&l, 1);
+        put(&l, jobs);
+        status = go(&l, "several", jobs, 0);
+    }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs : !b.shorts) continue;
+        if (longs ? !b.longs : !b.shorts || done == b.rows) continue;
         begin(&l, d, ctx, &b, program, longs);
         put_memory(&l, longs ? &nodes : &b.x);
         put(&l, longs ? b.levels : 0);

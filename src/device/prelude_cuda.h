@@ -72,4 +72,5 @@ template <class T> fn T shuffle_from(T v, int lane)
 
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
+#define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
 #define QUAD_OF(T, align) struct __align__(align) { T x, y, z, w; }

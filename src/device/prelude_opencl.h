@@ -44,4 +44,5 @@ fn i64 warp_index() { return (i64)get_group_id(0); }
 fn i64 warp_count() { return (i64)get_num_groups(0); }
 
 #define QUAD_ALIGN (TL_SIZE * 4)
+#define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)
 #define QUAD_OF(T, align) struct __attribute__((aligned(align))) { T x, y, z, w; }

@@ -79,6 +79,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
     say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4,
         wraps ? "u64" : float_name(op->acc));
+    say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
         out_float                                           ? float_name(op->out)
         : op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16"

@@ -92,20 +92,29 @@ fn state choose(int c, state a, state b)
     return r;
 }
 
+/* C(a, b). Where the operator has a neutral state ABSENT is that, which leaves out a choice for each field. */
 fn maybe then(maybe a, state b)
 {
     maybe r;
+#if OP_NEUTRAL
+    r.s = combine(a.s, b);
+#else
     r.s = choose(a.have, combine(a.s, b), b);
+#endif
     r.have = 1;
     return r;
 }
 
-fn maybe nothing()
+fn maybe nothing(par p)
 {
     maybe r;
+#if OP_NEUTRAL
+    r.s = neutral(p);
+#else
 #define ZERO(type, f) r.s.f = 0;
     OP_STATE(ZERO)
 #undef ZERO
+#endif
     r.have = 0;
     return r;
 }
@@ -214,7 +223,7 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], LONG_WAY), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
-          get_states(e[r], STATES_OF(b), i, limit), nothing().s)
+          get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
 fn state lift_e(elem x, i64 i, par p) { return lift(x, i, p); }
 fn state lift_s(state x, i64 i, par p) { return x; }
@@ -269,6 +278,17 @@ fn void store_empty(GLOBAL u8 *p, par q)
     store_bytes(p + sizeof(result), empty_1(q));
 #endif
 }
+/* The results of a quad of states, neighbours in memory. */
+#if OP_LANES == 1
+typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
+fn void store_states(GLOBAL u8 *p, const maybe *v, i64 n, par q)
+{
+    result_quad r;
+    r.x = lower(v[0].s, (real)n, 0, q), r.y = lower(v[1].s, (real)(n + 1), 0, q);
+    r.z = lower(v[2].s, (real)(n + 2), 0, q), r.w = lower(v[3].s, (real)(n + 3), 0, q);
+    *(GLOBAL result_quad *)p = r;
+}
+#endif
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {
     if (v.have)

@@ -3,17 +3,19 @@
  * elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2 rows). */
 enum { N(CHUNK) = ROWS * LANES * QUAD };
 
-/* The node of a full chunk, in every lane. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0
- * keeps row j and gives row j + m away, its partner the reverse, so ROWS rows cost ROWS - 1 + 5 exchanges, not 5 ROWS. */
-fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
+/* The nodes of a full chunk's rows: in v[0] of the lanes l whose low bits, the first for the highest, spell the row. Rows are
+ * folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
+ * reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. `every`: elements are numbered anew from each multiple
+ * of it (CHUNK or more: not). */
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state *box)
 {
     const int lane = lane_index();
     ITEM e[ROWS][QUAD];
-    state v[ROWS];
     N(load)(e, b, from, at, at + N(CHUNK));
     UNROLL for (int r = 0; r < ROWS; r++)
     {
-        i64 i = at + r * LANES * QUAD + lane * QUAD;
+        i64 i = r * LANES * QUAD + lane * QUAD;
+        i = every < N(CHUNK) ? i & (every - 1) : at + i;
         v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p)),
                     TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p)));
     }
@@ -27,8 +29,14 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
         }
     }
     UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1);
-    /* bit s of the lane is now bit LOG_ROWS - 1 - s of the row */
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1);
+}
+
+/* The node of a full chunk, in every lane. Bit s of the lane is bit LOG_ROWS - 1 - s of the row it holds. */
+fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
+{
+    state v[ROWS];
+    N(fold_rows)(v, b, from, at, N(CHUNK), box);
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane_index() >> s & 1);
     return v[0];
 }
 

@@ -17,8 +17,9 @@ KERNEL(nodes, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
  * 32 columns a job, all columns of a chunk before the next. */
 KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
 {
-    enum { STEP = 16, STEPS = CHUNK_e / STEP };
+    enum { STEP = sizeof(state) > 8 ? 8 : 16, STEPS = CHUNK_e / STEP }; /* registers */
     BATCH_OF_PARAMETERS;
+    const i64 step = b.stride * TL_SIZE;
     i64 groups = (b.seqs + LANES - 1) / LANES, count = level_count(b.n, 1);
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 c = job / groups, s = (job - c * groups) * LANES + lane_index(), at = c * CHUNK_e;
@@ -28,11 +29,14 @@ KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 job
         int top = 0;
         for (int j = 0; j < STEPS; j++, at += STEP) {
             state v[STEP];
-            UNROLL for (int k = 0; k < STEP; k++)
-            {
-                v[k] = lift(load_element(x), at + k, b.p);
-                x += b.stride * TL_SIZE;
+            elem e[STEP];
+            if (ADDRESS(x) % TL_SIZE == 0) {
+                UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+            } else {
+                for (int k = 0; k < STEP; k++) e[k] = load_element(x + k * step);
             }
+            UNROLL for (int k = 0; k < STEP; k++) v[k] = lift(e[k], at + k, b.p);
+            x += STEP * step;
             UNROLL for (int k = STEP; k > 1; k /= 2)
                 UNROLL for (int i = 0; i < k / 2; i++) v[i] = TWIN(v[2 * i], v[2 * i + 1]);
             for (int t = j; t & 1; t >>= 1) v[0] = TWIN(stack[--top], v[0]);

@@ -9,7 +9,7 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
     BOX
     for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {
         i64 n = length_of(b, s);
-        maybe v = nothing();
+        maybe v = nothing(b.p);
         int elsewhere = n > longest; /* another launch has it */
         if (SKIPS && elsewhere) continue;
         if (elsewhere) n = 0;
@@ -23,5 +23,31 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
         v = append_e(v, b, start_of(b, s), at, n - at, box);
         if (lane_index() == 0 && !elsewhere)
             store_maybe(out.x + row_of(b, s) * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
+    }
+}
+
+/* Dense sequences of n = 128, 256 or 512 elements that follow each other: a chunk holds several, and its butterfly stops where they
+ * end. jobs: chunks; the sequences after the last full chunk are finish's. */
+KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 jobs)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    const int lane = lane_index(), rows = (int)(b.n >> 7), row = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1);
+    i64 chunk = warp_index();
+    const i64 rounds = (jobs + warp_count() - 1) / warp_count();
+    for (i64 round = 0; round < rounds; round++, chunk += warp_count()) {
+        if (SKIPS && chunk >= jobs) continue;
+        i64 at = (chunk < jobs ? chunk : 0) * CHUNK_e;
+        state v[8];
+        fold_rows_e(v, b, 0, at, b.n, box);
+        /* the lane holds the node of `row`; rows of one sequence differ in the low bits of row, the high ones of these lanes */
+        state two = meet(v[0], exchange(v[0], 4, box), lane >> 2 & 1);
+        state four = meet(two, exchange(two, 2, box), lane >> 1 & 1);
+        state mine = choose(rows == 4, four, choose(rows == 2, two, v[0]));
+        if (lane < 8 && row % rows == 0 && chunk < jobs) {
+            i64 s = chunk * (8 / rows) + row / rows;
+            store_state(out.x + s * (i64)(OP_LANES * sizeof(result)), mine, b.n, 0, b.p);
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 fn maybe initial(i64 seeded, GLOBAL const result *init, par p)
 {
-    maybe r = nothing();
+    maybe r = nothing(p);
 #if OP_SEED
     if (seeded) {
         r.s = seed(init[0], p);
@@ -55,6 +55,13 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
 /* The results of one quad: i is the place of the first one, of those below n. */
 fn void store_quad(results out, batch b, i64 s, i64 i, i64 n, maybe *v, i64 exclusive, par p)
 {
+#if OP_LANES == 1
+    GLOBAL u8 *at = place(out, b, s, i);
+    if (out.stride == 1 && i + QUAD <= n && v[0].have && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
+        store_states(at, v, i + !exclusive, p);
+        return;
+    }
+#endif
     UNROLL for (int k = 0; k < QUAD; k++)
     {
         if (i + k < n) store_maybe(place(out, b, s, i + k), v[k], i + k + !exclusive, 0, p);

@@ -42,20 +42,34 @@ KERNEL(window, 256)
         span first = span_of(j0, n, before, after, valid), last = span_of(j1 - 1, n, before, after, valid);
         i64 lo = first.start, from = start_of(b, s);
         int count = (int)(last.start + last.length - lo);
-        for (int i = me; i < count; i += WINDOW_THREADS)
-            z[i] = lift(load_element(b.x + (from + (lo + i) * b.stride) * TL_SIZE), lo + i, b.p);
+        GLOBAL const u8 *x = b.x + (from + lo * b.stride) * TL_SIZE;
+        if (b.stride == 1 && ADDRESS(x) % TL_SIZE == 0) {
+            UNROLL for (int t = 0; t < ITEMS; t++)
+            {
+                int i = t * WINDOW_THREADS + me;
+                if (i < count) z[i] = lift(((GLOBAL const elem *)x)[i], lo + i, b.p);
+            }
+        } else {
+            for (int i = me; i < count; i += WINDOW_THREADS) z[i] = lift(load_element(x + i * b.stride * TL_SIZE), lo + i, b.p);
+        }
         BARRIER();
+        /* a tile without an edge has windows of one length, one result apart */
+        const int w = (int)(before + after + 1), inside = first.length == w && last.length == w && last.start - lo == j1 - 1 - j0;
         state keep[WINDOW_LEVELS][OUTPUTS];
         UNROLL for (int k = 0; k < WINDOW_LEVELS; k++)
         {
-            if (SKIPS && (before + after + 1) >> k == 0) continue;
+            if (SKIPS && w >> k == 0) continue;
             UNROLL for (int o = 0; o < OUTPUTS; o++)
             {
-                i64 j = j0 + o * WINDOW_THREADS + me;
-                span w = span_of(j, n, before, after, valid);
-                if (j < j1 && (w.length >> k & 1)) keep[k][o] = z[w.start - lo + higher_bits(w.length, k)];
+                int j = o * WINDOW_THREADS + me;
+                if (inside) {
+                    if ((w >> k & 1) && j < j1 - j0) keep[k][o] = z[j + (w >> (k + 1) << (k + 1))];
+                } else {
+                    span v = span_of(j0 + j, n, before, after, valid);
+                    if (j0 + j < j1 && (v.length >> k & 1)) keep[k][o] = z[v.start - lo + higher_bits(v.length, k)];
+                }
             }
-            if (SKIPS && (before + after + 1) >> (k + 1) == 0) continue;
+            if (SKIPS && w >> (k + 1) == 0) continue;
             state next[ITEMS];
             UNROLL for (int t = 0; t < ITEMS; t++)
             {
@@ -74,14 +88,14 @@ KERNEL(window, 256)
         {
             i64 j = j0 + o * WINDOW_THREADS + me;
             if (j >= j1) continue;
-            span w = span_of(j, n, before, after, valid);
-            maybe acc = nothing();
+            span v = span_of(j, n, before, after, valid);
+            maybe acc = nothing(b.p);
             UNROLL for (int k = WINDOW_LEVELS - 1; k >= 0; k--)
             {
-                if (w.length >> k & 1) acc = then(acc, keep[k][o]);
+                if (v.length >> k & 1) acc = then(acc, keep[k][o]);
             }
-            acc.have = acc.have && w.length >= least;
-            store_maybe(place(out, b, s, j), acc, w.length, w.start, b.p);
+            acc.have = acc.have && v.length >= least;
+            store_maybe(place(out, b, s, j), acc, v.length, v.start, b.p);
         }
         BARRIER();
     }
@@ -113,7 +127,7 @@ KERNEL(fold_all, 256)
     i64 n = length_of(b, s);
     for (i64 j = j0 + group_index() * 256 + thread_index(); j < j1; j += group_count() * 256) {
         span w = span_of(j, n, before, after, valid);
-        maybe acc = nothing();
+        maybe acc = nothing(b.p);
         for (int k = 62; k >= 0; k--)
             if (w.length >> k & 1) acc = then(acc, y[room * k + w.start - lo + higher_bits(w.length, k)]);
         acc.have = acc.have && w.length >= least;
