@@ -43,7 +43,7 @@ KERNEL(window, 256)
         i64 lo = first.start, from = start_of(b, s);
         int count = (int)(last.start + last.length - lo);
         GLOBAL const u8 *x = b.x + (from + lo * b.stride) * TL_SIZE;
-        if (b.stride == 1 && ADDRESS(x) % TL_SIZE == 0) {
+        if (SKIPS && b.stride == 1 && ADDRESS(x) % TL_SIZE == 0) {
             UNROLL for (int t = 0; t < ITEMS; t++)
             {
                 int i = t * WINDOW_THREADS + me;
@@ -54,7 +54,7 @@ KERNEL(window, 256)
         }
         BARRIER();
         /* a tile without an edge has windows of one length, one result apart */
-        const int w = (int)(before + after + 1), inside = first.length == w && last.length == w && last.start - lo == j1 - 1 - j0;
+        const int w = (int)(before + after + 1), inside = SKIPS && first.length == w && last.length == w && last.start - lo == j1 - 1 - j0;
         state keep[WINDOW_LEVELS][OUTPUTS];
         UNROLL for (int k = 0; k < WINDOW_LEVELS; k++)
         {
