@@ -3,7 +3,7 @@
  * bench.cu - tally on CUDA beside CUB in one run, against the read and the copy ceiling of the same GPU.
  *
  *     nvcc -O3 -arch=native -I../../include bench.cu -o bench ../../build/libtally.a -Xcompiler -fopenmp -ldl
- *     ./bench [rounds]
+ *     ./bench [rounds [columns]]
  *
  * Every figure is the median of the rounds, timed by events on one stream; a round runs all subjects of a problem one after the
  * other. Inputs rotate through several copies when they are small enough to stay in the cache. Data: uniform random bits
@@ -275,6 +275,10 @@ int main(int argc, char **argv)
     ok(tally_open(&gpu, "cuda:0"), nullptr);
     ok(tally_open(&cpu, "cpu"), nullptr);
     ok(tally_use_stream(gpu, stream), gpu);
+    if (argc > 2 && !strcmp(argv[2], "columns")) { /* one problem alone, for a profiler */
+        views("sum f32, columns 32768x8192", tally_columns(nullptr, TALLY_F32, 32768, 8192), (size_t)1 << 28, false);
+        return 0;
+    }
     for (int log : {16, 20, 24, 28}) reduce<float, float>("f32", TALLY_F32, log);
     for (int log : {16, 24, 27}) reduce<double, double>("f64", TALLY_F64, log);
     for (int log : {16, 24, 28}) reduce<int, int64_t>("i32", TALLY_I32, log);

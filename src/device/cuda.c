@@ -362,6 +362,7 @@ static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "device/prelude_cuda.h",
     .warps_in_group = 8,
+    .once = 1,
     .describe = describe,
     .open = cu_open,
     .close = cu_close,

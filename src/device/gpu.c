@@ -36,7 +36,7 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[POOL];
+    tl_memory pool[POOL], ticket;
     built programs[PROGRAMS];
     int program_count;
 } device;
@@ -71,6 +71,7 @@ void tl_gpu_close(tl_device *base)
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     for (int i = 0; i < POOL; i++)
         if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
+    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
     c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);
@@ -400,6 +401,30 @@ static tally_status make_nodes(device *d, tally *ctx, const batch *b, tl_program
     return status;
 }
 
+/* A sequence for one launch (`once`); nodes is the room for levels 1 and 2. */
+static tally_status reduce_once(device *d, tally *ctx, const batch *b, const results *r, tl_program *program, tl_memory *nodes)
+{
+    launch l;
+    tally_status status = TALLY_OK;
+    if (!d->ticket.bytes) {
+        status = d->gpu->calls->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
+        if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
+        d->host = 1;
+    }
+    if (!status)
+        status = take(d, ctx, (size_t)(b->counts[1] + b->counts[2] + 1) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (status) return status;
+    begin(&l, d, ctx, b, program, 1);
+    put_memory(&l, &r->y);
+    put(&l, r->byte);
+    put(&l, 1);
+    put(&l, 1);
+    put_memory(&l, nodes);
+    put_memory(&l, &d->ticket);
+    put(&l, b->counts[1]);
+    return go(&l, "once", b->counts[1], 0);
+}
+
 tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
     device *d = of(base);
@@ -413,7 +438,9 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     tally_status status = batch_open(d, ctx, plan, in, &b);
     if (!status) status = results_open(d, ctx, &to, plan->op->result_bytes, &r);
     if (!status) status = program_of(d, ctx, plan->op, "reduce", &program);
-    if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
+    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs && b.levels <= 2;
+    if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
+    if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
     int64_t done = 0; /* short rows that `several` has */
     if (!status && !in->offsets && in->stride == 1 && (in->n == 128 || in->n == 256 || in->n == 512) &&
         (in->rows == 1 || in->row_stride == in->n)) {
@@ -428,7 +455,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
         status = go(&l, "several", jobs, 0);
     }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs : !b.shorts || done == b.rows) continue;
+        if (longs ? !b.longs || once : !b.shorts || done == b.rows) continue;
         begin(&l, d, ctx, &b, program, longs);
         put_memory(&l, longs ? &nodes : &b.x);
         put(&l, longs ? b.levels : 0);
@@ -570,7 +597,10 @@ static tally_status window_tiles(device *d, tally *ctx, batch *b, const results 
     put(&l, tiles);
     put(&l, jobs);
     put(&l, each);
-    return go(&l, "window", jobs, 256);
+    int few = d->gpu->calls->once && __builtin_popcountll((unsigned long long)(g->before + g->after + 1)) <= tl_gpu_kept(b->plan->op);
+    if (few) status = go(&l, "window_few", jobs, 256);
+    put(&l, few);
+    return status ? status : go(&l, "window", jobs, 256);
 }
 
 /* Longer windows: every level an array, a slab of results of one sequence at a time. */

@@ -28,6 +28,7 @@ typedef struct tl_argument {
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int warps_in_group;         /* as in the prelude */
+    int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -95,6 +96,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 /* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the room of a window's tile. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
+/* The set bits of a window's length that window_few can put aside; 0: there is no room for it. */
+int tl_gpu_kept(const tl_scalar *op);
 
 /* ---- cache.c: compiled programs on disk ---- */
 

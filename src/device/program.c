@@ -90,7 +90,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n", tl_gpu_room_log(op));
+    say(b, "#define ROOM_LOG %d\n#define TL_STATE_ROOM %d\n", tl_gpu_room_log(op), tl_gpu_kept(op) > 0);
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -100,6 +100,13 @@ int tl_gpu_state_bytes(const tl_scalar *op)
 }
 
 int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
+
+int tl_gpu_kept(const tl_scalar *op)
+{
+    int state = tl_gpu_state_bytes(op), room = 1 << tl_gpu_room_log(op);
+    int fit = (49152 - 2 * room * state) / (room / 2 * state);
+    return fit > 4 ? 4 : fit < 0 ? 0 : fit;
+}
 
 /* The chunk kernels, for elements and for states. */
 static void add_chunks(buffer *b)

@@ -51,3 +51,42 @@ KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 j
         }
     }
 }
+
+#ifdef TL_CUDA
+/* One sequence of fewer than 2^26 elements in one launch: the group that finishes last makes level 2 and the result. ticket: 0
+ * before and after. */
+KERNEL(once, 32 * WARPS_IN_GROUP)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *ticket, i64 jobs)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    SHARED u32 order;
+    const i64 count = level_count(b.n, 1), groups = level_count(b.n, 2), from = start_of(b, 0);
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        state v = chunk_node_e(b, from, job * CHUNK_e, box);
+        if (lane_index() == 0) nodes[job] = v;
+    }
+    __threadfence();
+    BARRIER();
+    if (thread_index() == 0) order = atomicAdd(ticket, 1u);
+    BARRIER();
+    if (order != group_count() - 1) return;
+    __threadfence();
+    batch level = b;
+    level.x = (GLOBAL const u8 *)nodes;
+    for (i64 g = thread_index() / LANES; g < groups; g += WARPS_IN_GROUP) {
+        state v = chunk_node_s(level, 0, g * CHUNK_s, box);
+        if (lane_index() == 0) nodes[count + g] = v;
+    }
+    BARRIER();
+    if (thread_index() >= LANES) return;
+    maybe v = append_s(nothing(b.p), level, count, 0, groups, box);
+    v = append_s(v, level, 0, groups * CHUNK_s, count - groups * CHUNK_s, box);
+    v = append_e(v, b, from, count * CHUNK_e, b.n - count * CHUNK_e, box);
+    if (thread_index() == 0) {
+        store_maybe(out.x, v, b.n, 0, b.p);
+        *ticket = 0;
+    }
+}
+#endif

@@ -26,80 +26,149 @@ fn span span_of(i64 j, i64 n, i64 before, i64 after, i64 valid)
 }
 fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
 
+/* One tile of results: which sequence, results j0 .. j1 - 1, items lo .. lo + count - 1 of n. inside: all its windows have the whole
+ * length and lie one item apart. */
+typedef struct {
+    i64 s, n, j0, j1, lo;
+    int count, inside;
+} tile;
 /* tiles: of every sequence, without offsets; each: results a tile, at most ROOM / 2. */
+fn tile tile_of(batch b, i64 job, i64 before, i64 after, i64 valid, i64 tiles, i64 each)
+{
+    tile t;
+    t.s = b.flags & OFFSETS ? sequence_of(b, 0, 0, job) : job / tiles;
+    t.n = length_of(b, t.s);
+    t.j0 = (job - (b.flags & OFFSETS ? level_first(b, 0, t.s) : t.s * tiles)) * each;
+    i64 results_ = valid ? t.n - before - after : t.n, w = before + after + 1;
+    t.j1 = t.j0 + each < results_ ? t.j0 + each : results_;
+    span first = span_of(t.j0, t.n, before, after, valid), last = span_of(t.j1 - 1, t.n, before, after, valid);
+    t.lo = first.start;
+    t.count = (int)(last.start + last.length - t.lo);
+    t.inside = first.length == w && last.length == w && last.start - t.lo == t.j1 - 1 - t.j0;
+    return t;
+}
+
+fn void load_tile(LOCAL state *z, batch b, tile t)
+{
+    GLOBAL const u8 *x = b.x + (start_of(b, t.s) + t.lo * b.stride) * TL_SIZE;
+    if (SKIPS && b.stride == 1 && ADDRESS(x) % TL_SIZE == 0) {
+        UNROLL for (int k = 0; k < ITEMS; k++)
+        {
+            int i = k * WINDOW_THREADS + thread_index();
+            if (i < t.count) z[i] = lift(((GLOBAL const elem *)x)[i], t.lo + i, b.p);
+        }
+    } else {
+        for (int i = thread_index(); i < t.count; i += WINDOW_THREADS)
+            z[i] = lift(load_element(x + i * b.stride * TL_SIZE), t.lo + i, b.p);
+    }
+}
+
+/* few: another launch has the tiles without an edge. */
 KERNEL(window, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 few)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SHARED state z[ROOM];
     const int me = thread_index();
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        i64 s = b.flags & OFFSETS ? sequence_of(b, 0, 0, job) : job / tiles, n = length_of(b, s);
-        i64 tile = job - (b.flags & OFFSETS ? level_first(b, 0, s) : s * tiles);
-        i64 count_of_results = valid ? n - before - after : n, j0 = tile * each;
-        i64 j1 = j0 + each < count_of_results ? j0 + each : count_of_results;
-        span first = span_of(j0, n, before, after, valid), last = span_of(j1 - 1, n, before, after, valid);
-        i64 lo = first.start, from = start_of(b, s);
-        int count = (int)(last.start + last.length - lo);
-        GLOBAL const u8 *x = b.x + (from + lo * b.stride) * TL_SIZE;
-        if (SKIPS && b.stride == 1 && ADDRESS(x) % TL_SIZE == 0) {
-            UNROLL for (int t = 0; t < ITEMS; t++)
-            {
-                int i = t * WINDOW_THREADS + me;
-                if (i < count) z[i] = lift(((GLOBAL const elem *)x)[i], lo + i, b.p);
-            }
-        } else {
-            for (int i = me; i < count; i += WINDOW_THREADS) z[i] = lift(load_element(x + i * b.stride * TL_SIZE), lo + i, b.p);
-        }
+        tile t = tile_of(b, job, before, after, valid, tiles, each);
+        if (SKIPS && few && t.inside) continue;
+        load_tile(z, b, t);
         BARRIER();
-        /* a tile without an edge has windows of one length, one result apart */
-        const int w = (int)(before + after + 1), inside = SKIPS && first.length == w && last.length == w && last.start - lo == j1 - 1 - j0;
         state keep[WINDOW_LEVELS][OUTPUTS];
         UNROLL for (int k = 0; k < WINDOW_LEVELS; k++)
         {
-            if (SKIPS && w >> k == 0) continue;
+            if (SKIPS && (before + after + 1) >> k == 0) continue;
             UNROLL for (int o = 0; o < OUTPUTS; o++)
             {
-                int j = o * WINDOW_THREADS + me;
-                if (inside) {
-                    if ((w >> k & 1) && j < j1 - j0) keep[k][o] = z[j + (w >> (k + 1) << (k + 1))];
-                } else {
-                    span v = span_of(j0 + j, n, before, after, valid);
-                    if (j0 + j < j1 && (v.length >> k & 1)) keep[k][o] = z[v.start - lo + higher_bits(v.length, k)];
-                }
+                i64 j = t.j0 + o * WINDOW_THREADS + me;
+                span v = span_of(j, t.n, before, after, valid);
+                if (j < t.j1 && (v.length >> k & 1)) keep[k][o] = z[v.start - t.lo + higher_bits(v.length, k)];
             }
-            if (SKIPS && w >> (k + 1) == 0) continue;
+            if (SKIPS && (before + after + 1) >> (k + 1) == 0) continue;
             state next[ITEMS];
-            UNROLL for (int t = 0; t < ITEMS; t++)
+            UNROLL for (int r = 0; r < ITEMS; r++)
             {
-                int i = t * WINDOW_THREADS + me;
-                if (i + (2 << k) <= count) next[t] = TWIN(z[i], z[i + (1 << k)]);
+                int i = r * WINDOW_THREADS + me;
+                if (i + (2 << k) <= t.count) next[r] = TWIN(z[i], z[i + (1 << k)]);
             }
             BARRIER();
-            UNROLL for (int t = 0; t < ITEMS; t++)
+            UNROLL for (int r = 0; r < ITEMS; r++)
             {
-                int i = t * WINDOW_THREADS + me;
-                if (i + (2 << k) <= count) z[i] = next[t];
+                int i = r * WINDOW_THREADS + me;
+                if (i + (2 << k) <= t.count) z[i] = next[r];
             }
             BARRIER();
         }
         UNROLL for (int o = 0; o < OUTPUTS; o++)
         {
-            i64 j = j0 + o * WINDOW_THREADS + me;
-            if (j >= j1) continue;
-            span v = span_of(j, n, before, after, valid);
+            i64 j = t.j0 + o * WINDOW_THREADS + me;
+            if (j >= t.j1) continue;
+            span v = span_of(j, t.n, before, after, valid);
             maybe acc = nothing(b.p);
             UNROLL for (int k = WINDOW_LEVELS - 1; k >= 0; k--)
             {
                 if (v.length >> k & 1) acc = then(acc, keep[k][o]);
             }
             acc.have = acc.have && v.length >= least;
-            store_maybe(place(out, b, s, j), acc, v.length, v.start, b.p);
+            store_maybe(place(out, b, t.s, j), acc, v.length, v.start, b.p);
         }
         BARRIER();
     }
 }
+
+#ifdef TL_CUDA
+/* The tiles without an edge, for lengths with at most KEPT bits set: levels change between two arrays, and what the set bits need is
+ * put aside in local memory, by each thread for itself. Few registers, so that many tiles are under way. */
+enum {
+    LOCAL_BYTES = 49152,
+    KEPT_FIT = (LOCAL_BYTES - 2 * ROOM * (int)sizeof(state)) / (ROOM / 2 * (int)sizeof(state)),
+    KEPT = KEPT_FIT > 4 ? 4 : KEPT_FIT < 1 ? 1 : KEPT_FIT
+};
+KERNEL(window_few, 256)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each)
+{
+#if TL_STATE_ROOM
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SHARED state z[2][ROOM], kept[KEPT][ROOM / 2];
+    const int me = thread_index(), w = (int)(before + after + 1);
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        tile t = tile_of(b, job, before, after, valid, tiles, each);
+        const int results_ = (int)(t.j1 - t.j0);
+        int now = 0, slots = 0;
+        if (!t.inside) continue;
+        load_tile(z[0], b, t);
+        BARRIER();
+        for (int k = 0; w >> k; k++) {
+            if (w >> k & 1) {
+                const int far = w >> (k + 1) << (k + 1);
+                for (int j = me; j < results_; j += WINDOW_THREADS) kept[slots][j] = z[now][j + far];
+                slots++;
+            }
+            if (w >> (k + 1) == 0) break;
+            UNROLL for (int r = 0; r < ITEMS; r++)
+            {
+                int i = r * WINDOW_THREADS + me;
+                if (i + (2 << k) <= t.count) z[now ^ 1][i] = TWIN(z[now][i], z[now][i + (1 << k)]);
+            }
+            now ^= 1;
+            BARRIER();
+        }
+        for (int j = me; j < results_; j += WINDOW_THREADS) {
+            maybe acc;
+            acc.s = kept[slots - 1][j];
+            acc.have = 1;
+            for (int k = slots - 2; k >= 0; k--) acc = then(acc, kept[k][j]);
+            acc.have = w >= least;
+            store_maybe(place(out, b, t.s, t.j0 + j), acc, w, t.lo + j, b.p);
+        }
+        BARRIER();
+    }
+#endif
+}
+#endif
 
 /* y: level k at y + k * room. Items lo .. lo + count - 1 of the one sequence. */
 KERNEL(lift_all, 256)(BATCH_PARAMETERS, GLOBAL state *y, i64 s, i64 lo, i64 count)
