@@ -55,7 +55,7 @@ foreach(source IN LISTS programs)
       string(REPLACE " " "_" label ${case})
       tally_test(${name}_${label} ${name} ${arguments})
     endforeach()
-  else()
+  elseif(NOT name STREQUAL test_nvrtc OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # 30 s of NVRTC: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every shape for each architecture, and
- * the assembler's report must show no spilled register.
+ * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every shape for each
+ * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                  a few operators, sm_90
- *   test_nvrtc all [ARCH...]    every operator and type, for sm_80, sm_90 and sm_100 or those named; prints registers */
+ *   test_nvrtc all [ARCH...]    every operator and type, for sm_80, sm_90 and sm_100 or those named; prints registers
+ */
 #include "../src/device/gpu.h"
 #include "../src/operators.h"
 #include "check.h"
@@ -18,7 +19,8 @@ static int (*destroy)(void **);
 
 static int open_compiler(void)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"};
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
     if (!library) return 0;
@@ -30,7 +32,8 @@ static int open_compiler(void)
     return create && compile && log_size && get_log && destroy;
 }
 
-/* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not. */
+/* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
+ */
 static void read_report(const char *log, const char *what, int print)
 {
     static const char entry[] = "Compiling entry function '", spills[] = "bytes spill stores";
@@ -62,7 +65,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *arch, int pri
         size_t length, bytes = 0;
         void *program;
         snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(dtype), shapes[s]);
-        if (!check_ok(NULL, tl_program_text(NULL, scalar, shapes[s], "device/prelude_cuda.h", &text, &length), what)) return;
+        if (!check_ok(NULL, tl_program_text(NULL, scalar, shapes[s], "device/prelude_cuda.h", &text, &length), what))
+            return;
         snprintf(option, sizeof option, "--gpu-architecture=%s", arch);
         const char *options[] = {option, "--fmad=false", "--ftz=false", "--std=c++17", "--ptxas-options=-v"};
         create(&program, text, "tally.cu", 0, NULL, NULL);
@@ -83,7 +87,8 @@ int main(int argc, char **argv)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } few[] = {{"sum", TALLY_F32}, {"var", TALLY_F64}, {"argmax", TALLY_U8}, {"nanmean", TALLY_F16}, {"minmax", TALLY_I64}};
+    } few[] = {
+        {"sum", TALLY_F32}, {"var", TALLY_F64}, {"argmax", TALLY_U8}, {"nanmean", TALLY_F16}, {"minmax", TALLY_I64}};
     check_start();
     if (!open_compiler()) {
         printf("skipped: libnvrtc is not here\n");
@@ -94,7 +99,8 @@ int main(int argc, char **argv)
         for (const char *const *op = tally_operators(); *op; op++)
             for (int d = TALLY_I8; d <= TALLY_F64; d++)
                 for (int a = 0; a < count; a++)
-                    try_one(!strcmp(*op, "ema") ? "ema:0.1" : *op, (tally_dtype)d, argc > 2 ? argv[a + 2] : archs[a], 1);
+                    try_one(!strcmp(*op, "ema") ? "ema:0.1" : *op, (tally_dtype)d, argc > 2 ? argv[a + 2] : archs[a],
+                            1);
     } else {
         for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, "sm_90", 0);
     }

@@ -3,6 +3,7 @@
 # The OpenCL kernels on whatever OpenCL device is here (PoCL on a machine without a GPU): the bits matrix for one operator of each
 # kind, and the command line on the device. Skipped without a device.
 set -u
+[ -z "${TALLY_SANITIZE-}" ] || { echo "opencl: not with sanitizers"; exit 77; }
 device=$("$TALLY_CLI" devices | awk '/^opencl:/ { print $1; exit }')
 [ -n "$device" ] || { echo "skipped: no OpenCL device here"; exit 77; }
 failed=0

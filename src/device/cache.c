@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key. A file
- * is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and written anew.
- * Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
+ * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key.
+ * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
+ * written anew. Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
 #include "gpu.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -44,7 +44,8 @@ static int path_of(char *to, const void *key, size_t key_bytes)
 {
     if (!folder(to)) return 0;
     size_t used = strlen(to);
-    snprintf(to + used, PATH_ROOM - used, "/%016llx.bin", (unsigned long long)hash(0xcbf29ce484222325ull, key, key_bytes));
+    snprintf(to + used, PATH_ROOM - used, "/%016llx.bin",
+             (unsigned long long)hash(0xcbf29ce484222325ull, key, key_bytes));
     return 1;
 }
 
@@ -110,7 +111,8 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
     if (!f) return;
     header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};
     memcpy(h.magic, MAGIC, sizeof MAGIC);
-    int whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, key_bytes, f) == key_bytes && fwrite(data, 1, bytes, f) == bytes;
+    int whole = fwrite(&h, sizeof h, 1, f) == 1 && fwrite(key, 1, key_bytes, f) == key_bytes &&
+                fwrite(data, 1, bytes, f) == bytes;
     if (fclose(f) || !whole || rename(temporary, path)) unlink(temporary);
     trim(at);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in gpu.c.
- * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. The few
- * declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
+ * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in
+ * gpu.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
+ * The few declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
 #include "gpu.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -25,41 +25,41 @@ enum {
     CU_MEMORYTYPE_DEVICE = 2
 };
 
-#define DRIVER_CALLS(F)                                                                                                 \
-    F(cuInit, cuInit, (unsigned))                                                                                       \
-    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                  \
-    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                      \
-    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                      \
-    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                        \
-    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                      \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                               \
-    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                      \
-    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                              \
-    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                                               \
-    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                               \
-    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                               \
-    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                           \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                           \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                 \
-    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                          \
-    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                   \
-    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                       \
-    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                 \
-    F(cuLaunchKernel, cuLaunchKernel,                                                                                   \
-      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))   \
-    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                           \
-    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                  \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                             \
+#define DRIVER_CALLS(F)                                                                                                \
+    F(cuInit, cuInit, (unsigned))                                                                                      \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                 \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                     \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                     \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                       \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                     \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                              \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                     \
+    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                             \
+    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                                              \
+    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                              \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                              \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                          \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                          \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
+    F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                  \
+    F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
+    F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                \
+    F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
+      (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))  \
+    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
+    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
-#define NVRTC_CALLS(F)                                                                                                  \
-    F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                       \
-    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                           \
-      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *))                      \
-    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram *))                                                       \
-    F(nvrtcCompileProgram, nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                               \
-    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                   \
-    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram, char *))                                                             \
-    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                         \
+#define NVRTC_CALLS(F)                                                                                                 \
+    F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                      \
+    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                          \
+      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *))                     \
+    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram *))                                                      \
+    F(nvrtcCompileProgram, nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                              \
+    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                  \
+    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram, char *))                                                            \
+    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                        \
     F(nvrtcGetProgramLog, nvrtcGetProgramLog, (nvrtcProgram, char *))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 DRIVER_CALLS(DECLARE)
@@ -115,8 +115,9 @@ static void find_devices(void)
             cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
-            snprintf(devices[i].text, sizeof devices[i].text, "%s, %.1f GB, compute capability %d.%d, driver for CUDA %d.%d",
-                     name, (double)bytes * 1e-9, major, minor, version / 1000, version % 1000 / 10);
+            snprintf(devices[i].text, sizeof devices[i].text,
+                     "%s, %.1f GB, compute capability %d.%d, driver for CUDA %d.%d", name, (double)bytes * 1e-9, major,
+                     minor, version / 1000, version % 1000 / 10);
             device_count = i + 1;
         }
     }
@@ -158,8 +159,8 @@ static tally_status failed(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
     if (cuGetErrorString(error, &text) || !text) text = "unknown error";
-    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)", call,
-                   text, error);
+    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)",
+                   call, text, error);
 }
 
 static void cu_close(tl_gpu *gpu)
@@ -184,7 +185,10 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     if (!info.usable) return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
-    *g = (cuda){.base = {&calls}, .capability = devices[index].capability, .processors = devices[index].processors, .number = index};
+    *g = (cuda){.base = {&calls},
+                .capability = devices[index].capability,
+                .processors = devices[index].processors,
+                .number = index};
     CUresult error = cuDeviceGet(&g->device, index);
     if (!error) error = cuDevicePrimaryCtxRetain(&g->context, g->device);
     if (!error) error = cuCtxPushCurrent(g->context);
@@ -226,7 +230,8 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes)
+static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
+                             size_t bytes)
 {
     cuda *g = (cuda *)gpu;
     CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, g->stream);
@@ -246,7 +251,8 @@ static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset
     int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0, where = -1;
     void *values[] = {&kind, &where};
     CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE || where != ((cuda *)gpu)->number) return 0;
+    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE || where != ((cuda *)gpu)->number)
+        return 0;
     *memory = (tl_memory){at, NULL, 0};
     *offset = 0;
     return 1;
@@ -267,7 +273,9 @@ static tally_status compile(tally *ctx, const cuda *g, const char *text, void **
     nvrtcProgram program;
     snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", g->capability);
     if (!find_compiler())
-        return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
+        return tl_fail(
+            ctx, TALLY_NO_DEVICE,
+            "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
     int error = nvrtcCreateProgram(&program, text, "tally.cu", 0, NULL, NULL);
     if (error) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
     error = nvrtcCompileProgram(program, sizeof options / sizeof *options, options);
@@ -285,7 +293,8 @@ static tally_status compile(tally *ctx, const cuda *g, const char *text, void **
     }
     nvrtcDestroyProgram(&program);
     if (error < 0) return tl_no_memory(ctx, *bytes, "a program");
-    return error ? tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %s", error, log) : TALLY_OK;
+    return error ? tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %s", error, log)
+                 : TALLY_OK;
 }
 
 static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program)
@@ -324,8 +333,8 @@ static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     return status;
 }
 
-static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
-                              const tl_argument *arguments, int count)
+static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
+                              int threads, const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
     CUfunction f = NULL;
@@ -340,8 +349,9 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         program->kernels[program->count++].function = f;
     }
     for (int i = 0; i < count; i++)
-        values[i] = arguments[i].kind == TL_ARG_MEMORY ? (void *)(uintptr_t)&arguments[i].memory.address
-                                                       : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
+        values[i] = arguments[i].kind == TL_ARG_MEMORY
+                        ? (void *)(uintptr_t)&arguments[i].memory.address
+                        : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, 0, g->stream, values, NULL);
     return error ? failed(ctx, error, name) : TALLY_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the GPU devices share. gpu.c runs the shapes on any API that fills a tl_gpu_calls; cuda.c and opencl.c hold calls of
- * their API and nothing else. One context uses a tl_gpu at a time; work is issued in order and tl_gpu_calls.wait ends it. */
+ * What the GPU devices share. gpu.c runs the shapes on any API that fills a tl_gpu_calls; cuda.c and opencl.c hold
+ * calls of their API and nothing else. One context uses a tl_gpu at a time; work is issued in order and
+ * tl_gpu_calls.wait ends it. */
 #ifndef TALLY_GPU_H
 #define TALLY_GPU_H
 #include "device.h"
@@ -51,8 +52,8 @@ typedef struct tl_gpu_calls {
     /* Compiles text (cached by the caller). Caller owns *program. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
-    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups, int threads,
-                           const tl_argument *arguments, int count);
+    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,
+                           int threads, const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
     /* Work goes to the caller's stream from now on (NULL: to our own again). NULL: the API has none. */
     void (*use_stream)(tl_gpu *gpu, void *stream);
@@ -77,8 +78,9 @@ tally_status tl_gpu_window(tl_device *, tally *, const tl_plan *, const tl_plan 
                            const tally_view *out, const tally_window_options *);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
-tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
-                                 const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);
+tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
+                                 const tally_window_options *, const void *x, int64_t n, int at_start, int at_end,
+                                 void *out, int64_t *produced);
 
 /* The rest of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                                            \
@@ -93,7 +95,8 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
                              size_t *length);
 
-/* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the room of a window's tile. */
+/* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the room of a window's
+ * tile. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
 /* The set bits of a window's length that window_few can put aside; 0: there is no room for it. */
@@ -101,7 +104,8 @@ int tl_gpu_kept(const tl_scalar *op);
 
 /* ---- cache.c: compiled programs on disk ---- */
 
-/* Loads what was stored under the same text, device and compiler (`key`: any bytes); NULL if there is none. Caller frees. */
+/* Loads what was stored under the same text, device and compiler (`key`: any bytes); NULL if there is none. Caller
+ * frees. */
 void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes);
 /* Stores it; failures only cost the time to compile again. */
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes);

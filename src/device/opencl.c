@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * OpenCL 1.2 devices with fp64, through the ICD loader opened at run time. API calls only; the shapes are in gpu.c. The few
- * declarations needed are here, with the names and values of the Khronos headers, so that building needs none. */
+ * OpenCL 1.2 devices with fp64, through the ICD loader opened at run time. API calls only; the shapes are in gpu.c. The
+ * few declarations needed are here, with the names and values of the Khronos headers, so that building needs none. */
 #include "gpu.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -41,33 +41,33 @@ enum {
 };
 static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1;
 
-#define CALLS(F)                                                                                                        \
-    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                 \
-    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))                        \
-    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                                       \
-    F(cl_context, clCreateContext,                                                                                      \
-      (const intptr_t *, cl_uint, const cl_device_id *, void (*)(const char *, const void *, size_t, void *), void *,   \
-       cl_int *))                                                                                                       \
-    F(cl_int, clReleaseContext, (cl_context))                                                                           \
-    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                        \
-    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                                \
-    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                      \
-    F(cl_int, clReleaseMemObject, (cl_mem))                                                                             \
-    F(cl_int, clEnqueueWriteBuffer,                                                                                     \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, cl_event *))         \
-    F(cl_int, clEnqueueReadBuffer,                                                                                      \
-      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *))               \
-    F(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))            \
-    F(cl_int, clBuildProgram,                                                                                           \
-      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), void *))                  \
-    F(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                     \
-    F(cl_int, clReleaseProgram, (cl_program))                                                                           \
-    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                  \
-    F(cl_int, clReleaseKernel, (cl_kernel))                                                                             \
-    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                               \
-    F(cl_int, clEnqueueNDRangeKernel,                                                                                   \
-      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const cl_event *, \
-       cl_event *))                                                                                                     \
+#define CALLS(F)                                                                                                       \
+    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                \
+    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))                       \
+    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                                      \
+    F(cl_context, clCreateContext,                                                                                     \
+      (const intptr_t *, cl_uint, const cl_device_id *, void (*)(const char *, const void *, size_t, void *), void *,  \
+       cl_int *))                                                                                                      \
+    F(cl_int, clReleaseContext, (cl_context))                                                                          \
+    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                       \
+    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                               \
+    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                     \
+    F(cl_int, clReleaseMemObject, (cl_mem))                                                                            \
+    F(cl_int, clEnqueueWriteBuffer,                                                                                    \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, cl_event *))        \
+    F(cl_int, clEnqueueReadBuffer,                                                                                     \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *))              \
+    F(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))           \
+    F(cl_int, clBuildProgram,                                                                                          \
+      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), void *))                 \
+    F(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                    \
+    F(cl_int, clReleaseProgram, (cl_program))                                                                          \
+    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                 \
+    F(cl_int, clReleaseKernel, (cl_kernel))                                                                            \
+    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                              \
+    F(cl_int, clEnqueueNDRangeKernel,                                                                                  \
+      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,                  \
+       const cl_event *, cl_event *))                                                                                  \
     F(cl_int, clFinish, (cl_command_queue))
 #define DECLARE(result, name, parameters) static result(*name) parameters;
 CALLS(DECLARE)
@@ -170,8 +170,8 @@ static int describe(int index, tally_device_info *info)
 {
     find_devices();
     if (index < 0 || index >= device_count) return 0;
-    *info = (tally_device_info){devices[index].name, devices[index].text, !devices[index].reason[0],
-                                devices[index].reason, 0, ""};
+    *info = (tally_device_info){
+        devices[index].name, devices[index].text, !devices[index].reason[0], devices[index].reason, 0, ""};
     return 1;
 }
 
@@ -235,7 +235,8 @@ static void cl_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-static tally_status cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes)
+static tally_status cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
+                             size_t bytes)
 {
     cl_int error = clEnqueueWriteBuffer(((opencl *)gpu)->queue, to->object, 1, offset, bytes, from, 0, NULL, NULL);
     return error ? failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
@@ -268,7 +269,9 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     tl_program *p = calloc(1, sizeof *p);
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
     p->program = clCreateProgramWithSource(g->context, 1, &text, &length, &error);
-    if (p->program) error = clBuildProgram(p->program, 1, &g->id, "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL);
+    if (p->program)
+        error =
+            clBuildProgram(p->program, 1, &g->id, "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt", NULL, NULL);
     if (!error) {
         *program = p;
         return TALLY_OK;
@@ -290,8 +293,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
-static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
-                              const tl_argument *arguments, int count)
+static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
+                              int threads, const tl_argument *arguments, int count)
 {
     opencl *g = (opencl *)gpu;
     cl_int error = CL_SUCCESS;
@@ -304,11 +307,16 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         snprintf(program->kernels[program->count].name, sizeof program->kernels[0].name, "%s", name);
         program->kernels[program->count++].kernel = kernel;
     }
-    for (int i = 0; i < count && !error; i++)
-        switch (arguments[i].kind) {
-        case TL_ARG_MEMORY: error = clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory.object); break;
-        case TL_ARG_I64: error = clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64); break;
-        case TL_ARG_F64: error = clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64); break;
+    for (int i = 0; i < count && !error; i++) switch (arguments[i].kind) {
+        case TL_ARG_MEMORY:
+            error = clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory.object);
+            break;
+        case TL_ARG_I64:
+            error = clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
+            break;
+        case TL_ARG_F64:
+            error = clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
+            break;
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
     if (!error) error = clEnqueueNDRangeKernel(g->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each file
- * is headed by a #line, so that a compiler's message names the file in the tree.
- *   TALLY_KERNELS=dir  takes a file from there if it has one (dir is laid out like src/)
- *   TALLY_DUMP=dir     writes each program there */
+ * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
+ * file is headed by a #line, so that a compiler's message names the file in the tree. TALLY_KERNELS=dir  takes a file
+ * from there if it has one (dir is laid out like src/) TALLY_DUMP=dir     writes each program there */
 #include "gpu.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,15 +74,21 @@ static void add_facts(buffer *b, const tl_scalar *op)
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
     int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
-    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, is_float ? 3 : is_unsigned ? 2 : 1,
+    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes,
+        is_float      ? 3
+        : is_unsigned ? 2
+                      : 1,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
-    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4,
+    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n",
+        wraps                  ? 0
+        : op->acc == TALLY_F64 ? 8
+                               : 4,
         wraps ? "u64" : float_name(op->acc));
     say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
-        out_float                                           ? float_name(op->out)
+        out_float                                       ? float_name(op->out)
         : op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16"
-                                                            : tally_dtype_name(op->out));
+                                                        : tally_dtype_name(op->out));
     if (half)
         say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
     else if (is_float)
@@ -111,9 +116,11 @@ int tl_gpu_kept(const tl_scalar *op)
 /* The chunk kernels, for elements and for states. */
 static void add_chunks(buffer *b)
 {
-    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) name##_e\n#define ITEM elem\n#define ROWS 8\n#define LOG_ROWS 3\n");
+    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) name##_e\n#define ITEM elem\n#define ROWS "
+           "8\n#define LOG_ROWS 3\n");
     add_file(b, "shape/gpu/chunk.cl");
-    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_s\n#define ITEM state\n#define ROWS 2\n#define LOG_ROWS 1\n");
+    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_s\n#define ITEM "
+           "state\n#define ROWS 2\n#define LOG_ROWS 1\n");
     add_file(b, "shape/gpu/chunk.cl");
 }
 

@@ -163,7 +163,7 @@ fn state exchange(state v, int m, LOCAL state *box) { return from_lane(v, lane_i
 
 typedef QUAD_OF(elem, QUAD_ALIGN) quad;
 
-fn elem load_bytes(GLOBAL const u8 *p)
+far_fn elem load_bytes(GLOBAL const u8 *p)
 {
 #if TL_SIZE == 1
     return *(GLOBAL const elem *)p;

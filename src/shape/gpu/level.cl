@@ -33,7 +33,7 @@ KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 job
             if (ADDRESS(x) % TL_SIZE == 0) {
                 UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
             } else {
-                for (int k = 0; k < STEP; k++) e[k] = load_element(x + k * step);
+                UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step); /* unrolled: e stays in registers */
             }
             UNROLL for (int k = 0; k < STEP; k++) v[k] = lift(e[k], at + k, b.p);
             x += STEP * step;

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments shorter than a chunk
+ * need one launch for all of them; longer ones are chosen by a list, and have their own counts of nodes (first). */
+#include "gpu_work.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { OFFSETS = 1, CHOSEN = 2 };
+
+/* ---- batches ---- */
+
+void tl_batch_close(tl_gpu_device *d, tl_batch *b)
+{
+    if (b->owned) tl_gpu_give(d, &b->x);
+    tl_gpu_give(d, &b->offsets);
+    tl_gpu_give(d, &b->ids);
+    tl_gpu_give(d, &b->first);
+}
+
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to)
+{
+    tally_status status = tl_gpu_take(d, ctx, bytes, to);
+    d->host = 1;
+    if (!status && bytes) status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
+    return status;
+}
+
+/* The long ones among segments: their rows, and how many nodes of each level come before each of them. */
+static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
+{
+    int64_t longs = 0, rows = b->rows;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
+        if (n >= TL_GPU_CHUNK) longs++;
+        if (n > b->longest) b->longest = n;
+    }
+    b->longs = longs;
+    b->shorts = longs < rows;
+    for (int l = 1; l <= TL_GPU_LEVELS && b->longest >> (2 + 8 * l) && l < 8; l++) b->levels = l;
+    if (!longs) return TALLY_OK;
+    size_t bytes = (size_t)longs * sizeof(int64_t),
+           all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
+    int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
+    tally_status status = ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+    if (!status) {
+        for (int64_t r = 0; r < rows; r++)
+            if (b->host_offsets[r + 1] - b->host_offsets[r] >= TL_GPU_CHUNK) ids[at++] = r;
+        for (int l = 0; l <= b->levels + 1; l++) {
+            int64_t sum = 0, *row = first + l * (longs + 1);
+            for (int64_t s = 0; s < longs; s++) {
+                int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
+                row[s] = sum;
+                sum += l ? n >> (2 + 8 * l) : n;
+            }
+            row[longs] = b->counts[l] = sum;
+        }
+        status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
+        if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
+    }
+    free(ids);
+    free(first);
+    return status;
+}
+
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, tl_batch *b)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    int64_t low, high, bytes = plan->op->elem_bytes;
+    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows};
+    tl_view_extent(in, bytes, &low, &high);
+    size_t offset;
+    tally_status status = TALLY_OK;
+    if (high > low && c->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
+        b->x_byte = (int64_t)offset - low;
+    } else {
+        status = tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
+        b->owned = 1;
+        b->x_byte = -low;
+    }
+    if (status) return status;
+    if (in->offsets) {
+        b->host_offsets = in->offsets;
+        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
+        return status ? status : choose_long(d, ctx, b);
+    }
+    b->shorts = in->n < TL_GPU_CHUNK;
+    b->longs = in->n < TL_GPU_CHUNK ? 0 : in->rows;
+    b->longest = in->n;
+    for (int l = 1; l < 8 && in->n >> (2 + 8 * l); l++) {
+        b->levels = l;
+        b->counts[l] = in->rows * (in->n >> (2 + 8 * l));
+    }
+    return status;
+}
+
+/* The parameters every kernel begins with. chosen: only the long sequences. */
+void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, int chosen)
+{
+    *l = (tl_launch){.d = d, .ctx = ctx, .program = program};
+    int listed = b->host_offsets != NULL, some = chosen && listed;
+    tl_put_memory(l, &b->x);
+    tl_put(l, b->x_byte);
+    tl_put(l, b->row_stride);
+    tl_put(l, b->stride);
+    tl_put(l, b->n);
+    tl_put(l, chosen ? b->longs : b->rows);
+    tl_put(l, listed ? OFFSETS | (some ? CHOSEN : 0) : 0);
+    tl_put_memory(l, listed ? &b->offsets : &b->x);
+    tl_put_memory(l, some ? &b->ids : &b->x);
+    tl_put_memory(l, b->first.bytes ? &b->first : &b->x);
+    tl_put_real(l, b->plan->par.value);
+}
+
+/* ---- results ---- */
+
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out, int64_t bytes, tl_results *r)
+{
+    int64_t low, high;
+    size_t offset;
+    *r = (tl_results){.view = out, .row_stride = out->row_stride, .stride = out->stride};
+    tl_view_extent(out, bytes, &low, &high);
+    if (high <= low) return tl_gpu_take(d, ctx, 1, &r->y) ? TALLY_NO_MEMORY : (r->owned = 1, TALLY_OK);
+    if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
+        r->byte = (int64_t)offset - low;
+        return TALLY_OK;
+    }
+    tally_view dense = *out;
+    dense.stride = 1;
+    dense.row_stride = out->n;
+    tl_view_extent(&dense, bytes, &r->low, &r->high);
+    r->row_stride = out->n;
+    r->stride = 1;
+    r->byte = -r->low;
+    r->owned = 1;
+    return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
+}
+
+/* Waits, and brings what is ours to the host. */
+tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tally_view *v = r->view;
+    size_t all = (size_t)(r->high - r->low);
+    int dense = v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1);
+    if (!status && r->owned && all && dense) {
+        status = c->read(d->gpu, ctx, (char *)v->data + r->low, &r->y, 0, all);
+    } else if (!status && r->owned && all) {
+        char *copy = malloc(all);
+        status = copy ? c->read(d->gpu, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
+        for (int64_t i = 0; !status && i < v->rows; i++) {
+            int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
+            char *to = tl_view_row(v, i, bytes, &n);
+            tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
+        }
+        free(copy);
+    }
+    if (!d->stream || d->host || status) {
+        tally_status waited = c->wait(d->gpu, ctx);
+        if (!status) status = waited;
+    }
+    d->host = 0;
+    if (r->owned) tl_gpu_give(d, &r->y);
+    return status;
+}
+
+void tl_put_results(tl_launch *l, const tl_results *r)
+{
+    tl_put_memory(l, &r->y);
+    tl_put(l, r->byte);
+    tl_put(l, r->row_stride);
+    tl_put(l, r->stride);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ * reduce and scan on a GPU: which kernels of shape/gpu/ run on what, in which order. */
+#include "gpu_work.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { ACROSS_LEAST = 16 }; /* columns worth a lane each */
+
+/* ---- shapes ---- */
+
+/* All levels of nodes of the long sequences. */
+static tally_status make_nodes(tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, tl_memory *nodes)
+{
+    tl_launch l;
+    int64_t all = 1;
+    for (int k = 1; k <= b->levels; k++) all += b->counts[k];
+    tally_status status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    for (int k = 1; !status && k <= b->levels; k++) {
+        tl_begin(&l, d, ctx, b, program, 1);
+        tl_put_memory(&l, nodes);
+        if (k > 1) tl_put(&l, k);
+        int across = k == 1 && !b->host_offsets && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST;
+        tl_put(&l, across ? (b->rows + 31) / 32 * (b->n / TL_GPU_CHUNK) : b->counts[k]);
+        status = across ? tl_go(&l, "columns", (b->rows + 31) / 32 * (b->n / TL_GPU_CHUNK), 0)
+                        : tl_go(&l, k > 1 ? "up" : "nodes", b->counts[k], 0);
+    }
+    return status;
+}
+
+/* A sequence for one launch (`once`); nodes is the room for levels 1 and 2. */
+static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                                tl_program *program, tl_memory *nodes)
+{
+    tl_launch l;
+    tally_status status = TALLY_OK;
+    if (!d->ticket.bytes) {
+        status = d->gpu->calls->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
+        if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
+        d->host = 1;
+    }
+    if (!status)
+        status = tl_gpu_take(
+            d, ctx, (size_t)(b->counts[1] + b->counts[2] + 1) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (status) return status;
+    tl_begin(&l, d, ctx, b, program, 1);
+    tl_put_memory(&l, &r->y);
+    tl_put(&l, r->byte);
+    tl_put(&l, 1);
+    tl_put(&l, 1);
+    tl_put_memory(&l, nodes);
+    tl_put_memory(&l, &d->ticket);
+    tl_put(&l, b->counts[1]);
+    return tl_go(&l, "once", b->counts[1], 0);
+}
+
+tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tl_batch b;
+    tl_results r = {0};
+    tl_memory nodes = {0};
+    tl_program *program = NULL;
+    tl_launch l;
+    tally_view to = tally_flat(out, plan->op->out, in->rows);
+    d->gpu->calls->enter(d->gpu);
+    tally_status status = tl_batch_open(d, ctx, plan, in, &b);
+    if (!status) status = tl_results_open(d, ctx, &to, plan->op->result_bytes, &r);
+    if (!status) status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
+    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs && b.levels <= 2;
+    if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
+    if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
+    int64_t done = 0; /* short rows that `several` has */
+    if (!status && !in->offsets && in->stride == 1 && (in->n == 128 || in->n == 256 || in->n == 512) &&
+        (in->rows == 1 || in->row_stride == in->n)) {
+        int64_t jobs = in->rows * in->n / TL_GPU_CHUNK;
+        done = jobs * (TL_GPU_CHUNK / in->n);
+        tl_begin(&l, d, ctx, &b, program, 0);
+        tl_put_memory(&l, &r.y);
+        tl_put(&l, r.byte);
+        tl_put(&l, 1);
+        tl_put(&l, 1);
+        tl_put(&l, jobs);
+        status = tl_go(&l, "several", jobs, 0);
+    }
+    for (int longs = 0; !status && longs < 2; longs++) {
+        if (longs ? !b.longs || once : !b.shorts || done == b.rows) continue;
+        tl_begin(&l, d, ctx, &b, program, longs);
+        tl_put_memory(&l, longs ? &nodes : &b.x);
+        tl_put(&l, longs ? b.levels : 0);
+        tl_put_memory(&l, &r.y);
+        tl_put(&l, r.byte);
+        tl_put(&l, 1);
+        tl_put(&l, 1);
+        tl_put(&l, longs ? INT64_MAX : TL_GPU_CHUNK - 1);
+        status = tl_go(&l, "finish", longs ? b.longs : b.rows, 0);
+    }
+    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
+    tl_gpu_give(d, &nodes);
+    tl_batch_close(d, &b);
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+/* The sequence read from its end: the same elements with the opposite stride. */
+static tally_view reversed(const tally_view *v, int64_t bytes)
+{
+    tally_view r = *v;
+    r.data = tl_offset(v->data, (v->n > 0 ? v->n - 1 : 0) * v->stride * bytes);
+    r.stride = -v->stride;
+    return r;
+}
+
+static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out, const tally_scan_options *o)
+{
+    tl_batch b;
+    tl_results r = {0};
+    tl_memory nodes = {0}, prefix = {0}, init = {0};
+    tl_program *program = NULL;
+    tl_launch l;
+    int seeded = o && o->init;
+    tally_status status = tl_batch_open(d, ctx, plan, in, &b);
+    if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
+    if (!status)
+        status = tl_gpu_upload(d, ctx, seeded ? o->init : &(int64_t){0}, seeded ? plan->op->result_bytes : 8, &init);
+    if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
+    if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
+    if (!status && b.longs) {
+        int64_t all = 1;
+        for (int k = 1; k <= b.levels; k++) all += b.counts[k] + b.longs;
+        status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(plan->op), &prefix);
+    }
+    for (int k = b.levels; !status && b.longs && k >= 1; k--) {
+        int64_t jobs = (k < b.levels ? b.counts[k + 1] : 0) + b.longs;
+        tl_begin(&l, d, ctx, &b, program, 1);
+        tl_put_memory(&l, &nodes);
+        tl_put_memory(&l, &prefix);
+        tl_put(&l, k);
+        tl_put(&l, jobs);
+        tl_put(&l, seeded);
+        tl_put_memory(&l, &init);
+        status = tl_go(&l, "down", jobs, 0);
+    }
+    for (int longs = 0; !status && longs < 2; longs++) {
+        if (longs ? !b.longs : !b.shorts) continue;
+        int64_t jobs = longs ? b.counts[1] + b.longs : b.rows;
+        tl_begin(&l, d, ctx, &b, program, longs);
+        tl_put_memory(&l, longs ? &prefix : &b.x);
+        tl_put_results(&l, &r);
+        tl_put(&l, jobs);
+        tl_put(&l, o && o->exclusive);
+        tl_put(&l, seeded);
+        tl_put_memory(&l, &init);
+        tl_put(&l, longs ? 0 : TL_GPU_CHUNK - 1);
+        status = tl_go(&l, "scan", jobs, 0);
+    }
+    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
+    tl_gpu_give(d, &nodes);
+    tl_gpu_give(d, &prefix);
+    tl_gpu_give(d, &init);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *o)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_status status;
+    if (o && o->reverse && in->offsets) /* every segment has its own last element */
+        return tl_device_cpu.scan(d->cpu, ctx, plan, in, out, o);
+    tally_view x = *in, y = *out;
+    if (o && o->reverse) {
+        x = reversed(in, plan->op->elem_bytes);
+        y = reversed(out, plan->op->result_bytes);
+    }
+    d->gpu->calls->enter(d->gpu);
+    status = scan_forward(d, ctx, plan, &x, &y, o);
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the GPU devices share: the opened device, launches, views and results on the device.
+ *
+ *   gpu.c          open, the pool of device memory, programs, launches
+ *   gpu_batch.c    views brought to the device, results brought back
+ *   gpu_shapes.c   reduce, scan       gpu_window.c    windows */
+#ifndef TALLY_GPU_WORK_H
+#define TALLY_GPU_WORK_H
+#include "gpu.h"
+#include "../view.h"
+
+enum {
+    TL_GPU_CHUNK = 1024, /* elements of a level 1 node, as in shape/gpu/batch.cl */
+    TL_GPU_LEVELS = 8,   /* 2^62 elements have 7 */
+    TL_GPU_POOL = 32,    /* freed blocks kept */
+    TL_GPU_PROGRAMS = 1024,
+    TL_GPU_ARGUMENTS = 40
+};
+
+typedef struct {
+    const tl_scalar *op;
+    const char *shape;
+    tl_program *program;
+} tl_built;
+
+typedef struct {
+    tl_device base;
+    tl_gpu *gpu;
+    tl_device *cpu; /* for what is not done on the GPU */
+    char name[32];
+    int host;   /* this call's host memory may still be read: wait before returning */
+    int stream; /* the caller's stream: calls without host memory do not wait */
+    tl_memory pool[TL_GPU_POOL], ticket;
+    tl_built programs[TL_GPU_PROGRAMS];
+    int program_count;
+} tl_gpu_device;
+
+static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d; }
+
+/* A block of at least `bytes` from the pool, or a new one; give puts it back (bytes 0: nothing to give). */
+tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+/* A block with a copy of host data. */
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
+/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. */
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program);
+
+/* A launch in the making: arguments are appended in the order of the kernel's parameters. */
+typedef struct {
+    tl_gpu_device *d;
+    tally *ctx;
+    tl_program *program;
+    tl_argument args[TL_GPU_ARGUMENTS];
+    int count;
+} tl_launch;
+void tl_put(tl_launch *l, int64_t v);
+void tl_put_real(tl_launch *l, double v);
+void tl_put_memory(tl_launch *l, const tl_memory *m);
+/* jobs: warps (threads 0) or groups of `threads`. */
+tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
+
+/* A view on the device, as the kernels take it (shape/gpu/batch.cl). */
+typedef struct {
+    const tl_plan *plan;
+    tl_memory x;
+    int owned; /* x is ours to give back */
+    int64_t x_byte, row_stride, stride, n, rows;
+    const int64_t *host_offsets;
+    tl_memory offsets, ids, first;
+    /* long sequences: all rows, or those that ids chooses */
+    int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
+    int shorts;                                        /* are there any? */
+    int levels;
+} tl_batch;
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, tl_batch *b);
+void tl_batch_close(tl_gpu_device *d, tl_batch *b);
+/* The parameters every kernel begins with. chosen: only the long sequences. */
+void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, int chosen);
+
+/* Where results go: device memory of the caller's, or a dense copy that comes to the host at the end. */
+typedef struct {
+    const tally_view *view;
+    tl_memory y;
+    int owned;
+    int64_t byte, row_stride, stride; /* on the device */
+    int64_t low, high;                /* owned: the bytes of the dense copy, relative to its element 0 */
+} tl_results;
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out, int64_t bytes, tl_results *r);
+/* Waits, and brings what is ours to the host. */
+tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
+void tl_put_results(tl_launch *l, const tl_results *r);
+#endif
