@@ -71,6 +71,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     const E *x = data;
     W(soa) *out = soa;
     SS before, whole;
+    memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
     const SS *start = prefix ? &before : NULL;
 
@@ -166,6 +167,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     const E *x = data;
     TL_OUT_T *out = to;
     SS before, whole;
+    memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
     VS room[BLOCKS * 2 + TL_V], *w[TOP + 1];
     w[1] = room;

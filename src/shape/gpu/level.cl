@@ -37,8 +37,8 @@ KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 job
             }
             UNROLL for (int k = 0; k < STEP; k++) v[k] = lift(e[k], at + k, b.p);
             x += STEP * step;
-            UNROLL for (int k = STEP; k > 1; k /= 2)
-                UNROLL for (int i = 0; i < k / 2; i++) v[i] = TWIN(v[2 * i], v[2 * i + 1]);
+            UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3 times slower */
+                UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)]);
             for (int t = j; t & 1; t >>= 1) v[0] = TWIN(stack[--top], v[0]);
             stack[top++] = v[0];
         }
