@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in
- * gpu.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
+ * gpu_*.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
  * The few declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
 #include "gpu.h"
 #include <dlfcn.h>

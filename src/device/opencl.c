@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * OpenCL 1.2 devices with fp64, through the ICD loader opened at run time. API calls only; the shapes are in gpu.c. The
+ * OpenCL 1.2 devices with fp64, through the ICD loader opened at run time. API calls only; the shapes are in gpu_*.c. The
  * few declarations needed are here, with the names and values of the Khronos headers, so that building needs none. */
 #include "gpu.h"
 #include <dlfcn.h>
