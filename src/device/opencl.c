@@ -112,13 +112,13 @@ static uint64_t number_of(cl_device_id id, cl_uint what)
 /* What the law and the kernels need of a device. */
 static void examine(int i)
 {
-    char name[80], version[40], driver[40];
+    char name[128], version[128], driver[128];
     cl_device_id id = devices[i].id;
     text_of(id, CL_DEVICE_NAME, name, sizeof name);
     text_of(id, CL_DEVICE_VERSION, version, sizeof version);
     text_of(id, CL_DRIVER_VERSION, driver, sizeof driver);
     snprintf(devices[i].name, sizeof devices[i].name, "opencl:%d", i);
-    snprintf(devices[i].text, sizeof devices[i].text, "%s, %.1f GB, %s, driver %s", name,
+    snprintf(devices[i].text, sizeof devices[i].text, "%.60s, %.1f GB, %.50s, driver %.40s", name,
              (double)number_of(id, CL_DEVICE_GLOBAL_MEM_SIZE) * 1e-9, version, driver);
     uint64_t f32 = number_of(id, CL_DEVICE_SINGLE_FP_CONFIG), f64 = number_of(id, CL_DEVICE_DOUBLE_FP_CONFIG);
     const char *why = "";
