@@ -3,6 +3,8 @@
  * medians. */
 #include "cli.h"
 
+#include <time.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +121,9 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
         start = seconds();
         for (int64_t i = 0; i < p->calls && !status; i++) status = call(ctx, p, data, out);
         times[r] = (seconds() - start) / (double)p->calls;
+        /* OpenMP's threads spin for some milliseconds after their work and would share the processors with what follows
+         */
+        if (tally_threads(ctx) > 1) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         start = seconds();
         for (int64_t i = 0; i < p->calls; i++) (void)(reads ? ceiling_read(&c) : ceiling_copy(&c));
         limits[r] = (seconds() - start) / (double)p->calls;

@@ -8,7 +8,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -110,8 +109,6 @@ static double pass(ceiling *c, int copy)
     if (parts && threads && c->threads <= MOST) {
         const size_t each = (size_t)c->bytes / (size_t)c->threads / 64 * 64;
         int started = 0;
-        /* OpenMP's threads spin for some milliseconds after their work and would share the processors with this */
-        if (c->threads > 1) nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         const double begin = seconds();
         for (int i = 0; i < c->threads; i++) {
             const size_t at = each * (size_t)i, bytes = i == c->threads - 1 ? (size_t)c->bytes - at : each;
