@@ -4,7 +4,7 @@
 #   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
 #   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
 #   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
-# Each test runs in a folder of its own, <build>/work/<test>.
+# Each test runs in a folder of its own, <build>/tests/<test>.
 enable_testing()
 find_package(Threads REQUIRED)
 
@@ -36,8 +36,8 @@ if(TARGET tally_cli)
 endif()
 
 function(tally_test name)
-  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/work/${name})
-  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/work/${name})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 900 SKIP_RETURN_CODE 77)
 endfunction()
 
@@ -55,7 +55,7 @@ foreach(source IN LISTS programs)
       string(REPLACE " " "_" label ${case})
       tally_test(${name}_${label} ${name} ${arguments})
     endforeach()
-  elseif(NOT name STREQUAL test_nvrtc OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # 30 s of NVRTC: once is enough
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()

@@ -155,17 +155,36 @@ tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
 
 /* ---- host data in pieces: the processors ---- */
 
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
+{
+    tl_memory memory;
+    size_t offset;
+    d->gpu->calls->enter(d->gpu);
+    int ours = p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+    d->gpu->calls->leave(d->gpu);
+    if (!ours) return TALLY_OK;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
+}
+
 tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
 {
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
+    if (status) return status;
     return tl_device_cpu.slab(tl_gpu_of(base)->cpu, ctx, plan, x, n, c);
 }
 tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
 {
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
+    if (status) return status;
     return tl_device_cpu.scan_push(tl_gpu_of(base)->cpu, ctx, s, x, n, out);
 }
 tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
                                  const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
                                  void *out, int64_t *produced)
 {
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
+    if (status) return status;
     return tl_device_cpu.window_slice(tl_gpu_of(base)->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
 }

@@ -119,7 +119,10 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out
     size_t offset;
     *r = (tl_results){.view = out, .row_stride = out->row_stride, .stride = out->stride};
     tl_view_extent(out, bytes, &low, &high);
-    if (high <= low) return tl_gpu_take(d, ctx, 1, &r->y) ? TALLY_NO_MEMORY : (r->owned = 1, TALLY_OK);
+    if (high <= low) {
+        r->owned = 1;
+        return tl_gpu_take(d, ctx, 1, &r->y);
+    }
     if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
         r->byte = (int64_t)offset - low;
         return TALLY_OK;
@@ -139,12 +142,12 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    const tally_view *v = r->view;
+    const tally_view *v = r->view; /* NULL if a failure came before tl_results_open */
     size_t all = (size_t)(r->high - r->low);
-    int dense = v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1);
-    if (!status && r->owned && all && dense) {
+    int bring = !status && r->owned && all;
+    if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
         status = c->read(d->gpu, ctx, (char *)v->data + r->low, &r->y, 0, all);
-    } else if (!status && r->owned && all) {
+    } else if (bring) {
         char *copy = malloc(all);
         status = copy ? c->read(d->gpu, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
         for (int64_t i = 0; !status && i < v->rows; i++) {

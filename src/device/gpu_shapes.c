@@ -167,8 +167,11 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tally_status status;
-    if (o && o->reverse && in->offsets) /* every segment has its own last element */
-        return tl_device_cpu.scan(d->cpu, ctx, plan, in, out, o);
+    if (o && o->reverse && in->offsets) { /* every segment has its own last element */
+        status = tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
+        if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
+        return status ? status : tl_device_cpu.scan(d->cpu, ctx, plan, in, out, o);
+    }
     tally_view x = *in, y = *out;
     if (o && o->reverse) {
         x = reversed(in, plan->op->elem_bytes);

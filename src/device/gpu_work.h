@@ -45,6 +45,9 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
 /* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program);
 
+/* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what);
+
 /* A launch in the making: arguments are appended in the order of the kernel's parameters. */
 typedef struct {
     tl_gpu_device *d;
