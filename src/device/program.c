@@ -95,7 +95,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define TL_STATE_ROOM %d\n", tl_gpu_room_log(op), tl_gpu_kept(op) > 0);
+    say(b, "#define ROOM_LOG %d\n#define TL_KEPT %d\n", tl_gpu_room_log(op), tl_gpu_kept(op));
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -109,7 +109,7 @@ int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 
 int tl_gpu_kept(const tl_scalar *op)
 {
     int state = tl_gpu_state_bytes(op), room = 1 << tl_gpu_room_log(op);
-    int fit = (49152 - 2 * room * state) / (room / 2 * state);
+    int fit = (49152 - 2 * room * state) / (room / 2 * state); /* local memory of a group without asking for more */
     return fit > 4 ? 4 : fit < 0 ? 0 : fit;
 }
 

@@ -8,7 +8,7 @@
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else 64. */
+/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else 256. */
 #if TL_OUT_IDX
 enum { W(CHUNK) = 16384 / TL_SIZE };
 #else

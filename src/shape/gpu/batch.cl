@@ -192,6 +192,7 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     q.w = load_element(x + (i + 3 < limit ? i + 3 : limit - 1) * step);
     return q;
 }
+
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
 /* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at `start`.

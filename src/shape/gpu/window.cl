@@ -119,20 +119,15 @@ KERNEL(window, 256)
 }
 
 #ifdef TL_CUDA
-/* The tiles without an edge, for lengths with at most KEPT bits set: levels change between two arrays, and what the set bits need is
+/* The tiles without an edge, for lengths with at most TL_KEPT bits set: levels change between two arrays, and what the set bits need is
  * put aside in local memory, by each thread for itself. Few registers, so that many tiles are under way. */
-enum {
-    LOCAL_BYTES = 49152,
-    KEPT_FIT = (LOCAL_BYTES - 2 * ROOM * (int)sizeof(state)) / (ROOM / 2 * (int)sizeof(state)),
-    KEPT = KEPT_FIT > 4 ? 4 : KEPT_FIT < 1 ? 1 : KEPT_FIT
-};
 KERNEL(window_few, 256)
 (BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each)
 {
-#if TL_STATE_ROOM
+#if TL_KEPT
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    SHARED state z[2][ROOM], kept[KEPT][ROOM / 2];
+    SHARED state z[2][ROOM], kept[TL_KEPT][ROOM / 2];
     const int me = thread_index(), w = (int)(before + after + 1);
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         tile t = tile_of(b, job, before, after, valid, tiles, each);
