@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Failures on a GPU device: an error with a sentence, and a context that still works. Skipped without a device. (The bits are
- * in test_bits with TALLY_TEST_DEVICES.) */
+ * Failures on a GPU device: an error with a sentence, and a context that still works. Skipped without a device. (The
+ * bits are in test_bits with TALLY_TEST_DEVICES.) */
 #include "check.h"
 
 enum { SKIPPED = 77 };
