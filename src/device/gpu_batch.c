@@ -25,6 +25,11 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
     return status;
 }
 
+static void count_levels(tl_batch *b)
+{
+    while (b->levels + 1 < TL_GPU_LEVELS && tl_level_count(b->longest, b->levels + 1)) b->levels++;
+}
+
 /* The long ones among segments: their rows, and how many nodes of each level come before each of them. */
 static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
 {
@@ -36,7 +41,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     }
     b->longs = longs;
     b->shorts = longs < rows;
-    for (int l = 1; l <= TL_GPU_LEVELS && b->longest >> (2 + 8 * l) && l < 8; l++) b->levels = l;
+    count_levels(b);
     if (!longs) return TALLY_OK;
     size_t bytes = (size_t)longs * sizeof(int64_t),
            all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
@@ -50,7 +55,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
             for (int64_t s = 0; s < longs; s++) {
                 int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
                 row[s] = sum;
-                sum += l ? n >> (2 + 8 * l) : n;
+                sum += tl_level_count(n, l);
             }
             row[longs] = b->counts[l] = sum;
         }
@@ -86,10 +91,8 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     b->shorts = in->n < TL_GPU_CHUNK;
     b->longs = in->n < TL_GPU_CHUNK ? 0 : in->rows;
     b->longest = in->n;
-    for (int l = 1; l < 8 && in->n >> (2 + 8 * l); l++) {
-        b->levels = l;
-        b->counts[l] = in->rows * (in->n >> (2 + 8 * l));
-    }
+    count_levels(b);
+    for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
     return status;
 }
 

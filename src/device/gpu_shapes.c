@@ -20,9 +20,9 @@ static tally_status make_nodes(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
         tl_put_memory(&l, nodes);
         if (k > 1) tl_put(&l, k);
         int across = k == 1 && !b->host_offsets && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST;
-        tl_put(&l, across ? (b->rows + 31) / 32 * (b->n / TL_GPU_CHUNK) : b->counts[k]);
-        status = across ? tl_go(&l, "columns", (b->rows + 31) / 32 * (b->n / TL_GPU_CHUNK), 0)
-                        : tl_go(&l, k > 1 ? "up" : "nodes", b->counts[k], 0);
+        int64_t jobs = across ? (b->rows + 31) / 32 * tl_level_count(b->n, 1) : b->counts[k];
+        tl_put(&l, jobs);
+        status = tl_go(&l, across ? "columns" : k > 1 ? "up" : "nodes", jobs, 0);
     }
     return status;
 }
@@ -43,10 +43,7 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
             d, ctx, (size_t)(b->counts[1] + b->counts[2] + 1) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     tl_begin(&l, d, ctx, b, program, 1);
-    tl_put_memory(&l, &r->y);
-    tl_put(&l, r->byte);
-    tl_put(&l, 1);
-    tl_put(&l, 1);
+    tl_put_results(&l, r);
     tl_put_memory(&l, nodes);
     tl_put_memory(&l, &d->ticket);
     tl_put(&l, b->counts[1]);
@@ -61,7 +58,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     tl_memory nodes = {0};
     tl_program *program = NULL;
     tl_launch l;
-    tally_view to = tally_flat(out, plan->op->out, in->rows);
+    tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result a sequence */
     d->gpu->calls->enter(d->gpu);
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, &to, plan->op->result_bytes, &r);
@@ -75,10 +72,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
         int64_t jobs = in->rows * in->n / TL_GPU_CHUNK;
         done = jobs * (TL_GPU_CHUNK / in->n);
         tl_begin(&l, d, ctx, &b, program, 0);
-        tl_put_memory(&l, &r.y);
-        tl_put(&l, r.byte);
-        tl_put(&l, 1);
-        tl_put(&l, 1);
+        tl_put_results(&l, &r);
         tl_put(&l, jobs);
         status = tl_go(&l, "several", jobs, 0);
     }
@@ -87,10 +81,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
         tl_begin(&l, d, ctx, &b, program, longs);
         tl_put_memory(&l, longs ? &nodes : &b.x);
         tl_put(&l, longs ? b.levels : 0);
-        tl_put_memory(&l, &r.y);
-        tl_put(&l, r.byte);
-        tl_put(&l, 1);
-        tl_put(&l, 1);
+        tl_put_results(&l, &r);
         tl_put(&l, longs ? INT64_MAX : TL_GPU_CHUNK - 1);
         status = tl_go(&l, "finish", longs ? b.longs : b.rows, 0);
     }

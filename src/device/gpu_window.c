@@ -162,16 +162,12 @@ tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, con
     geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
-    /* a window longer than the sequence reaches no further than the sequence */
-    int64_t longest = in->n;
-    if (in->offsets)
-        for (int64_t i = longest = 0; i < in->rows; i++)
-            if (in->offsets[i + 1] - in->offsets[i] > longest) longest = in->offsets[i + 1] - in->offsets[i];
-    if (!g.valid && g.before > longest) g.before = longest;
-    if (!g.valid && g.after > longest) g.after = longest;
     d->gpu->calls->enter(d->gpu);
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
+    /* a window longer than the longest sequence reaches no further than that */
+    if (!g.valid && g.before > b.longest) g.before = b.longest;
+    if (!g.valid && g.after > b.longest) g.after = b.longest;
     if (!status) status = windows(d, ctx, &b, &r, &g);
     if (!status && masked && o->min_count > 0) status = blank(d, ctx, &b, &r, count, &g, o->min_count);
     status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);

@@ -62,6 +62,9 @@ void tl_put_memory(tl_launch *l, const tl_memory *m);
 /* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
 
+/* Full nodes of a level in a sequence of n elements (level_count of shape/gpu/batch.cl). */
+static inline int64_t tl_level_count(int64_t n, int level) { return level ? n >> (2 + 8 * level) : n; }
+
 /* A view on the device, as the kernels take it (shape/gpu/batch.cl). */
 typedef struct {
     const tl_plan *plan;

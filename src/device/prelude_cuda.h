@@ -40,34 +40,22 @@ fn int lane_index() { return threadIdx.x & 31; }
 fn i64 warp_index() { return (i64)blockIdx.x * WARPS_IN_GROUP + threadIdx.x / 32; }
 fn i64 warp_count() { return (i64)gridDim.x * WARPS_IN_GROUP; }
 
-template <class T> fn T shuffle_xor(T v, int m)
+/* What another lane holds: lane number `at`, or (across) the one whose number differs from mine in the bits of `at`. */
+template <bool across, class B> fn B shuffle_bits(B b, int at)
 {
-    if (sizeof(T) == 8) {
-        u64 b;
-        b = *(u64 *)&v;
-        b = __shfl_xor_sync(0xffffffffu, b, m);
-        return *(T *)&b;
-    }
-    if (sizeof(T) == 4) {
-        u32 b = *(u32 *)&v;
-        b = __shfl_xor_sync(0xffffffffu, b, m);
-        return *(T *)&b;
-    }
-    return (T)__shfl_xor_sync(0xffffffffu, (int)v, m);
+    return across ? __shfl_xor_sync(0xffffffffu, b, at) : __shfl_sync(0xffffffffu, b, at);
 }
-template <class T> fn T shuffle_from(T v, int lane)
+template <bool across, class T> fn T shuffle(T v, int at)
 {
     if (sizeof(T) == 8) {
-        u64 b = *(u64 *)&v;
-        b = __shfl_sync(0xffffffffu, b, lane);
+        u64 b = shuffle_bits<across>(*(u64 *)&v, at);
         return *(T *)&b;
     }
     if (sizeof(T) == 4) {
-        u32 b = *(u32 *)&v;
-        b = __shfl_sync(0xffffffffu, b, lane);
+        u32 b = shuffle_bits<across>(*(u32 *)&v, at);
         return *(T *)&b;
     }
-    return (T)__shfl_sync(0xffffffffu, (int)v, lane);
+    return (T)shuffle_bits<across>((int)v, at);
 }
 
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */

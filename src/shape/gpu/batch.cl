@@ -134,7 +134,7 @@ fn state meet(state mine, state got, int right)
 fn state exchange(state v, int m, LOCAL state *box)
 {
     state r;
-#define EXCHANGE(type, f) r.f = shuffle_xor(v.f, m);
+#define EXCHANGE(type, f) r.f = shuffle<true>(v.f, m);
     OP_STATE(EXCHANGE)
 #undef EXCHANGE
     return r;
@@ -142,7 +142,7 @@ fn state exchange(state v, int m, LOCAL state *box)
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     state r;
-#define FROM(type, f) r.f = shuffle_from(v.f, lane);
+#define FROM(type, f) r.f = shuffle<false>(v.f, lane);
     OP_STATE(FROM)
 #undef FROM
     return r;
