@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "fp.h"
 #include "operators.h"
+#include "user.h"
 #include "view.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,7 @@ void tally_close(tally *ctx)
 {
     if (!ctx) return;
     ctx->device->calls->close(ctx->device);
+    tl_user_close(ctx);
     free(ctx);
 }
 
@@ -129,7 +131,7 @@ tally_status tally_use_stream(tally *ctx, void *stream)
 
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
-    if (op)
+    if (op && *op) /* free entries have no name */
         for (int i = 0; i < TL_PLAN_ENTRIES; i++)
             if (ctx->plans[i].dtype == dtype && !strcmp(ctx->plans[i].op, op)) {
                 *plan = ctx->plans[i].plan;
@@ -146,6 +148,13 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         entry->plan = *plan;
     }
     return status;
+}
+
+tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
+{
+    tally_status status = tl_plan_of(ctx, op, dtype, plan);
+    if (status || plan->core) return status;
+    return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
 }
 
 /* ---- checks ---- */

@@ -287,7 +287,7 @@ static tally_status compile(tally *ctx, const cuda *g, const char *text, void **
         char *all = malloc(length + 1);
         if (all && !nvrtcGetProgramLog(program, all)) {
             all[length] = 0;
-            snprintf(log, sizeof log, "%s", all);
+            snprintf(log, sizeof log, "%s", tl_first_error(all));
         }
         free(all);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches. What is not done on
  * the GPU (host data in pieces: streams, fragments, files) this context's processors do; the bits are the same. */
+#include "../user.h"
 #include "gpu_work.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,13 @@ int tl_gpu_threads(const tl_device *d) { return tl_device_cpu.threads(((const tl
 const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
 
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
+    *plan = (tl_plan){op, NULL, NULL, par}; /* the GPU compiles the text by itself; the processors when they are needed */
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
 {
     return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
 }
@@ -128,6 +136,11 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
     if (status) return status;
     status = d->gpu->calls->build(d->gpu, ctx, text, length, program);
     free(text);
+    if (status && op->user && strstr(ctx->error, "error")) { /* the first line of the compiler's log */
+        char log[sizeof ctx->error];
+        memcpy(log, ctx->error, sizeof log);
+        status = tl_user_error(ctx, op->user->user, log);
+    }
     if (!status) d->programs[d->program_count++] = (tl_built){op, shape, *program};
     return status;
 }

@@ -71,6 +71,7 @@ int tl_gpu_threads(const tl_device *device);
 const char *tl_gpu_isa(const tl_device *device);
 tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
+tally_status tl_gpu_plan_host(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
 tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
 tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                          const tally_scan_options *);
@@ -84,9 +85,10 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
 
 /* The rest of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                                            \
-    .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan, .reduce = tl_gpu_reduce, \
-    .scan = tl_gpu_scan, .window = tl_gpu_window, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push,                  \
-    .window_slice = tl_gpu_window_slice, .use_stream = tl_gpu_use_stream
+    .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,                          \
+    .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
+    .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
+    .use_stream = tl_gpu_use_stream
 
 /* ---- program.c ---- */
 
@@ -102,6 +104,9 @@ int tl_gpu_room_log(const tl_scalar *op);
 /* The set bits of a window's length that window_few can put aside; 0: there is no room for it. */
 int tl_gpu_kept(const tl_scalar *op);
 
+/* The first line of a compiler's log with an error in it (the log itself if there is none). */
+const char *tl_first_error(const char *log);
+
 /* ---- cache.c: compiled programs on disk ---- */
 
 /* Loads what was stored under the same text, device and compiler (`key`: any bytes); NULL if there is none. Caller
@@ -110,7 +115,7 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes);
 /* Stores it; failures only cost the time to compile again. */
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes);
 
-/* The texts of src/op, src/shape/gpu and the preludes, embedded by the build; ended by name NULL. */
+/* The texts of src that compilers get at run time, embedded by the build (cmake/texts.cmake); ended by name NULL. */
 typedef struct tl_text {
     const char *name;
     const char *text;

@@ -161,7 +161,9 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
     if (o && o->reverse && in->offsets) { /* every segment has its own last element */
         status = tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
         if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
-        return status ? status : tl_device_cpu.scan(d->cpu, ctx, plan, in, out, o);
+        tl_plan host = *plan;
+        if (!status && !plan->core) status = tl_gpu_plan_host(base, ctx, plan->op, plan->par, &host);
+        return status ? status : tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
     }
     tally_view x = *in, y = *out;
     if (o && o->reverse) {

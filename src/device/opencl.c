@@ -283,8 +283,7 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         char *all = malloc(bytes + 1);
         if (all && clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all, NULL) == CL_SUCCESS) {
             all[bytes] = 0;
-            const char *from = strstr(all, "error");
-            snprintf(log, sizeof log, "%s", from ? from : all);
+            snprintf(log, sizeof log, "%s", tl_first_error(all));
         }
         free(all);
         clReleaseProgram(p->program);

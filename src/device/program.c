@@ -2,6 +2,7 @@
  * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
  * file is headed by a #line, so that a compiler's message names the file in the tree. TALLY_KERNELS=dir  takes a file
  * from there if it has one (dir is laid out like src/) TALLY_DUMP=dir     writes each program there */
+#include "../user.h"
 #include "gpu.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -96,15 +97,37 @@ static void add_facts(buffer *b, const tl_scalar *op)
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
     say(b, "#define ROOM_LOG %d\n#define TL_KEPT %d\n", tl_gpu_room_log(op), tl_gpu_kept(op));
+    if (op->user) say(b, "#define TL_USER 1\n");
+}
+
+/* The operator's text. A user's is called by its name alone, and its state must be what was read from it (user_facts.c). */
+static void add_operator(buffer *b, const tl_scalar *op)
+{
+    char name[64];
+    if (op->user) {
+        const char *text = op->user->user->text;
+        say(b, "\n#line 1 \"%s\"\n", op->file);
+        add(b, text, strlen(text));
+        say(b, "\n#line 1 \"src/device/program.c\"\ntypedef char state_is_as_read[sizeof(state) == %d ? 1 : -1];\n",
+            op->user->device_bytes);
+        return;
+    }
+    snprintf(name, sizeof name, "op/%s.h", op->file);
+    add_file(b, name);
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
+    if (op->user) return op->user->device_bytes;
     return packed > 8 && packed < 16 ? 16 : packed;
 }
 
-int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
+int tl_gpu_room_log(const tl_scalar *op)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
+}
 
 int tl_gpu_kept(const tl_scalar *op)
 {
@@ -145,8 +168,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, prelude);
     add_facts(&b, op);
     add_file(&b, "device/prelude_gpu.h");
-    snprintf(name, sizeof name, "op/%s.h", op->file);
-    add_file(&b, name);
+    add_operator(&b, op);
     add_file(&b, "shape/defaults.h");
     add_file(&b, "shape/gpu/batch.cl");
     if (strcmp(shape, "window")) {
@@ -163,4 +185,11 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     *text = b.text;
     *length = b.length;
     return TALLY_OK;
+}
+
+const char *tl_first_error(const char *log)
+{
+    const char *error = strstr(log, "error");
+    while (error && error > log && error[-1] != '\n') error--;
+    return error ? error : log;
 }
