@@ -245,6 +245,19 @@ static int about(const char *line, size_t length, const char *name, char *to, si
     return 0;
 }
 
+/* The words of the dialect are told apart by instance: takes _s_df32_f32_x away again. */
+static void plain_words(char *message)
+{
+    for (char *at = message; (at = strstr(at, "_d"));) {
+        size_t dtype = strspn(at + 2, "bfiu0123456789"), acc = at[2 + dtype] == '_' ? strcspn(at + 3 + dtype, "_ ") : 0;
+        char *end = at + 3 + dtype + acc;
+        if (at > message + 1 && (at[-1] == 's' || at[-1] == 'v') && at[-2] == '_' && dtype && acc && !strncmp(end, "_x", 2))
+            memmove(at -= 2, end + 2, strlen(end + 2) + 1);
+        else
+            at++;
+    }
+}
+
 tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
 {
     char message[300], first[300] = "";
@@ -252,8 +265,10 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         size_t length = strcspn(line, "\n");
         const char *error = strstr(line, "error");
         if (error && error < line + length) {
-            if (about(line, length, u->name, message, sizeof message))
+            if (about(line, length, u->name, message, sizeof message)) {
+                plain_words(message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
+            }
             if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);
         }
         line += length;

@@ -15,10 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 600, LOG_MOST = 16 << 10, FLAGS_MOST = 256 };
+enum { PATH_ROOM = 600, LOG_MOST = 64 << 10, FLAGS_MOST = 320 };
 
 /* Of the build (CMakeLists.txt): the flags that keep the law, and those of each instruction set. */
-static const char flags[] = "-std=gnu11 -O2 -fPIC -shared -w -fvisibility=hidden " TALLY_LAW_FLAGS;
+static const char flags[] = "-std=gnu11 -O2 -fPIC -shared -fvisibility=hidden -Wno-psabi -Wno-attributes "
+                            "-Werror=implicit-function-declaration " TALLY_LAW_FLAGS;
 static const char *const isa_flags[] = {
 #define ISA(isa, bytes, runs) TALLY_ISA_FLAGS_##isa,
 #include "../isa.def"
@@ -50,14 +51,20 @@ static int write_file(const char *folder, const char *name, const void *data, si
 static const char *const folders[] = {"shape", "device"};
 static const char *const products[] = {"user_text.h", "user.so", "log"};
 
-static int make_folder(char *folder)
+static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
+{
+    return tl_fail(ctx, TALLY_IO, "operator '%s': %.300s: %s (TMPDIR names another place to compile in)", u->name, folder,
+                   strerror(errno));
+}
+
+static tally_status make_folder(tally *ctx, const tl_user *u, char *folder)
 {
     const char *base = secure_getenv("TMPDIR");
     if (!base || *base != '/' || strlen(base) > PATH_ROOM / 2) base = "/tmp";
     snprintf(folder, PATH_ROOM, "%s/tally-XXXXXX", base);
-    if (mkdtemp(folder)) return 1;
+    if (mkdtemp(folder)) return TALLY_OK;
     *folder = 0;
-    return 0;
+    return no_folder(ctx, u, base);
 }
 
 static void remove_folder(const char *folder)
@@ -97,10 +104,10 @@ static int write_text(const char *folder, const tl_scalar *op)
     for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++) fprintf(out, "#undef OP_%s\n", exact_only[i]);
     fprintf(out, "#line 1 \"%s\"\n%s\n#line 1 \"user_text.h\"\n", u->name, u->text);
     for (int i = 0; i < f->words; i++) fprintf(out, "#undef %s\n", f->word[i]);
-    fprintf(out, "#undef OP_LANE\n#define OP_LANE %s\n#if !OP_EXACT\n", lanes[lane]);
+    fprintf(out, "#undef OP_LANE\n#define OP_LANE %s\n", lanes[lane]);
     for (size_t i = 0; i < sizeof exact_only / sizeof *exact_only; i++)
-        fprintf(out, "#undef OP_%s\n#define OP_%s 0\n", exact_only[i], exact_only[i]);
-    fprintf(out, "#endif\n");
+        fprintf(out, "#if !OP_EXACT\n#undef OP_%s\n#endif\n#ifndef OP_%s\n#define OP_%s 0\n#endif\n", exact_only[i],
+                exact_only[i], exact_only[i]);
     int failed = ferror(out);
     return !fclose(out) && !failed;
 }
@@ -120,12 +127,6 @@ static unsigned long long texts_hash(void)
         if (is_needed(t->name))
             for (const char *p = t->text; *p; p++) h = (h ^ (unsigned char)*p) * 0x100000001b3u;
     return (unsigned long long)h;
-}
-
-static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
-{
-    return tl_fail(ctx, TALLY_IO, "operator '%s': no folder for compiling in %s: %s (TMPDIR names another place)", u->name,
-                   *folder ? folder : "TMPDIR or /tmp", strerror(errno));
 }
 
 /* Makes folder/user.so. */
@@ -226,14 +227,15 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
 {
     char path[PATH_ROOM];
     size_t bytes = 0;
-    if (!make_folder(folder)) return no_folder(ctx, i->user, folder);
+    tally_status status = make_folder(ctx, i->user, folder);
+    if (status) return status;
     void *library = tl_cache_load(key, strlen(key), &bytes);
     if (library) {
         int written = write_file(folder, "user.so", library, bytes);
         free(library);
         if (written && !load(ctx, i, folder)) return TALLY_OK;
     }
-    tally_status status = compile(ctx, c, &i->op, isa, folder);
+    status = compile(ctx, c, &i->op, isa, folder);
     if (!status) status = load(ctx, i, folder);
     if (status) return status;
     FILE *f = path_of(path, folder, "user.so") ? fopen(path, "rb") : NULL;
