@@ -373,6 +373,7 @@ static const tl_gpu_calls calls = {
     .prelude = "device/prelude_cuda.h",
     .warps_in_group = 8,
     .once = 1,
+    .by_kernel = 1,
     .describe = describe,
     .open = cu_open,
     .close = cu_close,

@@ -118,30 +118,48 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 
 /* ---- programs ---- */
 
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
-    for (int i = 0; i < d->program_count; i++)
-        if (d->programs[i].op == op && !strcmp(d->programs[i].shape, shape)) {
-            *program = d->programs[i].program;
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tl_scalar *op = wanted->op;
+    for (int i = 0; i < d->program_count; i++) {
+        const tl_built *p = &d->programs[i];
+        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
+            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+            wanted->program = p->program;
             return TALLY_OK;
         }
+    }
     char *text;
     size_t length;
     if (d->program_count == TL_GPU_PROGRAMS) {
-        d->gpu->calls->unload(d->gpu, d->programs[0].program);
+        c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
     }
-    tally_status status = tl_program_text(ctx, op, shape, d->gpu->calls->prelude, &text, &length);
+    tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
-    status = d->gpu->calls->build(d->gpu, ctx, text, length, program);
+    status = c->build(d->gpu, ctx, text, length, &wanted->program);
     free(text);
-    if (status && op->user && strstr(ctx->error, "error")) { /* the first line of the compiler's log */
+    if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
         char log[sizeof ctx->error];
         memcpy(log, ctx->error, sizeof log);
         status = tl_user_error(ctx, op->user->user, log);
     }
-    if (!status) d->programs[d->program_count++] = (tl_built){op, shape, *program};
+    if (!status) d->programs[d->program_count++] = *wanted;
+    return status;
+}
+
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+{
+    tl_built wanted = {op, shape, NULL, NULL};
+    if (op->user && d->gpu->calls->by_kernel) {
+        d->later = wanted;
+        *program = NULL;
+        return TALLY_OK;
+    }
+    tally_status status = build(d, ctx, &wanted);
+    *program = wanted.program;
     return status;
 }
 
@@ -162,6 +180,13 @@ tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
     int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
     if (jobs <= 0) return TALLY_OK;
     if (groups > most) groups = most;
+    if (!l->program) {
+        l->d->later.kernel = kernel;
+        tally_status status = build(l->d, l->ctx, &l->d->later);
+        if (status) return status;
+        return c->launch(l->d->gpu, l->ctx, l->d->later.program, kernel, groups,
+                         threads ? threads : 32 * c->warps_in_group, l->args, l->count);
+    }
     return c->launch(l->d->gpu, l->ctx, l->program, kernel, groups, threads ? threads : 32 * c->warps_in_group, l->args,
                      l->count);
 }

@@ -30,6 +30,7 @@ typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int warps_in_group;         /* as in the prelude */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
+    int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -93,9 +94,9 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
 /* ---- program.c ---- */
 
 /* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"), for the API with this
- * prelude. Caller frees *text. */
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
-                             size_t *length);
+ * prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). Caller frees *text. */
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
+                             const char *kernel, char **text, size_t *length);
 
 /* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the room of a window's
  * tile. */

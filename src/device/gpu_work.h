@@ -19,7 +19,7 @@ enum {
 
 typedef struct {
     const tl_scalar *op;
-    const char *shape;
+    const char *shape, *kernel; /* kernel: NULL for all of the shape */
     tl_program *program;
 } tl_built;
 
@@ -31,6 +31,7 @@ typedef struct {
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[TL_GPU_POOL], ticket;
+    tl_built later; /* of the call under way: an operator whose kernels are built one by one */
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -42,7 +43,8 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
-/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. */
+/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. NULL: tl_go builds each
+ * kernel at its first launch. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program);
 
 /* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */

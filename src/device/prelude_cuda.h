@@ -14,7 +14,17 @@ typedef double f64;
 
 #define fn static __device__ __forceinline__
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
-#define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_0(name, threads) static __device__ void name /* left out: nobody calls it, so it costs its parsing */
+#ifdef TL_ONE_KERNEL /* device/program.c: TL_PICK_name is `0, 1` for the kernel that is asked for */
+#define PICK_(a, b, ...) b
+#define PICK(...) PICK_(__VA_ARGS__, 0, 0)
+#define KERNEL_OF_(pick, name, threads) KERNEL_##pick(name, threads)
+#define KERNEL_OF(pick, name, threads) KERNEL_OF_(pick, name, threads)
+#define KERNEL(name, threads) KERNEL_OF(PICK(TL_PICK_##name), name, threads)
+#else
+#define KERNEL KERNEL_1
+#endif
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__

@@ -160,11 +160,12 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     fclose(f);
 }
 
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
-                             size_t *length)
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
+                             const char *kernel, char **text, size_t *length)
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
+    if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     add_file(&b, prelude);
     add_facts(&b, op);
     add_file(&b, "device/prelude_gpu.h");

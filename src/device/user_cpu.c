@@ -28,6 +28,12 @@ static const char *const isa_flags[] = {
 
 /* ---- the private folder ---- */
 
+/* Roads with intrinsics of their own? */
+static int is_express(const tl_facts *f)
+{
+    return f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES];
+}
+
 static int is_needed(const char *name)
 {
     const char *dot = strrchr(name, '.');
@@ -49,7 +55,7 @@ static int write_file(const char *folder, const char *name, const void *data, si
 }
 
 static const char *const folders[] = {"shape", "device"};
-static const char *const products[] = {"user_text.h", "user.so", "log"};
+static const char *const products[] = {"user_text.h", "user.so", "log", "immintrin.h"};
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
 {
@@ -139,7 +145,10 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
     for (const tl_text *t = tl_texts; t->name; t++)
-        if (is_needed(t->name)) good = good && write_file(folder, t->name, t->text, strlen(t->text));
+        if (!strcmp(t->name, "device/few_intrinsics.h") && !is_express(&u->facts))
+            good = good && write_file(folder, "immintrin.h", t->text, strlen(t->text));
+        else if (is_needed(t->name))
+            good = good && write_file(folder, t->name, t->text, strlen(t->text));
     if (!good || !write_text(folder, op)) return no_folder(ctx, u, folder);
 
     snprintf(words, sizeof words, "%s %s", flags, isa);
