@@ -217,8 +217,8 @@ int tl_user_same(const tl_scalar *a, const tl_scalar *b)
 
 /* ---- what compilers say ---- */
 
-/* The place and message of one line of a log: "NAME:3:14: error: m", "NAME(3): error: m", the name perhaps in quotes.
- * Copies "3:14: m" if the line is about the text. */
+/* The place and message of one line of a log: "NAME:3:14: error: m" (gcc, clang), "error: NAME:3:14: m" (PoCL),
+ * "NAME(3): error: m" (NVRTC), the name perhaps in quotes. Copies "3:14: m" if the line is about the text. */
 static int about(const char *line, size_t length, const char *name, char *to, size_t room)
 {
     size_t n = strlen(name);
@@ -233,10 +233,10 @@ static int about(const char *line, size_t length, const char *name, char *to, si
         } else {
             continue;
         }
-        const char *message = strstr(p + used, "error");
-        if (!message || message >= end) return 0;
-        message += strcspn(message, ":");
-        message += strspn(message, ": ");
+        const char *message = p + used + strspn(p + used, ": ");
+        if (!strncmp(message, "fatal ", 6)) message += 6;
+        if (!strncmp(message, "error:", 6)) message += 6;
+        message += strspn(message, " ");
         if (message > end) message = end;
         used = snprintf(to, room, column ? "%d:%d: " : "%d: ", number, column);
         snprintf(to + used, room - (size_t)used, "%.*s", (int)(end - message), message);

@@ -3,7 +3,8 @@
  * thread count), copies of built-in texts against the built-in operators, plain C loops, errors, redefinition, streams and
  * fragments. Compiled code goes to a cache of the test's own.
  *
- *   test_user [OPERATOR DTYPE]             only that example, under the matrix
+ *   test_user OPERATOR DTYPE               only that example, under the matrix
+ *   test_user DEVICE                       only what is said of wrong texts there
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing else */
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
@@ -389,17 +390,17 @@ int main(int argc, char **argv)
     setenv("XDG_CACHE_HOME", folder, 1);
     mkdir(temporary, 0700);
     setenv("TMPDIR", temporary, 1);
+    if (argc == 2) {
+        errors(argv[1], 0);
+        return finish();
+    }
     if (argc > 2) {
         matrices(argv[1], argv[2]);
         return finish();
     }
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         for (int t = 1; t < 3; t++) matrices(examples[i][0], examples[i][t]);
-    if (devices && *devices) {
-        char device[64];
-        for (int used; sscanf(devices, "%63s%n", device, &used) == 1; devices += used) errors(device, 0);
-        return finish();
-    }
+    if (devices && *devices) return finish();
     copy_of("sum", "sum", "", TALLY_F32, "");
     copy_of("sum", "sum", "", TALLY_F16, ":f64");
     copy_of("sum", "sum", "", TALLY_I16, "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
- * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
+ * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written beside
+ * and renamed, so processes can share the folder. Nothing here can fail but in time. */
 #include "gpu.h"
 #include <dirent.h>
 #include <stdio.h>
