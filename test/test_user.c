@@ -5,6 +5,7 @@
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
+ *   test_user time DEVICE                  how long the first calls take, without and with the cache on disk
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing else */
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
@@ -12,6 +13,7 @@
 #include "../src/user.h"
 #include <dirent.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
@@ -363,6 +365,44 @@ static void arguments(void)
     tally_close(ctx);
 }
 
+/* ---- first calls ---- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+static int first_calls(const char *device)
+{
+    enum { N = 1 << 20 };
+    static float x[N], y[N];
+    float one;
+    const tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
+    const tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
+    printf("drawdown f32, 2^20 elements on %s: ms of the first call, of the second\n", device);
+    for (int round = 0; round < 2; round++)
+        for (int shape = 0; shape < 3; shape++) {
+            double t[3];
+            tally *ctx = open_on(device);
+            ok(ctx, tally_reduce(ctx, "sum", &in, &one), "sum"); /* the device is awake */
+            define_example(ctx, "drawdown");
+            t[0] = now();
+            for (int i = 1; i < 3; i++) {
+                tally_status status = shape == 0   ? tally_reduce(ctx, "drawdown", &in, &one)
+                                      : shape == 1 ? tally_scan(ctx, "drawdown", &in, &out, NULL)
+                                                   : tally_window(ctx, "drawdown", &in, &out, &w);
+                ok(ctx, status, "drawdown");
+                t[i] = now();
+            }
+            printf("  %-24s %-6s %9.2f %9.2f\n", round ? "the cache on disk has it" : "compiled now",
+                   shape == 0 ? "reduce" : shape == 1 ? "scan" : "window", t[1] - t[0], t[2] - t[1]);
+            tally_close(ctx);
+        }
+    return finish();
+}
+
 /* Folders left in TMPDIR. */
 static int left_over(const char *folder)
 {
@@ -390,6 +430,7 @@ int main(int argc, char **argv)
     setenv("XDG_CACHE_HOME", folder, 1);
     mkdir(temporary, 0700);
     setenv("TMPDIR", temporary, 1);
+    if (argc > 2 && !strcmp(argv[1], "time")) return first_calls(argv[2]);
     if (argc == 2) {
         errors(argv[1], 0);
         return finish();
