@@ -136,6 +136,7 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 void tl_put(tl_launch *l, int64_t v) { l->args[l->count++] = (tl_argument){TL_ARG_I64, {.i64 = v}}; }
 void tl_put_real(tl_launch *l, double v) { l->args[l->count++] = (tl_argument){TL_ARG_F64, {.f64 = v}}; }
+void tl_put_room(tl_launch *l, int64_t bytes) { l->args[l->count++] = (tl_argument){TL_ARG_ROOM, {.i64 = bytes}}; }
 void tl_put_memory(tl_launch *l, const tl_memory *m)
 {
     l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};

@@ -59,6 +59,7 @@ typedef struct {
 void tl_put(tl_launch *l, int64_t v);
 void tl_put_real(tl_launch *l, double v);
 void tl_put_memory(tl_launch *l, const tl_memory *m);
+void tl_put_room(tl_launch *l, int64_t bytes);
 /* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
 

@@ -18,6 +18,11 @@ typedef double f64;
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__
+#define ALIGNED(bytes) __align__(bytes)
+/* Local memory whose size the launch gives: the last parameter, where the API wants one. */
+extern __shared__ __align__(16) u8 tl_room[];
+#define ROOM_PARAMETER
+#define ROOM_OF_PARAMETER tl_room
 #define UNROLL _Pragma("unroll")
 #define BARRIER() __syncthreads()
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
@@ -61,4 +66,4 @@ template <bool across, class T> fn T shuffle(T v, int at)
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct __align__(align) { T x, y, z, w; }
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }

@@ -95,7 +95,7 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define TL_KEPT %d\n", tl_gpu_room_log(op), tl_gpu_kept(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op));
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -106,11 +106,10 @@ int tl_gpu_state_bytes(const tl_scalar *op)
 
 int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
 
-int tl_gpu_kept(const tl_scalar *op)
+int tl_gpu_whole_log(const tl_scalar *op)
 {
-    int state = tl_gpu_state_bytes(op), room = 1 << tl_gpu_room_log(op);
-    int fit = (49152 - 2 * room * state) / (room / 2 * state); /* local memory of a group without asking for more */
-    return fit > 4 ? 4 : fit < 0 ? 0 : fit;
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB an array, but for states of 32 bytes */
 }
 
 /* The chunk kernels, for elements and for states. */
@@ -155,6 +154,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);
     add_file(&b, name);
+    if (!strcmp(shape, "window")) add_file(&b, "shape/gpu/window_whole.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
