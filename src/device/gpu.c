@@ -38,6 +38,7 @@ void tl_gpu_close(tl_device *base)
     for (int i = 0; i < TL_GPU_POOL; i++)
         if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
     if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
+    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
     c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);

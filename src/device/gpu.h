@@ -101,6 +101,9 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
 int tl_gpu_whole_log(const tl_scalar *op);
+/* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
+int tl_gpu_once_blocks(const tl_scalar *op);
+int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */
 
 /* ---- cache.c: compiled programs on disk ---- */
 

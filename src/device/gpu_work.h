@@ -31,6 +31,11 @@ typedef struct {
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[TL_GPU_POOL], ticket;
+    struct { /* what scan_once keeps from call to call: a counter and flags (shape/gpu/scan_once.cl) */
+        tl_memory memory;
+        int64_t flags, taken;
+        uint32_t epoch;
+    } board;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;

@@ -15,6 +15,7 @@ typedef double f64;
 #define fn static __device__ __forceinline__
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__
@@ -27,6 +28,15 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define BARRIER() __syncthreads()
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p) ((u64)(p))
+
+/* What was written before a flag is set is there for those who got the flag. */
+fn void set_flag(u32 *p, u32 v) { asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
+fn u32 get_flag(const u32 *p)
+{
+    u32 v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
