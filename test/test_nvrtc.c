@@ -11,7 +11,7 @@
 #include "check.h"
 #include <dlfcn.h>
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, USERS_SPILL = 64 }; /* bytes: states of users may be larger than the kernels were tuned for */
 static int (*create)(void **, const char *, const char *, int, const void *, const void *);
 static int (*compile)(void *, int, const char *const *);
 static int (*log_size)(void *, size_t *);
@@ -35,7 +35,7 @@ static int open_compiler(void)
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
  */
-static void read_report(const char *log, const char *what, int print)
+static void read_report(const char *log, const char *what, int print, int allowed)
 {
     static const char entry[] = "Compiling entry function '", spills[] = "bytes spill stores";
     for (const char *at = log; (at = strstr(at, entry)); at += sizeof entry) {
@@ -50,7 +50,7 @@ static void read_report(const char *log, const char *what, int print)
             spilled = atoi(number);
         }
         check(spill && used, "%s %s: no report", what, name);
-        check(spilled == 0, "%s %s: %d bytes of registers spilled", what, name, spilled);
+        check(spilled <= allowed, "%s %s: %d bytes of registers spilled", what, name, spilled);
         if (print) printf("%-40s %-12s %4d registers, %d bytes spilled\n", what, name, registers, spilled);
     }
 }
@@ -90,7 +90,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *arch, int pri
         clock_gettime(CLOCK_MONOTONIC, &begin);
         int error = build(text, arch, &log);
         clock_gettime(CLOCK_MONOTONIC, &end);
-        if (check(error == 0, "%s: NVRTC error %d: %.800s", what, error, log)) read_report(log, what, print);
+        if (check(error == 0, "%s: NVRTC error %d: %.800s", what, error, log))
+            read_report(log, what, print, scalar->user ? USERS_SPILL : 0);
         printf("%s: %.0f ms\n", what,
                1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
         free(log);
@@ -190,8 +191,8 @@ int main(int argc, char **argv)
         for (size_t i = 0; i < sizeof users / sizeof *users; i++) try_one(users[i][0], tally_dtype_parse(users[i][1]), "sm_90", 0);
         try_kernel("drawdown", TALLY_F32, "reduce", "once");
         try_kernel("drawdown", TALLY_F32, "reduce", "finish");
-        try_kernel("drawdown", TALLY_F32, "scan", "scan");
-        try_kernel("drawdown", TALLY_F32, "window", "window_few");
+        try_kernel("drawdown", TALLY_F32, "scan", "scan_once");
+        try_kernel("drawdown", TALLY_F32, "window", "window_whole");
         try_wrong();
     }
     tally_close(ctx);
