@@ -56,6 +56,8 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
+    for (char *p = message; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127) *p = '?'; /* the text may be anything, the sentence goes to a terminal */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v'; /* \v: a newline that was spliced */
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
