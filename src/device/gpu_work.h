@@ -30,12 +30,11 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], ticket;
+    tl_memory pool[TL_GPU_POOL], tickets;
     tl_built later; /* of the call under way: an operator whose kernels are built one by one */
-    struct { /* what scan_once keeps from call to call: a counter and flags (shape/gpu/scan_once.cl) */
+    struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
-        int64_t flags, taken;
-        uint32_t epoch;
+        int64_t words, taken, epoch;
     } board;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
