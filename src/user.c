@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operators of a context that users defined: texts in, instances out, sentences for what compilers say about them. */
+ * The operators of a context that users defined: texts in, instances out, sentences for what compilers say about them.
+ */
 #include "user.h"
 #include "operators.h"
 #include <ctype.h>
@@ -70,7 +71,8 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
     if (status) return status;
     size_t length = strnlen(text, TL_USER_TEXT + 1);
     if (length > TL_USER_TEXT)
-        return tl_fail(ctx, TALLY_INVALID, "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT, name);
+        return tl_fail(ctx, TALLY_INVALID, "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
+                       name);
     const tl_user *old = tl_user_find(ctx, name, strlen(name));
     if (old && !strcmp(old->text, text)) return TALLY_OK;
 
@@ -80,7 +82,8 @@ tally_status tally_define(tally *ctx, const char *name, const char *text, const 
     u->where = strdup(where ? where : name);
     u->text = strdup(text);
     u->hash = hash(text);
-    status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts) : tl_no_memory(ctx, length, "an operator's text");
+    status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts)
+                                 : tl_no_memory(ctx, length, "an operator's text");
     if (status) {
         release(u);
         return status;
@@ -188,7 +191,10 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
         .core = u->name,
         .dtype = d,
         .acc = acc,
-        .out = f->out == TL_OUT_ACC ? acc : f->out == TL_OUT_SAME ? d : f->out == TL_OUT_IDX ? TALLY_I64 : TALLY_U8,
+        .out = f->out == TL_OUT_ACC    ? acc
+               : f->out == TL_OUT_SAME ? d
+               : f->out == TL_OUT_IDX  ? TALLY_I64
+                                       : TALLY_U8,
         .lanes = f->flag[TL_FLAG_LANES],
         .elem_bytes = (uint8_t)tally_dtype_size(d),
         .state_bytes = (uint8_t)packed,
@@ -251,7 +257,8 @@ static void plain_words(char *message)
     for (char *at = message; (at = strstr(at, "_d"));) {
         size_t dtype = strspn(at + 2, "bfiu0123456789"), acc = at[2 + dtype] == '_' ? strcspn(at + 3 + dtype, "_ ") : 0;
         char *end = at + 3 + dtype + acc;
-        if (at > message + 1 && (at[-1] == 's' || at[-1] == 'v') && at[-2] == '_' && dtype && acc && !strncmp(end, "_x", 2))
+        if (at > message + 1 && (at[-1] == 's' || at[-1] == 'v') && at[-2] == '_' && dtype && acc &&
+            !strncmp(end, "_x", 2))
             memmove(at -= 2, end + 2, strlen(end + 2) + 1);
         else
             at++;
@@ -273,5 +280,6 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         }
         line += length;
     }
-    return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where, *first ? first : log);
+    return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where,
+                   *first ? first : log);
 }

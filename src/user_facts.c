@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the fields in OP_STATE, the names
- * after `fn`. Facts are taken as written, so they must not depend on #if or on other macros. */
+ * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the fields in OP_STATE, the
+ * names after `fn`. Facts are taken as written, so they must not depend on #if or on other macros. */
 #include "user.h"
 #include <ctype.h>
 #include <math.h>
@@ -57,12 +57,14 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
     for (char *p = message; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = '?'; /* the text may be anything, the sentence goes to a terminal */
+        if ((unsigned char)*p < ' ' || *p == 127)
+            *p = '?'; /* the text may be anything, the sentence goes to a terminal */
     for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v'; /* \v: a newline that was spliced */
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
 
-/* Comments and literals become spaces; a newline inside them or after a backslash becomes \v, which is a space that counts. */
+/* Comments and literals become spaces; a newline inside them or after a backslash becomes \v, which is a space that
+ * counts. */
 static void blank(char *t)
 {
     for (char *p = t; *p;) {
@@ -144,8 +146,7 @@ static tally_status read_state(reader *r, const char *at)
         skip(&at);
         const char *type = at;
         int field = find(tl_field_names, word(&at, text, sizeof text));
-        if (field < 0)
-            return bad(r, type, "a field of the state is '%s': must be real, ord, idx, elem or wide", text);
+        if (field < 0) return bad(r, type, "a field of the state is '%s': must be real, ord, idx, elem or wide", text);
         if (!mark(&at, ',')) return bad(r, begin, "%s", form);
         skip(&at);
         if (!*word(&at, text, sizeof text) || !mark(&at, ')')) return bad(r, begin, "%s", form);
@@ -183,7 +184,8 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 /* `#define OP_...`: `at` is behind the name. */
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
 {
-    static const char *const others[] = {"OP_ACC", "OP_OUT", "OP_TYPES", "OP_PARAM", "OP_DEFAULT", "OP_STATE", "OP_LANE", NULL};
+    static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
+                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
@@ -227,8 +229,10 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
             return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
         return TALLY_OK;
-    case SEEN_LANE: return TALLY_OK; /* the fields say it */
-    default: return read_flag(r, begin, fact, value);
+    case SEEN_LANE:
+        return TALLY_OK; /* the fields say it */
+    default:
+        return read_flag(r, begin, fact, value);
     }
 }
 
@@ -242,7 +246,8 @@ static tally_status read_directive(reader *r, const char *at, int *depth)
     if (!strcmp(what, "include")) return bad(r, begin, "an operator includes nothing");
     if (!strncmp(what, "if", 2)) ++*depth;
     if (!strcmp(what, "endif")) --*depth;
-    if (!strcmp(what, "line") || isdigit((unsigned char)*what)) return bad(r, begin, "#line would mislead error messages");
+    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
+        return bad(r, begin, "#line would mislead error messages");
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
     skip(&at);
     word(&at, name, sizeof name);
@@ -258,8 +263,10 @@ static tally_status keep_word(reader *r, const char *at, const char *name)
     tl_facts *f = r->facts;
     for (int i = 0; i < f->words; i++)
         if (!strcmp(f->word[i], name)) return TALLY_OK;
-    if (f->words == TL_USER_WORDS) return bad(r, at, "a text has at most %d functions and types of its own", TL_USER_WORDS);
-    if (strlen(name) >= TL_USER_NAME - 1) return bad(r, at, "'%s...' is too long a name: at most %d characters", name, TL_USER_NAME - 2);
+    if (f->words == TL_USER_WORDS)
+        return bad(r, at, "a text has at most %d functions and types of its own", TL_USER_WORDS);
+    if (strlen(name) >= TL_USER_NAME - 1)
+        return bad(r, at, "'%s...' is too long a name: at most %d characters", name, TL_USER_NAME - 2);
     strcpy(f->word[f->words++], name);
     return TALLY_OK;
 }
@@ -279,7 +286,8 @@ static tally_status read_function(reader *r, const char *at)
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
     if (!strcmp(name, "masked"))
-        return bad(r, begin, "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
+        return bad(r, begin,
+                   "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
     return known ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -326,7 +334,8 @@ static tally_status check(const reader *r)
 {
     const tl_facts *f = r->facts;
     if (!(r->seen >> SEEN_STATE & 1))
-        return bad(r, r->text, "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
+        return bad(r, r->text,
+                   "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
         if ((flag == TL_FLAG_LANES ? value == 2 : value != 0) && !(r->has >> i & 1))
@@ -334,7 +343,8 @@ static tally_status check(const reader *r)
     }
     if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
         return bad(r, r->text, "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
-    if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param) return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
+    if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)
+        return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
     return TALLY_OK;
 }
 

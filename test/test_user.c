@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape, view,
- * thread count), copies of built-in texts against the built-in operators, plain C loops, errors, redefinition, streams and
- * fragments. Compiled code goes to a cache of the test's own.
+ * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape,
+ * view, thread count), copies of built-in texts against the built-in operators, plain C loops, errors, redefinition,
+ * streams and fragments. Compiled code goes to a cache of the test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
-static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"slope", "f64", "bf16"}, {"brackets", "i8", "i32"},
-                                          {"streak", "f32", "u16"},   {"sumsq", "f16", "i64"}};
+static const char *const examples[][3] = {{"drawdown", "f32", "i16"},
+                                          {"slope", "f64", "bf16"},
+                                          {"brackets", "i8", "i32"},
+                                          {"streak", "f32", "u16"},
+                                          {"sumsq", "f16", "i64"}};
 
 static int check(int good, const char *what, const char *detail)
 {
@@ -105,14 +108,17 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
             int64_t n = (int64_t)(rng() % (round < 20 ? 300 : 60000));
             char *x = input + 64 + rng() % 9;
             fill(x, d, n, (tl_data)(round % TL_DATA_KINDS));
-            tally_view in = tally_flat(x, d, n), a = tally_flat(output, mine.output, n), b = tally_flat(wanted, mine.output, n);
+            tally_view in = tally_flat(x, d, n), a = tally_flat(output, mine.output, n),
+                       b = tally_flat(wanted, mine.output, n);
             tally_scan_options o = {.exclusive = round & 1, .reverse = round >> 1 & 1};
             tally_window_options w = {(int64_t)(rng() % 200), 0, TALLY_EDGES_SHRINK, 0};
-            if (ok(ctx, tally_reduce(ctx, own, &in, output), own) && ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
+            if (ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
+                ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
                 same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both, (long long)n);
             if (ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) && ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
                 same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both, (long long)n);
-            if (ok(ctx, tally_window(ctx, own, &in, &a, &w), own) && ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
+            if (ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
+                ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
                 same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both, (long long)n);
         }
     }
@@ -137,17 +143,22 @@ static void plain_loops(void)
         high = price[i] > high ? price[i] : high;
         worst = high - price[i] > worst ? high - price[i] : worst;
         wanted_fall[i] = worst;
-        if (bracket[i] < 0 && open) open--;
-        else if (bracket[i] < 0) close++;
-        else open += bracket[i];
+        if (bracket[i] < 0 && open)
+            open--;
+        else if (bracket[i] < 0)
+            close++;
+        else
+            open += bracket[i];
         want[2 * i] = close;
         want[2 * i + 1] = open;
     }
     tally_view in = tally_flat(price, TALLY_F32, N), out = tally_flat(fall, TALLY_F32, N);
-    if (ok(ctx, tally_scan(ctx, "drawdown", &in, &out, NULL), "drawdown")) same(fall, wanted_fall, N, 4, "drawdown and a loop");
+    if (ok(ctx, tally_scan(ctx, "drawdown", &in, &out, NULL), "drawdown"))
+        same(fall, wanted_fall, N, 4, "drawdown and a loop");
     in = tally_flat(bracket, TALLY_I8, N);
     out = tally_flat(depth, TALLY_I64, N);
-    if (ok(ctx, tally_scan(ctx, "brackets", &in, &out, NULL), "brackets")) same(depth, want, N, 16, "brackets and a loop");
+    if (ok(ctx, tally_scan(ctx, "brackets", &in, &out, NULL), "brackets"))
+        same(depth, want, N, 16, "brackets and a loop");
     tally_close(ctx);
 }
 
@@ -190,7 +201,8 @@ static void pieces(void)
     ok(ctx, tally_fragment_make(ctx, "drawdown", TALLY_F32, x, 0, 7001, &a), "a fragment");
     ok(other, tally_fragment_make(other, "drawdown", TALLY_F32, x + 7001, 7001, N - 7001, &b), "a fragment");
     ok(ctx, tally_fragment_save(a, saved, &bytes), "save");
-    if (ok(other, tally_fragment_load(other, saved, bytes, &c), "load") && ok(other, tally_fragment_merge(c, b), "merge")) {
+    if (ok(other, tally_fragment_load(other, saved, bytes, &c), "load") &&
+        ok(other, tally_fragment_merge(c, b), "merge")) {
         ok(other, tally_fragment_result(c, &got), "result");
         same(&got, &want, 1, 4, "fragments");
     }
@@ -200,7 +212,8 @@ static void pieces(void)
         same(&got, &want, 1, 4, "fragments of two contexts");
     }
     tally *third = open_on("cpu");
-    check(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load without the operator", tally_error(third));
+    check(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load without the operator",
+          tally_error(third));
     check(strstr(tally_error(third), "not defined here") != NULL, "its sentence", tally_error(third));
     tally_define(third, "drawdown",
                  "#define OP_STATE(F) F(real, h) F(real, l) F(real, m)\ntypedef struct { OP_STATE(FIELD) } state;\n"
@@ -209,7 +222,8 @@ static void pieces(void)
                  "fn result lower(state a, real n, idx first, par p) { return to_result(a.h); }\n"
                  "fn result empty(par p) { return to_result(num(0.0)); }\n",
                  "another");
-    check(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load with another text", tally_error(third));
+    check(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load with another text",
+          tally_error(third));
     check(strstr(tally_error(third), "another text than another") != NULL, "its sentence", tally_error(third));
     tally_close(third);
 
@@ -244,10 +258,12 @@ static void pieces(void)
 
 /* ---- errors ---- */
 
-#define GOOD_STATE "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
-#define GOOD_LIFT "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+#define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
+#define GOOD_LIFT    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
 #define GOOD_COMBINE "fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }\n"
-#define GOOD_REST "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result empty(par p) { return to_result(num(0.0)); }\n"
+#define GOOD_REST                                                                                                      \
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result empty(par p) { return "  \
+    "to_result(num(0.0)); }\n"
 #define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
 
 static const struct {
@@ -255,11 +271,13 @@ static const struct {
 } wrong[] = {
     {"", "mine.h:1: OP_STATE is missing"},
     {"typedef struct { int x; } state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST, "mine.h:1: OP_STATE is missing"},
-    {GOOD_STATE GOOD_LIFT GOOD_REST, "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b)"},
+    {GOOD_STATE GOOD_LIFT GOOD_REST,
+     "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b)"},
     {GOOD_STATE GOOD_LIFT "/* fn state combine(state a, state b) {} */\n" GOOD_REST, "mine.h:1: 'combine' is missing"},
     {GOOD "#define OP_SEED 1\n", "mine.h:1: 'seed' is missing"},
     {GOOD "#define OP_SPEED 1\n", "mine.h:7: OP_SPEED is not a fact"},
-    {GOOD "/* two\nlines */ // \\\n three\n#define OP_EXACT yes\n", "mine.h:10: OP_EXACT is 'yes': must be 0, 1 or REAL_IS_EXACT"},
+    {GOOD "/* two\nlines */ // \\\n three\n#define OP_EXACT yes\n",
+     "mine.h:10: OP_EXACT is 'yes': must be 0, 1 or REAL_IS_EXACT"},
     {GOOD "#define OP_EXACT 0\n#define OP_EXACT 1\n", "mine.h:8: OP_EXACT is stated twice"},
     {GOOD "#if 0\n#define OP_EXACT 1\n#endif\n", "mine.h:8: OP_EXACT stands inside #if"},
     {"#include <math.h>\n" GOOD, "mine.h:1: an operator includes nothing"},
@@ -272,18 +290,23 @@ static const struct {
     {GOOD "#define OP_PARAM 3\n", "mine.h:7: OP_PARAM is '3'"},
     {GOOD "#define OP_PARAM q\n#define OP_DEFAULT x\n", "mine.h:8: OP_DEFAULT is 'x': must be a number"},
     {GOOD "#define OP_LANES 3\n", "mine.h:7: OP_LANES is '3': must be 1 or 2"},
-    {"#define OP_STATE(F) F(float, s)\n" GOOD_LIFT, "mine.h:1: a field of the state is 'float': must be real, ord, idx, elem or wide"},
+    {"#define OP_STATE(F) F(float, s)\n" GOOD_LIFT,
+     "mine.h:1: a field of the state is 'float': must be real, ord, idx, elem or wide"},
     {"#define OP_STATE F(real, s)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
     {"#define OP_STATE(F) F(real)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
     /* from here on the compiler finds it */
-    {"#define OP_STATE(F) F(real, s) F(idx, a) F(idx, b) F(idx, c) F(idx, d)\ntypedef struct { OP_STATE(FIELD) } state;\n" GOOD_LIFT
-         GOOD_COMBINE GOOD_REST,
+    {"#define OP_STATE(F) F(real, s) F(idx, a) F(idx, b) F(idx, c) F(idx, d)\ntypedef struct { OP_STATE(FIELD) } "
+     "state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
      "mine.h:1: a state takes 40 bytes for f32: must be at most 32"},
-    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n" GOOD_REST, "mine.h:4:"},
-    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b)\n{\n    state r;\n    r.s = plus(a.s, b.s);\n    return r;\n}\n" GOOD_REST,
+    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n" GOOD_REST,
+     "mine.h:4:"},
+    {GOOD_STATE GOOD_LIFT
+     "fn state combine(state a, state b)\n{\n    state r;\n    r.s = plus(a.s, b.s);\n    return r;\n}\n" GOOD_REST,
      "mine.h:7:"},
-    {GOOD_STATE GOOD_LIFT "\n\nfn state combine(state a, state b) { state r; r.s = a.s + b.z; return r; }\n" GOOD_REST, "mine.h:6:"},
-    {"typedef struct { real s, t; } state;\n#define OP_STATE(F) F(real, s)\n" GOOD_LIFT GOOD_COMBINE GOOD_REST, "mine.h"},
+    {GOOD_STATE GOOD_LIFT "\n\nfn state combine(state a, state b) { state r; r.s = a.s + b.z; return r; }\n" GOOD_REST,
+     "mine.h:6:"},
+    {"typedef struct { real s, t; } state;\n#define OP_STATE(F) F(real, s)\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
+     "mine.h"},
 };
 
 /* Every mistake gives TALLY_BAD_DATA and its place, on this device. */
@@ -296,8 +319,8 @@ static void errors(const char *device, size_t from)
         tally_status status = tally_define(ctx, "mine", wrong[i].text, "mine.h");
         if (!status) status = tally_reduce(ctx, "mine", &in, &y);
         printf("    %s: %s\n", device, tally_error(ctx));
-        check(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)), wrong[i].says,
-              tally_error(ctx));
+        check(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
+              wrong[i].says, tally_error(ctx));
         check(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'), "one sentence", tally_error(ctx));
     }
     tally_close(ctx);
@@ -328,14 +351,18 @@ static void arguments(void)
         {tally_define_file(ctx, NULL, "/"), TALLY_IO, "/: "},
         {tally_define_file(ctx, "a", "/"), TALLY_IO, "/: "},
     };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) check(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
-    check(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"), "a built-in name", tally_error(ctx));
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        check(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
+    check(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"), "a built-in name",
+          tally_error(ctx));
     ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
-    check(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED, "a type it does not take", tally_error(ctx));
+    check(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED, "a type it does not take",
+          tally_error(ctx));
     check(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter", tally_error(ctx));
     check(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context", tally_error(NULL));
     ok(ctx, tally_operator(ctx, "mine:f64", TALLY_F32, &info), "mine:f64");
-    check(info.output == TALLY_F64 && !strcmp(info.name, "mine") && !strcmp(info.text, "mine.h"), "what it is", info.text);
+    check(info.output == TALLY_F64 && !strcmp(info.name, "mine") && !strcmp(info.text, "mine.h"), "what it is",
+          info.text);
     ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
     tally_view in = tally_flat(x, TALLY_I8, 2);
     if (ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8")) check(sum == 7, "mine of i8", "not 7");
@@ -345,10 +372,12 @@ static void arguments(void)
     setenv("PATH", "/nowhere", 1);
     unsetenv("CC");
     in.dtype = TALLY_I16;
-    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
+              strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
           "no compiler", tally_error(ctx));
     setenv("CC", "no-such-cc -O1", 1);
-    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"), "CC", tally_error(ctx));
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"), "CC",
+          tally_error(ctx));
     setenv("PATH", path, 1);
     setenv("CC", "false", 1);
     check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA, "a compiler that fails", tally_error(ctx));
@@ -357,7 +386,8 @@ static void arguments(void)
     unsetenv("CC");
     setenv("TMPDIR", "/proc/nothing", 1);
     in.dtype = TALLY_U16;
-    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO && strstr(tally_error(ctx), "TMPDIR"), "no folder", tally_error(ctx));
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO && strstr(tally_error(ctx), "TMPDIR"), "no folder",
+          tally_error(ctx));
     unsetenv("TMPDIR");
     if (cc) setenv("CC", cc, 1);
     free(cc);
@@ -397,7 +427,10 @@ static int first_calls(const char *device)
                 t[i] = now();
             }
             printf("  %-24s %-6s %9.2f %9.2f\n", round ? "the cache on disk has it" : "compiled now",
-                   shape == 0 ? "reduce" : shape == 1 ? "scan" : "window", t[1] - t[0], t[2] - t[1]);
+                   shape == 0   ? "reduce"
+                   : shape == 1 ? "scan"
+                                : "window",
+                   t[1] - t[0], t[2] - t[1]);
             tally_close(ctx);
         }
     return finish();
@@ -443,7 +476,8 @@ int main(int argc, char **argv)
         for (int t = 1; t < 3; t++) matrices(examples[i][0], examples[i][t]);
     if (devices && *devices) return finish();
     copy_of("sum", "sum", "", TALLY_F32, "");
-    copy_of("sum", "sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32, ""); /* promises without OP_EXACT */
+    copy_of("sum", "sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32,
+            ""); /* promises without OP_EXACT */
     copy_of("sum", "sum", "", TALLY_F16, ":f64");
     copy_of("sum", "sum", "", TALLY_I16, "");
     copy_of("var", "var", "#define OP_ACC F64\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n", TALLY_F64, ":1");

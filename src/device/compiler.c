@@ -23,11 +23,13 @@ static int is_program(const char *path, struct stat *info)
 static int find_program(const char *name, char *path, struct stat *info)
 {
     const char *at = secure_getenv("PATH");
-    if (strchr(name, '/')) return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH && is_program(path, info);
+    if (strchr(name, '/'))
+        return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH && is_program(path, info);
     while (at && *at) {
         int length = (int)strcspn(at, ":");
         /* an empty part of PATH is the current folder: not for compilers */
-        if (length && snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH && is_program(path, info))
+        if (length && snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
+            is_program(path, info))
             return 1;
         at += length + (at[length] == ':');
     }
@@ -43,7 +45,8 @@ int tl_compiler_find(tl_compiler *c)
     memset(c, 0, sizeof *c);
     if (own && strlen(own) < sizeof c->words) {
         strcpy(c->words, own);
-        for (char *save, *w = strtok_r(c->words, " \t", &save); w && words < TL_COMPILER_WORDS - 1; w = strtok_r(NULL, " \t", &save))
+        for (char *save, *w = strtok_r(c->words, " \t", &save); w && words < TL_COMPILER_WORDS - 1;
+             w = strtok_r(NULL, " \t", &save))
             c->argument[words++] = w;
     }
     int found = words && find_program(c->argument[0], c->path, &info);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * An operator that a user defined, compiled for the processors: the texts that make the built-in operators go into a private
- * folder together with the user's, the system's compiler makes a library of one dtype of it, which is loaded and kept in the
- * cache on disk. The folder is removed before anything is returned. */
+ * An operator that a user defined, compiled for the processors: the texts that make the built-in operators go into a
+ * private folder together with the user's, the system's compiler makes a library of one dtype of it, which is loaded
+ * and kept in the cache on disk. The folder is removed before anything is returned. */
 #define _GNU_SOURCE
 #include "../operators.h"
 #include "../user.h"
@@ -59,8 +59,8 @@ static const char *const products[] = {"user_text.h", "user.so", "log", "immintr
 
 static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
 {
-    return tl_fail(ctx, TALLY_IO, "operator '%s': %.300s: %s (TMPDIR names another place to compile in)", u->name, folder,
-                   strerror(errno));
+    return tl_fail(ctx, TALLY_IO, "operator '%s': %.300s: %s (TMPDIR names another place to compile in)", u->name,
+                   folder, strerror(errno));
 }
 
 static tally_status make_folder(tally *ctx, const tl_user *u, char *folder)
@@ -160,8 +160,15 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     path_of(source, folder, "device/operator_user.c");
     path_of(product, folder, "user.so");
     path_of(log, folder, "log");
-    const char *last[] = {u->facts.acc == TL_ACC_WIDE ? "-DTL_RULE_WIDE=1" : "-DTL_RULE_WIDE=0", "-DTL_ISA=user", "-DTL_FILE=user",
-                          "-I", folder, source, "-o", product, NULL};
+    const char *last[] = {u->facts.acc == TL_ACC_WIDE ? "-DTL_RULE_WIDE=1" : "-DTL_RULE_WIDE=0",
+                          "-DTL_ISA=user",
+                          "-DTL_FILE=user",
+                          "-I",
+                          folder,
+                          source,
+                          "-o",
+                          product,
+                          NULL};
     for (int i = 0; i == 0 || last[i - 1]; i++) argument[count++] = last[i];
 
     int code = tl_compiler_run(c, argument, log);
@@ -204,8 +211,8 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
             i->library = library;
             return TALLY_OK;
         }
-        tl_fail(ctx, TALLY_BAD_DATA, "%.200s:%d: the compiled text has other facts than its lines say: %s", i->user->where,
-                i->user->facts.state_line, "a macro or #if must have changed one");
+        tl_fail(ctx, TALLY_BAD_DATA, "%.200s:%d: the compiled text has other facts than its lines say: %s",
+                i->user->where, i->user->facts.state_line, "a macro or #if must have changed one");
     }
     if (library) dlclose(library);
     return scalar && kernel ? TALLY_BAD_DATA : TALLY_IO;
@@ -227,12 +234,14 @@ static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
     }
     if (length < 0) return NULL;
     char *all = NULL;
-    length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype), accumulator(op), u->name, u->text);
+    length = asprintf(&all, "%s\n%s %s\n%s %s %s\n%s", key, flags, isa, tally_dtype_name(op->dtype), accumulator(op),
+                      u->name, u->text);
     free(key);
     return length < 0 ? NULL : all;
 }
 
-static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa, const char *key, char *folder)
+static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa, const char *key,
+                          char *folder)
 {
     char path[PATH_ROOM];
     size_t bytes = 0;
@@ -265,9 +274,10 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
         return tl_fail(ctx, TALLY_UNSUPPORTED,
-                       "operator '%s': the processors need a C compiler for its text, and there is no %s in PATH%s", op->file,
-                       *c.words ? c.words : "cc, gcc or clang",
-                       *c.words ? " (CC)" : " (streams, fragments and reversed scans of segments run there on every device)");
+                       "operator '%s': the processors need a C compiler for its text, and there is no %s in PATH%s",
+                       op->file, *c.words ? c.words : "cc, gcc or clang",
+                       *c.words ? " (CC)"
+                                : " (streams, fragments and reversed scans of segments run there on every device)");
     char *key = key_of(&c, op, isa_flags[isa]);
     if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
     tally_status status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
