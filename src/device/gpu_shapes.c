@@ -101,6 +101,77 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
+/* ---- scans in one launch ---- */
+
+enum { ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_AHEAD = 3, ONCE_THREADS = 288 };
+
+/* Room for `flags` flags, and an epoch that none of them has. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t flags)
+{
+    if (d->board.flags >= flags && ++d->board.epoch) return TALLY_OK;
+    size_t bytes = ONCE_HEADER + (size_t)flags * sizeof(uint32_t);
+    if (d->board.memory.bytes) d->gpu->calls->release(d->gpu, &d->board.memory);
+    d->board.flags = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? d->gpu->calls->allocate(d->gpu, ctx, bytes, &d->board.memory)
+                                : tl_no_memory(ctx, bytes, "the flags of a scan");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status) {
+        d->board.flags = flags;
+        d->board.epoch = 1;
+    } else if (d->board.memory.bytes) {
+        d->gpu->calls->release(d->gpu, &d->board.memory);
+    }
+    return status;
+}
+
+/* Is this for the kernel scan_once? Rows shorter than half a tile would leave most of its warps idle. */
+static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
+{
+    int blocks = tl_gpu_once_blocks(b->plan->op);
+    *room = (int64_t)2 * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op);
+    return d->gpu->calls->once && blocks && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
+           *room <= d->gpu->calls->local_bytes(d->gpu);
+}
+
+static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, tl_program *program,
+                              int64_t room, int exclusive, int seeded, const tl_memory *init)
+{
+    int log = tl_gpu_once_log(b->plan->op), levels = 0;
+    int64_t tiles = (b->n + (1 << log) - 1) >> log, all = 0, jobs = tiles * b->rows;
+    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || tiles >> (ONCE_RADIX_LOG * (k - 1))); k++) {
+        all += b->rows * ((tiles >> (ONCE_RADIX_LOG * k)) + 1);
+        if ((tiles - 1) >> (ONCE_RADIX_LOG * k)) levels = k;
+    }
+    int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
+    if (groups > jobs) groups = jobs;
+    tl_memory nodes = {0};
+    tl_launch l;
+    tally_status status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), &nodes);
+    if (!status) status = board_for(d, ctx, all);
+    if (!status) {
+        tl_begin(&l, d, ctx, b, program, 0);
+        tl_put_results(&l, r);
+        tl_put_memory(&l, &nodes);
+        tl_put_memory(&l, &d->board.memory);
+        tl_put(&l, d->board.taken);
+        tl_put(&l, d->board.epoch);
+        tl_put(&l, tiles);
+        tl_put(&l, levels);
+        tl_put(&l, jobs);
+        tl_put(&l, exclusive);
+        tl_put(&l, seeded);
+        tl_put_memory(&l, init);
+        tl_put_room(&l, room);
+        status = tl_go(&l, "scan_once", groups, ONCE_THREADS);
+        if (!status) d->board.taken += jobs + ONCE_AHEAD * groups; /* every group takes three more than there are */
+    }
+    tl_gpu_give(d, &nodes);
+    return status;
+}
+
 static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                  const tally_view *out, const tally_scan_options *o)
 {
@@ -115,13 +186,16 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     if (!status)
         status = tl_gpu_upload(d, ctx, seeded ? o->init : &(int64_t){0}, seeded ? plan->op->result_bytes : 8, &init);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
-    if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
-    if (!status && b.longs) {
+    int64_t room = 0;
+    int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
+    if (once) status = scan_once(d, ctx, &b, &r, program, room, o && o->exclusive, seeded, &init);
+    if (!status && steps) status = make_nodes(d, ctx, &b, program, &nodes);
+    if (!status && steps) {
         int64_t all = 1;
         for (int k = 1; k <= b.levels; k++) all += b.counts[k] + b.longs;
         status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(plan->op), &prefix);
     }
-    for (int k = b.levels; !status && b.longs && k >= 1; k--) {
+    for (int k = b.levels; !status && steps && k >= 1; k--) {
         int64_t jobs = (k < b.levels ? b.counts[k + 1] : 0) + b.longs;
         tl_begin(&l, d, ctx, &b, program, 1);
         tl_put_memory(&l, &nodes);
@@ -133,7 +207,7 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
         status = tl_go(&l, "down", jobs, 0);
     }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs : !b.shorts) continue;
+        if (longs ? !steps : !b.shorts) continue;
         int64_t jobs = longs ? b.counts[1] + b.longs : b.rows;
         tl_begin(&l, d, ctx, &b, program, longs);
         tl_put_memory(&l, longs ? &prefix : &b.x);

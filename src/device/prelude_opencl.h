@@ -19,6 +19,9 @@ typedef double f64;
 #define GLOBAL __global
 #define LOCAL __local
 #define SHARED __local
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define ROOM_PARAMETER , __local u8 *room_
+#define ROOM_OF_PARAMETER room_
 #define UNROLL _Pragma("unroll")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 /* Exchanges are barriers here, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
@@ -45,4 +48,4 @@ fn i64 warp_count() { return (i64)get_num_groups(0); }
 
 #define QUAD_ALIGN (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct __attribute__((aligned(align))) { T x, y, z, w; }
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }
