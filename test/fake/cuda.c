@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are looked at
- * and not run, kernels that do nothing. fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
+ * and not run, kernels that do nothing. It must have every function of src/device/cuda.c. fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_BINARY_FOR_GPU = 209, FATBIN = 0x50, CUBIN = 0x7f, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76, MULTIPROCESSORS = 16 };
+enum { NO_BINARY_FOR_GPU = 209, FATBIN = 0x50, CUBIN = 0x7f, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76, MULTIPROCESSORS = 16, SHARED_OPTIN = 97 };
 static char loads[400];
 
 const char *fake_cuda_loads(void) { return loads; }
@@ -19,7 +19,7 @@ int cuDeviceGetName(char *name, int room, int d) { return snprintf(name, (size_t
 int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d; }
 int cuDeviceGetAttribute(int *v, int what, int d)
 {
-    *v = what == COMPUTE_MAJOR ? 9 : what == MULTIPROCESSORS ? 4 : 0;
+    *v = what == COMPUTE_MAJOR ? 9 : what == MULTIPROCESSORS ? 4 : what == SHARED_OPTIN ? 227 << 10 : 0;
     return d;
 }
 int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = loads, d; }
@@ -66,6 +66,7 @@ int cuModuleLoadData(void **module, const unsigned char *data)
 }
 int cuModuleUnload(void *m) { return m == NULL; }
 int cuModuleGetFunction(void **f, void *m, const char *name) { return *f = m, name == NULL; }
+int cuFuncSetAttribute(void *f, int what, int v) { return f && what && v ? 0 : 1; }
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **parameters, void **extra)
 {
