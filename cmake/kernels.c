@@ -6,8 +6,9 @@
  * OUT        the archive                       CACHE      folder of programs compiled before, named by a key of text,
  * NVRTC      libnvrtc                                     compiler, options and architectures
  * FATBINARY  the toolkit's program that packs machine code of several architectures and compresses it
- * JOBS       processes; 0: the processors here            ARCHS      as 80,90,100: machine code for each; PTX for the last
- * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added */
+ * JOBS       processes; 0: the processors here            ARCHS      as 80,90,100: machine code for each; PTX for the
+ * last SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added
+ */
 #define _GNU_SOURCE
 #include "device/archive.h"
 #include "device/gpu.h"
@@ -27,7 +28,7 @@ enum { PROGRAMS_MOST = 4096, ARCHS_MOST = 16, PATH_ROOM = 1200 };
 typedef struct {
     const tl_scalar *op;
     const char *shape;
-    tl_key key;         /* what the library looks for */
+    tl_key key;           /* what the library looks for */
     char path[PATH_ROOM]; /* of the fatbinary in the cache */
 } program;
 
@@ -154,19 +155,20 @@ static void run(char **arguments)
 /* One program: machine code of each architecture, PTX of the last, packed. */
 static void compile(const program *p)
 {
-    char *text, arch[24], part[ARCHS_MOST + 1][PATH_ROOM + 40], image[ARCHS_MOST + 1][PATH_ROOM + 100], to[PATH_ROOM + 40],
-        create[PATH_ROOM + 60];
+    char *text, arch[24], part[ARCHS_MOST + 1][PATH_ROOM + 40], image[ARCHS_MOST + 1][PATH_ROOM + 100],
+        to[PATH_ROOM + 40], create[PATH_ROOM + 60];
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    if (tl_program_text(NULL, p->op, p->shape, "device/prelude_cuda.h", &text, &length)) stop("text", tally_error(NULL));
+    if (tl_program_text(NULL, p->op, p->shape, "device/prelude_cuda.h", &text, &length))
+        stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
         snprintf(arch, sizeof arch, "%s_%d", ptx ? "compute" : "sm", number);
         if (tl_nvrtc_compile(NULL, text, arch, NULL, &code, &bytes, NULL)) stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
-        snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf", number, PATH_ROOM + 39,
-                 part[a]);
+        snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf", number,
+                 PATH_ROOM + 39, part[a]);
         write_file(part[a], code, bytes - (ptx && bytes)); /* PTX ends with a zero */
         free(code);
         arguments[3 + a] = image[a];

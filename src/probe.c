@@ -23,7 +23,7 @@ static const struct row {
     data kind;
 } rows[] = {
 #define PROGRAM(op, dtype, shape) {op, shape, TALLY_##dtype, PLAIN},
-#define VECTOR(data) {NULL, NULL, 0, data},
+#define VECTOR(data)              {NULL, NULL, 0, data},
 #include "probe.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -93,11 +93,12 @@ static tally_status differs(tally *ctx, const char *identity, const struct row *
     char got[48], want[48];
     tally_format_value(op->out, v->got + i * size, 1, got, sizeof got);
     tally_format_value(op->out, v->want + i * size, 1, want, sizeof want);
-    return tl_fail(ctx, TALLY_NO_DEVICE,
-                   "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s data): got %s, expected %s; the "
-                   "device option probe=off opens it all the same",
-                   identity, program->op, tally_dtype_name(op->dtype), (long long)(i / op->lanes + 1), program->shape,
-                   data_names[kind], got, want);
+    return tl_fail(
+        ctx, TALLY_NO_DEVICE,
+        "%.160s fails the conformance probe: operator %s, dtype %s, n = %lld (%s, %s data): got %s, expected %s; the "
+        "device option probe=off opens it all the same",
+        identity, program->op, tally_dtype_name(op->dtype), (long long)(i / op->lanes + 1), program->shape,
+        data_names[kind], got, want);
 }
 
 static tally_status run(tally *ctx, tl_device *device, const char *identity, const struct row *program, data kind,

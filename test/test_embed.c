@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
- * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of sum/f32
- * for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. Then that the probe refuses this driver. */
+ * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
+ * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. Then that the probe refuses this
+ * driver. */
 #include "../src/device/archive.h"
 #include "../src/device/gpu.h"
 #include "../src/operators.h"
@@ -98,7 +99,8 @@ static void check_archive(void)
     char *text;
     tl_archive_head head;
     memcpy(&head, tl_embedded, sizeof head);
-    check(head.count == 11, "%d programs in the archive: 3 and 8 of the probe that are not among them", (int)head.count);
+    check(head.count == 11, "%d programs in the archive: 3 and 8 of the probe that are not among them",
+          (int)head.count);
     for (uint64_t i = 0; i < head.count; i++) {
         tl_archive_entry e;
         memcpy(&e, tl_embedded + sizeof head + i * sizeof e, sizeof e);
@@ -144,7 +146,8 @@ int main(int argc, char **argv)
     static const char embedded[] = "ok, nvrtc 0, fatbin(elf 80, elf 90, ptx 90)";
     expect(embedded, "", "sum", "f32", "embedded");
     expect("ok, nvrtc 1, cubin", "", "sum", "i16", "not embedded");
-    expect("ok, nvrtc 0, cubin", "", "sum", "i16", "not embedded, a second process: from the disk cache, without NVRTC");
+    expect("ok, nvrtc 0, cubin", "", "sum", "i16",
+           "not embedded, a second process: from the disk cache, without NVRTC");
     expect("ok, nvrtc 1, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "a driver that takes no fatbinary");
     expect("ok, nvrtc 0, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "the same, a second process");
     change_text();
@@ -155,7 +158,8 @@ int main(int argc, char **argv)
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");
-        check(strstr(line, "cuda:0 (fake") && strstr(line, "fails the conformance probe: operator ema:0.3, dtype f32, n = 1 ") &&
+        check(strstr(line, "cuda:0 (fake") &&
+                  strstr(line, "fails the conformance probe: operator ema:0.3, dtype f32, n = 1 ") &&
                   strstr(line, "expected 0x") && strstr(line, "probe=off"),
               "a device whose kernels do nothing: '%s'", line);
     }

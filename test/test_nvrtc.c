@@ -3,8 +3,8 @@
  * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                       a few operators, sm_90
- *   test_nvrtc common|all [ARCH...]  the set of src/common.def, or every operator and type, and the probe's programs, for sm_80,
- *                                    sm_90 and sm_100 or those named; prints registers and spills of every kernel
+ *   test_nvrtc common|all [ARCH...]  the set of src/common.def, or every operator and type, and the probe's programs,
+ * for sm_80, sm_90 and sm_100 or those named; prints registers and spills of every kernel
  */
 #include "../src/device/gpu.h"
 #include "../src/device/nvrtc.h"

@@ -5,8 +5,8 @@
  *     cc -O2 -I include bench/gpu/first.c -o first build/libtally.a -fopenmp -ldl -lm
  *     ./first [DEVICE [SRC]]          DEVICE: default cuda:0; SRC: the tree's src/, default src
  *
- * Every figure is the median of ROUNDS fresh processes, in ms: tally_open, then reduce, scan and window of sum f32 on 4096
- * elements of host memory, the first and the second call of each. Rows:
+ * Every figure is the median of ROUNDS fresh processes, in ms: tally_open, then reduce, scan and window of sum f32 on
+ * 4096 elements of host memory, the first and the second call of each. Rows:
  *
  *   as built       an empty disk cache: embedded code if the build has it, else NVRTC
  *   compiled       a text that no build has embedded (op/sum.h with one more comment), an empty cache
@@ -109,8 +109,9 @@ int main(int argc, char **argv)
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0 || !mkdtemp(folder)) stop("starting", "no /proc, or no room in /tmp");
     self[length] = 0;
-    snprintf(command, sizeof command, "mkdir -p %s/kernels/op && (cat '%s/op/sum.h'; echo '/* changed */') >%s/kernels/op/sum.h",
-             folder, source, folder);
+    snprintf(command, sizeof command,
+             "mkdir -p %s/kernels/op && (cat '%s/op/sum.h'; echo '/* changed */') >%s/kernels/op/sum.h", folder, source,
+             folder);
     shell(command);
     printf("tally %s, %s, ms (median of %d processes)\n%-14s", tally_version(), device, ROUNDS, "");
     for (int k = 0; k < FIGURES; k++) printf(" %12s", figures[k]);

@@ -126,8 +126,8 @@ static void find_devices(void)
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,
-                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name, (double)bytes * 1e-9, major,
-                     minor, driver, version / 1000, version % 1000 / 10);
+                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name, (double)bytes * 1e-9,
+                     major, minor, driver, version / 1000, version % 1000 / 10);
             device_count = i + 1;
         }
     }
@@ -257,8 +257,8 @@ static void cu_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-/* Loads what was compiled from this text: embedded in the library, else of the disk cache, else now, by NVRTC. Code that the
- * driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. */
+/* Loads what was compiled from this text: embedded in the library, else of the disk cache, else now, by NVRTC. Code that
+ * the driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. */
 static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, CUmodule *module)
 {
     size_t bytes = 0;

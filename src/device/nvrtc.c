@@ -90,8 +90,8 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *), int 
     return 0;
 }
 
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *more, void **code, size_t *bytes,
-                              char **log)
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *more, void **code,
+                              size_t *bytes, char **log)
 {
     char architecture[48];
 #define LISTED(option) option,
@@ -110,8 +110,9 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     int error = nvrtcCreateProgram(&program, text, "tally.cu", 0, NULL, NULL);
     if (error) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
     error = nvrtcCompileProgram(program, count, options);
-    if (!error) error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
-                            : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
+    if (!error)
+        error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
+                    : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
     if ((error > 0 || log) && fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &messages, &length))
         messages = NULL;
     nvrtcDestroyProgram(&program);

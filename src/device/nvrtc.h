@@ -15,8 +15,8 @@ int tl_nvrtc_version(void);
 /* Does it compile for compute capability `capability` (80, 90, ...)? A version that cannot say (before 11.2) does. */
 int tl_nvrtc_knows(int capability);
 
-/* text -> machine code ("sm_90") or PTX ("compute_90"), which the caller frees. more: one more option, or NULL. log: the
- * compiler's messages, which the caller frees, or NULL. Opens NVRTC. */
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *more, void **code, size_t *bytes,
-                              char **log);
+/* text -> machine code ("sm_90") or PTX ("compute_90"), which the caller frees. more: one more option, or NULL. log:
+ * the compiler's messages, which the caller frees, or NULL. Opens NVRTC. */
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *more, void **code,
+                              size_t *bytes, char **log);
 #endif

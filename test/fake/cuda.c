@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are looked at
- * and not run, kernels that do nothing. It must have every function of src/device/cuda.c. fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
+ * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
+ * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c. fake_cuda_loads()
+ * says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_BINARY_FOR_GPU = 209, FATBIN = 0x50, CUBIN = 0x7f, COMPUTE_MAJOR = 75, COMPUTE_MINOR = 76, MULTIPROCESSORS = 16, SHARED_OPTIN = 97 };
+enum {
+    NO_BINARY_FOR_GPU = 209,
+    FATBIN = 0x50,
+    CUBIN = 0x7f,
+    COMPUTE_MAJOR = 75,
+    COMPUTE_MINOR = 76,
+    MULTIPROCESSORS = 16,
+    SHARED_OPTIN = 97
+};
 static char loads[400];
 
 const char *fake_cuda_loads(void) { return loads; }
@@ -36,10 +45,13 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s)
 {
     return memcpy(to, (const void *)(uintptr_t)from, bytes), s == NULL;
 }
-int cuPointerGetAttributes(unsigned n, int *what, void **values, uint64_t p) { return n && what && values && p ? 1 : 1; }
+int cuPointerGetAttributes(unsigned n, int *what, void **values, uint64_t p)
+{
+    return n && what && values && p ? 1 : 1;
+}
 
-/* A fatbinary: magic, version, bytes of its head (u16), bytes that follow (u64). Each image: kind (1 PTX, 2 machine code),
- * version (u16), bytes of its head (u32), of its content (u64), ..., and its architecture (u32) at 28. */
+/* A fatbinary: magic, version, bytes of its head (u16), bytes that follow (u64). Each image: kind (1 PTX, 2 machine
+ * code), version (u16), bytes of its head (u32), of its content (u64), ..., and its architecture (u32) at 28. */
 int cuModuleLoadData(void **module, const unsigned char *data)
 {
     uint64_t size, at = 16, bytes;
@@ -67,13 +79,16 @@ int cuModuleLoadData(void **module, const unsigned char *data)
 int cuModuleUnload(void *m) { return m == NULL; }
 int cuModuleGetFunction(void **f, void *m, const char *name) { return *f = m, name == NULL; }
 int cuFuncSetAttribute(void *f, int what, int v) { return f && what && v ? 0 : 1; }
-int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                   void *stream, void **parameters, void **extra)
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra)
 {
     return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters && !extra ? 0 : 1;
 }
 int cuStreamCreate(void **s, unsigned flags) { return *s = loads, (int)flags; }
 int cuStreamDestroy_v2(void *s) { return s == NULL; }
 int cuStreamSynchronize(void *s) { return s == NULL; }
-int cuGetExportTable(const void **table, const void *id) { return *table = NULL, id ? 500 : 500; } /* NVRTC asks; not found */
+int cuGetExportTable(const void **table, const void *id)
+{
+    return *table = NULL, id ? 500 : 500;
+} /* NVRTC asks; not found */
 int cuGetErrorString(int error, const char **text) { return *text = error ? "an error" : "none", 0; }
