@@ -103,7 +103,7 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_AHEAD = 3, ONCE_THREADS = 288 };
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
 
 /* Room for `flags` flags, and an epoch that none of them has. */
 static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t flags)
@@ -127,13 +127,14 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t flags)
     return status;
 }
 
-/* Is this for the kernel scan_once? Rows shorter than half a tile would leave most of its warps idle. */
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits. Rows shorter than half a tile would leave most of its warps idle. */
 static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
 {
-    int blocks = tl_gpu_once_blocks(b->plan->op);
-    *room = (int64_t)2 * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op);
-    return d->gpu->calls->once && blocks && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
-           *room <= d->gpu->calls->local_bytes(d->gpu);
+    const tl_scalar *op = b->plan->op;
+    int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
+    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
+           tiles < ONCE_TILES && b->rows < ONCE_NODES / tiles && *room <= d->gpu->calls->local_bytes(d->gpu);
 }
 
 static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, tl_program *program,
@@ -166,7 +167,7 @@ static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, c
         tl_put_memory(&l, init);
         tl_put_room(&l, room);
         status = tl_go(&l, "scan_once", groups, ONCE_THREADS);
-        if (!status) d->board.taken += jobs + ONCE_AHEAD * groups; /* every group takes three more than there are */
+        if (!status) d->board.taken += jobs + (ONCE_STAGES + 1) * groups; /* a group takes so many more than there are */
     }
     tl_gpu_give(d, &nodes);
     return status;
@@ -183,12 +184,11 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     int seeded = o && o->init;
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
-    if (!status)
-        status = tl_gpu_upload(d, ctx, seeded ? o->init : &(int64_t){0}, seeded ? plan->op->result_bytes : 8, &init);
+    if (!status && seeded) status = tl_gpu_upload(d, ctx, o->init, plan->op->result_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
     int64_t room = 0;
     int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
-    if (once) status = scan_once(d, ctx, &b, &r, program, room, o && o->exclusive, seeded, &init);
+    if (once) status = scan_once(d, ctx, &b, &r, program, room, o && o->exclusive, seeded, seeded ? &init : &b.x);
     if (!status && steps) status = make_nodes(d, ctx, &b, program, &nodes);
     if (!status && steps) {
         int64_t all = 1;
@@ -203,7 +203,7 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
         tl_put(&l, k);
         tl_put(&l, jobs);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         status = tl_go(&l, "down", jobs, 0);
     }
     for (int longs = 0; !status && longs < 2; longs++) {
@@ -215,7 +215,7 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
         tl_put(&l, jobs);
         tl_put(&l, o && o->exclusive);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         tl_put(&l, longs ? 0 : TL_GPU_CHUNK - 1);
         status = tl_go(&l, "scan", jobs, 0);
     }

@@ -25,18 +25,20 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define ROOM_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #define BARRIER() __syncthreads()
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p) ((u64)(p))
 
-/* What was written before a flag is set is there for those who got the flag. */
+/* What was written before a flag is set is there for those who got the flag, after got_flags. */
 fn void set_flag(u32 *p, u32 v) { asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
 fn u32 get_flag(const u32 *p)
 {
     u32 v;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
+fn void got_flags() { __threadfence(); }
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }

@@ -7,6 +7,7 @@
  *   TL_OUT_SIZE                  bytes of one value of a result
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, as a power of 2
  *   ONCE_BLOCKS                  groups of scan_once a processor, 0 if it is not for this instance
+ *   ONCE_LOG                     elements of its tile, as a power of 2: 13, or 12 with half chunks
  *                                                             WHOLE_LOG     of window_whole
  */
 #if TL_KIND == 2

@@ -23,6 +23,7 @@ typedef double f64;
 #define ROOM_PARAMETER , __local u8 *room_
 #define ROOM_OF_PARAMETER room_
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 /* Exchanges are barriers here, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
  * branch: so nothing with an exchange in it is left out, even where its result is not needed. */

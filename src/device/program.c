@@ -95,8 +95,8 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op), tl_gpu_once_blocks(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
+        tl_gpu_whole_log(op), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -118,7 +118,7 @@ int tl_gpu_once_blocks(const tl_scalar *op)
     int bytes = tl_gpu_state_bytes(op);
     return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
 }
-int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 ? 12 : 13; }
+int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
 
 /* The chunk kernels, for elements and for states; for scan_once half as large ones of elements of 8 bytes. */
 static void add_chunks(buffer *b, int halves)
