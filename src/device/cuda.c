@@ -23,7 +23,8 @@ enum {
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    SHARED_UNASKED = 48 << 10, /* a kernel may have more only if it is set to */
+    SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
+    SHARED_ANYWAY = 2 << 10,   /* more than any kernel has beside what the launch gives it */
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2
@@ -203,7 +204,7 @@ static void cu_leave(tl_gpu *gpu)
     cuCtxPopCurrent(NULL);
 }
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
-static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared; }
+static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared - SHARED_ANYWAY; }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {

@@ -43,7 +43,7 @@ typedef struct tl_gpu_calls {
     void (*leave)(tl_gpu *gpu);
 
     int (*processors)(const tl_gpu *gpu);
-    int64_t (*local_bytes)(const tl_gpu *gpu); /* the most local memory of a group */
+    int64_t (*local_bytes)(const tl_gpu *gpu); /* the most that ROOM_PARAMETER can be */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes);
