@@ -161,8 +161,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     snprintf(name, sizeof name, "op/%s.h", op->file);
     add_file(&b, name);
     add_file(&b, "shape/defaults.h");
-    add_file(&b, "shape/gpu/batch.cl");
-    if (strcmp(shape, "window")) {
+    int law = !strcmp(shape, "law"); /* no schedule */
+    if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
+    if (!law) add_file(&b, "shape/gpu/batch.cl");
+    if (!law && strcmp(shape, "window")) {
         add_chunks(&b, op, shape, strstr(prelude, "cuda") != NULL);
         add_file(&b, "shape/gpu/level.cl");
     }
