@@ -2,36 +2,17 @@
  * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every shape for each
  * architecture, and the assembler's report must show no spilled register.
  *
- *   test_nvrtc                  a few operators, those of examples/operators, and what is said of wrong ones; sm_90
- *   test_nvrtc all [ARCH...]    every operator and type, for sm_80, sm_90 and sm_100 or those named; prints registers
+ *   test_nvrtc                       a few operators, those of examples/operators, and what is said of wrong ones; sm_90
+ *   test_nvrtc common|all [ARCH...]  the set of src/common.def, or every operator and type, and the probe's programs,
+ * for sm_80, sm_90 and sm_100 or those named; prints registers and spills of every kernel
  */
 #include "../src/device/gpu.h"
+#include "../src/device/nvrtc.h"
 #include "../src/operators.h"
 #include "../src/user.h"
 #include "check.h"
-#include <dlfcn.h>
 
 enum { SKIPPED = 77, USERS_SPILL = 64 }; /* bytes: states of users may be larger than the kernels were tuned for */
-static int (*create)(void **, const char *, const char *, int, const void *, const void *);
-static int (*compile)(void *, int, const char *const *);
-static int (*log_size)(void *, size_t *);
-static int (*get_log)(void *, char *);
-static int (*destroy)(void **);
-
-static int open_compiler(void)
-{
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                                        "/usr/local/cuda/lib64/libnvrtc.so"};
-    void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
-    if (!library) return 0;
-    *(void **)&create = dlsym(library, "nvrtcCreateProgram");
-    *(void **)&compile = dlsym(library, "nvrtcCompileProgram");
-    *(void **)&log_size = dlsym(library, "nvrtcGetProgramLogSize");
-    *(void **)&get_log = dlsym(library, "nvrtcGetProgramLog");
-    *(void **)&destroy = dlsym(library, "nvrtcDestroyProgram");
-    return create && compile && log_size && get_log && destroy;
-}
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
  */
@@ -55,48 +36,47 @@ static void read_report(const char *log, const char *what, int print, int allowe
     }
 }
 
-/* Compiles a text as the library does; *log is the caller's. Returns NVRTC's error. */
-static int build(const char *text, const char *arch, char **log)
-{
-    char option[40];
-    size_t bytes = 0;
-    void *program;
-    snprintf(option, sizeof option, "--gpu-architecture=%s", arch);
-    const char *options[] = {option, "--fmad=false", "--ftz=false", "--std=c++17", "--ptxas-options=-v"};
-    create(&program, text, "tally.cu", 0, NULL, NULL);
-    int error = compile(program, sizeof options / sizeof *options, options);
-    log_size(program, &bytes);
-    *log = calloc(bytes + 1, 1);
-    get_log(program, *log);
-    destroy(&program);
-    return error;
-}
-
 static tally *ctx; /* knows the operators of examples/operators */
 
-static void try_one(const char *op, tally_dtype dtype, const char *arch, int print)
+/* Compiles a program as the library does and says how long it took; *log is the caller's. */
+static tally_status build(const tl_scalar *op, const char *shape, const char *kernel, const char *arch,
+                          const char *what, char **log)
+{
+    char *text;
+    void *code;
+    size_t length, bytes;
+    struct timespec begin, end;
+    *log = NULL;
+    tally_status status = tl_program_text(ctx, op, shape, "device/prelude_cuda.h", kernel, &text, &length);
+    if (status) return status;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
+    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes, log);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    printf("%s: %.0f ms of processor time\n", what,
+           1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
+    free(code);
+    free(text);
+    return status;
+}
+
+static void try_shape(const tl_scalar *scalar, const char *op, const char *shape, const char *arch, int print)
+{
+    char what[80], *log;
+    snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
+    if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
+        read_report(log ? log : "", what, print, scalar->user ? USERS_SPILL : 0);
+    free(log);
+}
+
+static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
     static const char *const shapes[] = {"reduce", "scan", "window"};
     const tl_scalar *scalar;
     tl_par par;
-    if (tl_resolve(ctx, op, dtype, &scalar, &par)) return;
-    for (int s = 0; s < 3; s++) {
-        char *text, what[80], *log;
-        size_t length;
-        snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(dtype), shapes[s]);
-        if (!check_ok(ctx, tl_program_text(ctx, scalar, shapes[s], "device/prelude_cuda.h", NULL, &text, &length), what))
-            return;
-        struct timespec begin, end;
-        clock_gettime(CLOCK_MONOTONIC, &begin);
-        int error = build(text, arch, &log);
-        clock_gettime(CLOCK_MONOTONIC, &end);
-        if (check(error == 0, "%s: NVRTC error %d: %.800s", what, error, log))
-            read_report(log, what, print, scalar->user ? USERS_SPILL : 0);
-        printf("%s: %.0f ms\n", what,
-               1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
-        free(log);
-        free(text);
-    }
+    if (tl_resolve(ctx, !strcmp(op, "ema") ? "ema:0.1" : op, dtype, &scalar, &par)) return;
+    for (int s = 0; s < 3; s++)
+        if (!shape || !strcmp(shape, shapes[s])) try_shape(scalar, op, shapes[s], arch, print);
+    if (shape && !strcmp(shape, "law")) try_shape(scalar, op, shape, arch, print);
 }
 
 /* One kernel of a user's operator, as a GPU builds it: it is there, and alone. */
@@ -104,23 +84,17 @@ static void try_kernel(const char *op, tally_dtype dtype, const char *shape, con
 {
     const tl_scalar *scalar;
     tl_par par;
-    char *text, *log, what[80], entry[60];
-    size_t length;
-    struct timespec begin, end;
+    char *log, what[80], entry[60];
+    static const char entries[] = "Compiling entry function";
     snprintf(what, sizeof what, "%s %s kernel %s", op, tally_dtype_name(dtype), kernel);
-    check_ok(ctx, tl_resolve(ctx, op, dtype, &scalar, &par), op);
-    check_ok(ctx, tl_program_text(ctx, scalar, shape, "device/prelude_cuda.h", kernel, &text, &length), what);
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    int error = build(text, "sm_90", &log);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    snprintf(entry, sizeof entry, "Compiling entry function '%s'", kernel);
-    const char *first = strstr(log, "Compiling entry function");
-    check(error == 0 && first && strstr(log, entry) == first && !strstr(first + 1, "Compiling entry function"), "%s: NVRTC error %d: %.800s",
-          what, error, log);
-    printf("%s: %.0f ms\n", what,
-           1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
+    if (!check_ok(ctx, tl_resolve(ctx, op, dtype, &scalar, &par), op)) return;
+    if (check_ok(ctx, build(scalar, shape, kernel, "sm_90", what, &log), what)) {
+        snprintf(entry, sizeof entry, "%s '%s'", entries, kernel);
+        const char *first = log ? strstr(log, entries) : NULL;
+        check(first && !strncmp(first, entry, strlen(entry)) && !strstr(first + 1, entries), "%s: compiled: %.800s", what,
+              log ? log : "");
+    }
     free(log);
-    free(text);
 }
 
 /* What is said of a wrong text: its own name and line. */
@@ -129,17 +103,19 @@ static void try_wrong(void)
     static const struct {
         const char *combine, *says;
     } wrong[] = {
-        {"fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n", "wrong.h:4: expected an expression"},
+        {"fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n",
+         "wrong.h:4: expected an expression"},
         {"fn state combine(state a, state b)\n{\n    state r; r.s = plus(a.s, b.s); return r; }\n",
          "wrong.h:6: identifier \"plus\" is undefined"},
-        {"fn state combine(state a, state b) { state r; r.z = a.s; return r; }\n", "wrong.h:4: class \"state\" has no member \"z\""},
-        {"fn result combine(state a, state b) { return to_result(a.s); }\n", "wrong.h: the text does not fit the kernels: "},
+        {"fn state combine(state a, state b) { state r; r.z = a.s; return r; }\n",
+         "wrong.h:4: class \"state\" has no member \"z\""},
+        {"fn result combine(state a, state b) { return to_result(a.s); }\n",
+         "wrong.h: the text does not fit the kernels: "},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char definition[2000], *text, *log;
+        char definition[2000], said[600], *log;
         const tl_scalar *scalar;
         tl_par par;
-        size_t length;
         snprintf(definition, sizeof definition, "%s%s%s",
                  "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
                  "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n",
@@ -148,14 +124,46 @@ static void try_wrong(void)
                  "fn result empty(par p) { return to_result(num(0.0)); }\n");
         check_ok(ctx, tally_define(ctx, "wrong", definition, "wrong.h"), "wrong.h");
         check_ok(ctx, tl_resolve(ctx, "wrong", TALLY_F32, &scalar, &par), "wrong");
-        check_ok(ctx, tl_program_text(ctx, scalar, "reduce", "device/prelude_cuda.h", NULL, &text, &length), "its program");
-        check(build(text, "sm_90", &log) != 0, "a wrong text compiles: %s", definition);
-        tl_user_error(ctx, scalar->user->user, tl_first_error(log));
-        check(!strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)), "said '%s' instead of '%s'", tally_error(ctx),
-              wrong[i].says);
+        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_NO_DEVICE,
+              "a wrong text compiles: %s", definition);
+        snprintf(said, sizeof said, "%s", tally_error(ctx));
+        tl_user_error(ctx, scalar->user->user, said);
+        check(!strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)), "said '%s' instead of '%s'",
+              tally_error(ctx), wrong[i].says);
         free(log);
-        free(text);
     }
+}
+
+/* An option that this NVRTC does not know: left out if it was a wish, refused if not. */
+static void try_wish(void)
+{
+    static const char option[] = "--no-such-option=1", text[] = "extern \"C\" __global__ void k() {}\n";
+    void *code;
+    size_t bytes = 0;
+    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, &code, &bytes, NULL), "a wish that is not granted");
+    check(code && bytes > 0, "%zu bytes of code", bytes);
+    free(code);
+    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
+              strstr(tally_error(ctx), "no-such-option"),
+          "an unknown option: '%s'", tally_error(ctx));
+}
+
+static void try_set(int all, const char *arch)
+{
+#define COMMON_OPERATOR(name) name,
+    static const char *const common[] = {
+#include "../src/common.def"
+        NULL};
+    static const char *const is_common[TALLY_F64 + 1] = {
+#define COMMON_DTYPE(dtype) [TALLY_##dtype] = "",
+#include "../src/common.def"
+    };
+    for (const char *const *op = all ? tally_operators() : common; *op; op++)
+        for (int d = TALLY_I8; d <= TALLY_F64; d++)
+            if (all || is_common[d]) try_one(*op, (tally_dtype)d, NULL, arch, 1);
+#define PROGRAM(op, dtype, shape)                                                                                      \
+    if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
+#include "../src/probe.def"
 }
 
 int main(int argc, char **argv)
@@ -169,7 +177,7 @@ int main(int argc, char **argv)
     static const char *const users[][2] = {
         {"drawdown", "f32"}, {"brackets", "i8"}, {"slope", "f64"}, {"streak", "bf16"}, {"sumsq", "i64"}};
     check_start();
-    if (!open_compiler()) {
+    if (!tl_nvrtc_open(NULL)) {
         printf("skipped: libnvrtc is not here\n");
         return SKIPPED;
     }
@@ -180,20 +188,18 @@ int main(int argc, char **argv)
         check_ok(ctx, tally_define_file(ctx, NULL, path), path);
     }
     if (argc > 1) {
-        int count = argc > 2 ? argc - 2 : 3;
-        for (const char *const *op = tally_operators(); *op; op++)
-            for (int d = TALLY_I8; d <= TALLY_F64; d++)
-                for (int a = 0; a < count; a++)
-                    try_one(!strcmp(*op, "ema") ? "ema:0.1" : *op, (tally_dtype)d, argc > 2 ? argv[a + 2] : archs[a],
-                            1);
+        for (int a = 0; a < (argc > 2 ? argc - 2 : 3); a++)
+            try_set(!strcmp(argv[1], "all"), argc > 2 ? argv[a + 2] : archs[a]);
     } else {
-        for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, "sm_90", 0);
-        for (size_t i = 0; i < sizeof users / sizeof *users; i++) try_one(users[i][0], tally_dtype_parse(users[i][1]), "sm_90", 0);
+        for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
+        for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+            try_one(users[i][0], tally_dtype_parse(users[i][1]), NULL, "sm_90", 0);
         try_kernel("drawdown", TALLY_F32, "reduce", "once");
         try_kernel("drawdown", TALLY_F32, "reduce", "finish");
         try_kernel("drawdown", TALLY_F32, "scan", "scan_once");
         try_kernel("drawdown", TALLY_F32, "window", "window_whole");
         try_wrong();
+        try_wish();
     }
     tally_close(ctx);
     return check_finish();

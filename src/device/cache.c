@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key.
+ * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
  * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written beside
  * and renamed, so processes can share the folder. Nothing here can fail but in time. */
-#include "gpu.h"
+#include "cache.h"
 #include <dirent.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,8 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     FILE *f = path_of(path, key, key_bytes) ? fopen(path, "rb") : NULL;
     if (!f) return NULL;
     if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) && h.key_bytes == key_bytes &&
-        !fstat(fileno(f), &info) && info.st_uid == geteuid() && !(info.st_mode & 022) && h.bytes < 1ull << 32 && (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
+        !fstat(fileno(f), &info) && info.st_uid == geteuid() && !(info.st_mode & 022) && h.bytes < 1ull << 32 &&
+        (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
         data = malloc(key_bytes + h.bytes);
     if (data && (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes || memcmp(data, key, key_bytes) ||
                  hash(0, data, key_bytes + h.bytes) != h.checksum)) {

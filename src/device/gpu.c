@@ -140,7 +140,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     }
     tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
-    status = c->build(d->gpu, ctx, text, length, &wanted->program);
+    status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
     free(text);
     if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
         char log[sizeof ctx->error];
