@@ -37,7 +37,7 @@ void tl_gpu_close(tl_device *base)
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     for (int i = 0; i < TL_GPU_POOL; i++)
         if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
-    if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
+    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
     if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
     c->leave(d->gpu);
     c->close(d->gpu);

@@ -30,7 +30,7 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], tickets;
+    tl_memory pool[TL_GPU_POOL], ticket;
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
         int64_t words, taken, epoch;
