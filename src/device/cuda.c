@@ -51,6 +51,8 @@ enum {
     F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
     F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                \
     F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                                                  \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, cuOccupancyMaxActiveBlocksPerMultiprocessor,                        \
+      (int *, CUfunction, int, size_t))                                                                                \
     F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))  \
     F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
@@ -82,7 +84,8 @@ struct tl_program {
     struct {
         char name[16];
         CUfunction function;
-        int room; /* bytes of local memory it is set to */
+        int room;     /* bytes of local memory it is set to */
+        int resident; /* groups of it that run at the same time, if it was asked; without local memory */
     } kernels[KERNELS_MOST];
 };
 
@@ -327,6 +330,16 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         values[i] = arguments[i].kind == TL_ARG_MEMORY
                         ? (void *)(uintptr_t)&arguments[i].memory.address
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
+    if (groups < 0) {
+        int each = 1;
+        if (!program->kernels[at].resident) {
+            error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, threads, (size_t)room);
+            if (error) return failed(ctx, error, name);
+            program->kernels[at].resident = (each ? each : 1) * g->processors;
+        }
+        int64_t jobs = -groups, rounds = (jobs - 1) / program->kernels[at].resident + 1;
+        groups = (jobs + rounds - 1) / rounds;
+    }
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream, values,
                            NULL);
     return error ? failed(ctx, error, name) : TALLY_OK;

@@ -38,7 +38,7 @@ void tl_gpu_close(tl_device *base)
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     for (int i = 0; i < TL_GPU_POOL; i++)
         if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
-    if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
+    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
     if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
     c->leave(d->gpu);
     c->close(d->gpu);
@@ -174,7 +174,19 @@ void tl_put_memory(tl_launch *l, const tl_memory *m)
     l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};
 }
 
-/* jobs: warps (threads 0) or groups of `threads`. */
+tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    tl_program *program = l->program;
+    tally_status status = TALLY_OK;
+    if (!program) {
+        l->d->later.kernel = kernel;
+        status = build(l->d, l->ctx, &l->d->later);
+        program = l->d->later.program;
+    }
+    return status ? status : c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+}
+
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
@@ -182,15 +194,7 @@ tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
     int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
     if (jobs <= 0) return TALLY_OK;
     if (groups > most) groups = most;
-    if (!l->program) {
-        l->d->later.kernel = kernel;
-        tally_status status = build(l->d, l->ctx, &l->d->later);
-        if (status) return status;
-        return c->launch(l->d->gpu, l->ctx, l->d->later.program, kernel, groups,
-                         threads ? threads : 32 * c->warps_in_group, l->args, l->count);
-    }
-    return c->launch(l->d->gpu, l->ctx, l->program, kernel, groups, threads ? threads : 32 * c->warps_in_group, l->args,
-                     l->count);
+    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * c->warps_in_group);
 }
 
 /* ---- host data in pieces: the processors ---- */

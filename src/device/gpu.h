@@ -55,6 +55,8 @@ typedef struct tl_gpu_calls {
     /* Compiles text (cached by the caller); users: it is of a user's operator, and somebody waits. Caller owns *program. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
+    /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
+     * jobs: one too many would be a round of its own. */
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,
                            int threads, const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);

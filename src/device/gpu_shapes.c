@@ -7,10 +7,9 @@
 enum {
     ACROSS_LEAST = 16, /* columns worth a lane each */
     TILE_LOG = 13,     /* elements of a tile of the kernel once, at least */
-    TILE_MORE = 2,     /* and up to 4 times that, */
+    TILE_MORE = 3,     /* and up to 8 times that, */
     TILES_EACH = 3,    /* if there are so many for each processor */
-    TILE_REST = 40,    /* nodes after the last tile */
-    ONCE_GROUPS = 8    /* its groups a processor */
+    TILE_REST = 72     /* nodes after the last tile */
 };
 
 /* ---- shapes ---- */
@@ -42,17 +41,12 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     int more = 0;
     while (more < TILE_MORE && b->n >> (TILE_LOG + more + 1) >= (int64_t)TILES_EACH * c->processors(d->gpu)) more++;
     int64_t tiles = b->n >> (TILE_LOG + more), groups = tiles >> 8, over = groups >> 8;
-    size_t tickets = (size_t)(groups + 1) * sizeof(uint32_t);
     tl_launch l;
     tally_status status = TALLY_OK;
-    if (d->tickets.bytes < tickets) {
-        if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
-        void *zeros = calloc(1, tickets);
-        status = zeros ? c->allocate(d->gpu, ctx, tickets, &d->tickets) : tl_no_memory(ctx, tickets, "a counter");
-        if (!status) status = c->write(d->gpu, ctx, &d->tickets, 0, zeros, tickets);
-        if (!status) status = c->wait(d->gpu, ctx);
-        free(zeros);
-        if (status && d->tickets.bytes) c->release(d->gpu, &d->tickets);
+    if (!d->ticket.bytes) {
+        status = c->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
+        if (!status) status = c->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
+        d->host = 1;
     }
     if (!status)
         status = tl_gpu_take(d, ctx, (size_t)(tiles + groups + over + TILE_REST) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
@@ -60,10 +54,9 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     tl_begin(&l, d, ctx, b, program, 1);
     tl_put_results(&l, r);
     tl_put_memory(&l, nodes);
-    tl_put_memory(&l, &d->tickets);
+    tl_put_memory(&l, &d->ticket);
     tl_put(&l, more);
-    int64_t most = (int64_t)ONCE_GROUPS * c->processors(d->gpu), jobs = tiles ? tiles : 1;
-    return tl_go(&l, "once", jobs < most ? jobs : most, 32 * c->warps_in_group);
+    return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
 }
 
 tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)

@@ -30,7 +30,7 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], tickets;
+    tl_memory pool[TL_GPU_POOL], ticket;
     tl_built later; /* of the call under way: an operator whose kernels are built one by one */
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
@@ -68,6 +68,8 @@ void tl_put_memory(tl_launch *l, const tl_memory *m);
 void tl_put_room(tl_launch *l, int64_t bytes);
 /* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
+/* The same with the number of groups that the API's launch takes (gpu.h). */
+tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads);
 
 /* Full nodes of a level in a sequence of n elements (level_count of shape/gpu/batch.cl). */
 static inline int64_t tl_level_count(int64_t n, int level) { return level ? n >> (2 + 8 * level) : n; }

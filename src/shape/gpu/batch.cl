@@ -299,15 +299,25 @@ fn void store_empty(GLOBAL u8 *p, par q)
     store_bytes(p + sizeof(result), empty_1(q));
 #endif
 }
-/* The results of a quad of states, neighbours in memory. */
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
-fn void store_states(GLOBAL u8 *p, const maybe *v, i64 n, par q)
+/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results of 8 bytes are exchanged by pairs of
+ * lanes first: a store of 16 bytes of every lane's 32 would send half sectors to memory (scan of f64 0.54 of a copy). */
+fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;
-    r.x = lower(v[0].s, (real)n, 0, q), r.y = lower(v[1].s, (real)(n + 1), 0, q);
-    r.z = lower(v[2].s, (real)(n + 2), 0, q), r.w = lower(v[3].s, (real)(n + 3), 0, q);
-    *(GLOBAL result_quad *)p = r;
+#if TL_OUT_SIZE == 8 && SKIPS
+    typedef struct ALIGNED(16) { result a, b; } two;
+    const int odd = lane_index() & 1;
+    result x = shuffle<true>(odd ? w[0] : w[2], 1), y = shuffle<true>(odd ? w[1] : w[3], 1);
+    two first, second;
+    first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x, second.b = odd ? w[3] : y;
+    GLOBAL two *at = (GLOBAL two *)to + lane_index() / 2 * 4 + odd;
+    at[0] = first, at[2] = second;
+#else
+    r.x = w[0], r.y = w[1], r.z = w[2], r.w = w[3];
+    ((GLOBAL result_quad *)to)[lane_index()] = r;
+#endif
 }
 #endif
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)

@@ -53,10 +53,10 @@ KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 j
 }
 
 #ifdef TL_CUDA
-/* One sequence in one launch. A tile is 8 warps of 1, 2 or 4 chunks each (1 << more), a group 256 tiles: who finishes a group's last tile
- * makes the group's node, and the group of warps that finishes last makes the result. nodes: tiles, groups, groups of groups, then the
- * chunks after the last tile and the rows after the last chunk. tickets: one a group, and one; all 0 before and after. */
-enum { TILE_WARPS = WARPS_IN_GROUP, ROW_LOG = 7, REST_MOST = 32 };
+/* One sequence in one launch. A tile is 8 warps of 1 << more chunks each; the group that finishes last makes the nodes of 256 tiles, of
+ * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows after the last
+ * chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
+enum { TILE_WARPS = WARPS_IN_GROUP, ROW_LOG = 7, CHUNKS_MOST = 64 };
 
 /* S after `count` < 32 nodes, one a lane, which `before` has come to. */
 fn maybe append_lanes(maybe before, state node, int count, LOCAL state *box)
@@ -70,20 +70,18 @@ fn maybe append_lanes(maybe before, state node, int count, LOCAL state *box)
 }
 
 typedef struct {
-    i64 tiles, groups, from;
+    i64 tiles, from;
     int each, warp; /* chunks of a tile's warp; my warp */
 } tiling;
 /* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads; then the next one
  * is asked for before the exchanges of this one. */
-fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, GLOBAL u32 *tickets, LOCAL state *parts, LOCAL state *box)
+fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
     const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
-    batch level = b;
     elem e[ROWS_E][QUAD];
     int turn = 0;
-    level.x = (GLOBAL const u8 *)nodes;
     if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
     {
@@ -109,22 +107,12 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, GLOBAL u32
         if (d.warp) continue;
         mine = parts[turn + (lane & (TILE_WARPS - 1))];
         UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0);
-        u32 others = 0;
-        if (lane == 0) {
-            nodes[t] = mine;
-            __threadfence();
-            if (t >> STATES_LOG < d.groups) others = atomicAdd(tickets + (t >> STATES_LOG), 1u);
-        }
-        if (shuffle<false>(others, 0) == CHUNK_s - 1) {
-            __threadfence();
-            mine = chunk_node_s(level, 0, t >> STATES_LOG << STATES_LOG, box);
-            if (lane == 0) nodes[d.tiles + (t >> STATES_LOG)] = mine;
-        }
+        if (lane == 0) nodes[t] = mine;
     }
 }
 
 KERNEL(once, 32 * WARPS_IN_GROUP)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *tickets, i64 more)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *ticket, i64 more)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -138,11 +126,11 @@ KERNEL(once, 32 * WARPS_IN_GROUP)
     batch level = b;
     tiling d;
     level.x = (GLOBAL const u8 *)nodes;
-    d.tiles = tiles, d.groups = groups, d.from = from, d.each = each, d.warp = warp;
+    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
     if (can_load_e(b, from))
-        fold_tiles(b, d, 1, nodes, tickets, parts, box);
+        fold_tiles(b, d, 1, nodes, parts, box);
     else
-        fold_tiles(b, d, 0, nodes, tickets, parts, box);
+        fold_tiles(b, d, 0, nodes, parts, box);
     if (group_index() == group_count() - 1) {
         for (int c = warp; c < chunks; c += TILE_WARPS) {
             state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, box);
@@ -150,27 +138,32 @@ KERNEL(once, 32 * WARPS_IN_GROUP)
         }
         if (warp < rows) {
             state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, box);
-            if (lane == 0) rest[REST_MOST + warp] = v;
+            if (lane == 0) rest[CHUNKS_MOST + warp] = v;
         }
     }
     __threadfence();
     BARRIER();
-    if (thread_index() == 0) order = atomicAdd(tickets + groups, 1u);
+    if (thread_index() == 0) order = atomicAdd(ticket, 1u);
     BARRIER();
     if (order != group_count() - 1) return;
     __threadfence();
-    for (i64 g = thread_index(); g <= groups; g += LANES * TILE_WARPS) tickets[g] = 0;
+    if (thread_index() == 0) *ticket = 0;
+    for (i64 g = warp; g < groups; g += TILE_WARPS) {
+        state v = chunk_node_s(level, 0, g * CHUNK_s, box);
+        if (lane == 0) nodes[tiles + g] = v;
+    }
+    BARRIER();
     for (i64 g = warp; g < over; g += TILE_WARPS) {
         state v = chunk_node_s(level, tiles, g * CHUNK_s, box);
         if (lane == 0) nodes[tiles + groups + g] = v;
     }
     BARRIER();
     if (warp) return;
-    state chunk = rest[lane], row = rest[REST_MOST + (lane & 7)];
+    state row = rest[CHUNKS_MOST + (lane & 7)];
     maybe v = append_s(nothing(b.p), level, tiles + groups, 0, over, box);
     v = append_s(v, level, tiles, over * CHUNK_s, groups - over * CHUNK_s, box);
     v = append_s(v, level, 0, groups * CHUNK_s, tiles - groups * CHUNK_s, box);
-    v = append_lanes(v, chunk, chunks, box);
+    v = append_s(v, level, tiles + groups + over, 0, chunks, box);
     v = append_lanes(v, row, rows, box);
     v = append_r(v, b, from, b.n >> ROW_LOG << ROW_LOG, b.n & (CHUNK_r - 1), box);
     if (lane == 0) store_maybe(out.x, v, b.n, 0, b.p);

@@ -57,13 +57,16 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
     }
 }
 
-/* The results of one quad: i is the place of the first one, of those below n. */
-fn void store_quad(results out, batch b, i64 s, i64 i, i64 n, maybe *v, i64 exclusive, par p)
+/* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known: none of the warp's is ABSENT. */
+fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
 {
+    const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
-    GLOBAL u8 *at = place(out, b, s, i);
-    if (out.stride == 1 && i + QUAD <= n && v[0].have && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
-        store_states(at, v, i + !exclusive, p);
+    GLOBAL u8 *at = place(out, b, s, row);
+    if (known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
+        result w[QUAD];
+        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(i + k + !exclusive), 0, p);
+        store_row(at, w);
         return;
     }
 #endif
@@ -93,9 +96,9 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     v[4].have = 1;
     if (!exclusive) {
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
-        store_quad(out, b, s, i, n, v + 1, 0, b.p);
+        store_quad(out, b, s, at + r * LANES * QUAD, n, v + 1, 0, 1, b.p);
     } else {
-        store_quad(out, b, s, i, n, v, 1, b.p);
+        store_quad(out, b, s, at + r * LANES * QUAD, n, v, 1, rows[r].have, b.p);
     }
 }
 

@@ -68,11 +68,11 @@ fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 le
 {
     const i64 start = p->lo + q;
 #if OP_LANES == 1
-    if (p->dense_results && q + QUAD <= p->results) {
-        result_quad r;
-        r.x = lower(v->s[0], (real)w, start, b.p), r.y = lower(v->s[1], (real)w, start + 1, b.p);
-        r.z = lower(v->s[2], (real)w, start + 2, b.p), r.w = lower(v->s[3], (real)w, start + 3, b.p);
-        *(GLOBAL result_quad *)(p->out + q * (i64)sizeof(result)) = r;
+    const int row = q - lane_index() * QUAD; /* of the warp's quads */
+    if (SKIPS ? p->dense_results && row + LANES * QUAD <= p->results : p->dense_results && q + QUAD <= p->results) {
+        result x[QUAD];
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], (real)w, start + c, b.p);
+        store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
 #endif
