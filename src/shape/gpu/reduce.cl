@@ -111,7 +111,7 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
     }
 }
 
-KERNEL(once, 32 * WARPS_IN_GROUP)
+KERNEL_BLOCKS(once, 32 * WARPS_IN_GROUP, 1)
 (BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *ticket, i64 more)
 {
     BATCH_OF_PARAMETERS;
@@ -127,7 +127,7 @@ KERNEL(once, 32 * WARPS_IN_GROUP)
     tiling d;
     level.x = (GLOBAL const u8 *)nodes;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
-    if (can_load_e(b, from))
+    if (sizeof(state) <= 8 && can_load_e(b, from)) /* larger states have no registers left for it */
         fold_tiles(b, d, 1, nodes, parts, box);
     else
         fold_tiles(b, d, 0, nodes, parts, box);
