@@ -62,7 +62,8 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    if (tl_program_text(NULL, op, shape, "device/prelude_cuda.h", NULL, &text, &length)) stop("text", tally_error(NULL));
+    if (tl_program_text(NULL, op, shape, "device/prelude_cuda.h", NULL, &text, &length))
+        stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
     for (int a = 0; a < arch_count; a++) used += snprintf(tag + used, sizeof tag - (size_t)used, " %d", archs[a]);

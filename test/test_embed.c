@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
  * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
- * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. A user's operator is compiled a kernel
- * at a time, and what NVRTC says of a wrong one names its line. Then that the probe refuses this driver. */
+ * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. A user's operator is compiled a
+ * kernel at a time, and what NVRTC says of a wrong one names its line. Then that the probe refuses this driver. */
 #include "../src/device/archive.h"
 #include "../src/device/gpu.h"
 #include "../src/operators.h"
@@ -14,7 +14,7 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce (of a user's operator, whose file is named: the three shapes), and where its code came from ---- */
+/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from ---- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {

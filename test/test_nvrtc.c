@@ -2,7 +2,7 @@
  * The CUDA kernels compile, without a GPU: NVRTC (if it is here) makes machine code of every shape for each
  * architecture, and the assembler's report must show no spilled register.
  *
- *   test_nvrtc                       a few operators, those of examples/operators, and what is said of wrong ones; sm_90
+ *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
  *   test_nvrtc common|all [ARCH...]  the set of src/common.def, or every operator and type, and the probe's programs,
  * for sm_80, sm_90 and sm_100 or those named; prints registers and spills of every kernel
  */
@@ -50,7 +50,8 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     tally_status status = tl_program_text(ctx, op, shape, "device/prelude_cuda.h", kernel, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes, log);
+    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes,
+                              log);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
            1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
@@ -91,8 +92,8 @@ static void try_kernel(const char *op, tally_dtype dtype, const char *shape, con
     if (check_ok(ctx, build(scalar, shape, kernel, "sm_90", what, &log), what)) {
         snprintf(entry, sizeof entry, "%s '%s'", entries, kernel);
         const char *first = log ? strstr(log, entries) : NULL;
-        check(first && !strncmp(first, entry, strlen(entry)) && !strstr(first + 1, entries), "%s: compiled: %.800s", what,
-              log ? log : "");
+        check(first && !strncmp(first, entry, strlen(entry)) && !strstr(first + 1, entries), "%s: compiled: %.800s",
+              what, log ? log : "");
     }
     free(log);
 }
@@ -140,7 +141,7 @@ static void try_wish(void)
     static const char option[] = "--no-such-option=1", text[] = "extern \"C\" __global__ void k() {}\n";
     void *code;
     size_t bytes = 0;
-    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, &code, &bytes, NULL), "a wish that is not granted");
+    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, &code, &bytes, NULL), "a wish not granted");
     check(code && bytes > 0, "%zu bytes of code", bytes);
     free(code);
     check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
- * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written beside
- * and renamed, so processes can share the folder. Nothing here can fail but in time. */
+ * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written
+ * beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
 #include "cache.h"
 #include <dirent.h>
 #include <stdint.h>

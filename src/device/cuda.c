@@ -261,9 +261,9 @@ static void cu_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-/* Loads what was compiled from this text: embedded in the library, else of the disk cache, else now, by NVRTC. Code that
- * the driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. No
- * text of a user is embedded. */
+/* Loads what was compiled from this text: embedded in the library (no user's is), else of the disk cache, else now, by
+ * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first two
+ * opens NVRTC. */
 static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, int users, CUmodule *module)
 {
     size_t bytes = 0;

@@ -52,7 +52,7 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller); users: it is of a user's operator, and somebody waits. Caller owns *program. */
+    /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
     /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
@@ -102,9 +102,9 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 enum { TL_GPU_LAW_THREADS = 64 }; /* of a group of shape/gpu/law.cl */
 
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"; "law" for the probe), for
- * the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A built-in operator has one text
- * a shape, under which its code is embedded (archive.h). Caller frees *text. */
+/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"; "law" for the probe),
+ * for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A built-in operator has
+ * one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
 
