@@ -13,6 +13,7 @@ typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
 typedef unsigned long long CUdeviceptr;
 typedef struct _nvrtcProgram *nvrtcProgram;
 enum {
@@ -22,7 +23,10 @@ enum {
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-    CU_MEMORYTYPE_DEVICE = 2
+    CU_MEMORYTYPE_HOST = 1,
+    CU_MEMORYTYPE_DEVICE = 2,
+    CU_STREAM_NON_BLOCKING = 1,
+    CU_EVENT_DISABLE_TIMING = 2
 };
 
 #define DRIVER_CALLS(F)                                                                                                \
@@ -50,6 +54,15 @@ enum {
     F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
     F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
+    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                             \
+    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                             \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                                    \
+    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                               \
+    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                               \
+    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
+    F(cuMemFreeHost, cuMemFreeHost, (void *))                                                                          \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
 #define NVRTC_CALLS(F)                                                                                                 \
     F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                      \
@@ -77,7 +90,8 @@ typedef struct {
     tl_gpu base;
     CUdevice device;
     CUcontext context;
-    CUstream stream, own;
+    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: own, or the caller's */
+    CUevent events[TL_EVENTS_ALL];  /* made when first marked */
     int capability, processors, number;
 } cuda;
 
@@ -168,6 +182,10 @@ static void cu_close(tl_gpu *gpu)
     cuda *g = (cuda *)gpu;
     if (g->own) {
         cuCtxPushCurrent(g->context);
+        for (int i = 0; i < TL_EVENTS_ALL; i++)
+            if (g->events[i]) cuEventDestroy(g->events[i]);
+        for (int lane = TL_IN; lane < TL_LANES; lane++)
+            if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
         cuCtxPopCurrent(NULL);
     }
@@ -194,8 +212,10 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
         error = cuStreamCreate(&g->own, 0); /* waits for, and is waited for by, the caller's default stream */
+        for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
+            error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
         cuCtxPopCurrent(NULL);
-        g->stream = g->own;
+        g->stream[TL_RUN] = g->own;
     }
     if (error) {
         cu_close(&g->base);
@@ -230,19 +250,31 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
+static tally_status cu_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                               size_t bytes)
+{
+    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
+    return error ? failed(ctx, error, "copying to the device") : TALLY_OK;
+}
+
+static tally_status cu_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                                size_t bytes)
+{
+    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
+    return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
+}
+
 static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
                              size_t bytes)
 {
-    cuda *g = (cuda *)gpu;
-    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, g->stream);
-    return error ? failed(ctx, error, "copying to the device") : TALLY_OK;
+    return cu_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
 }
 
 static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
 {
-    cuda *g = (cuda *)gpu;
-    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, g->stream);
-    if (!error) error = cuStreamSynchronize(g->stream);
+    tally_status status = cu_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
+    if (status) return status;
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
     return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 
@@ -352,20 +384,100 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         values[i] = arguments[i].kind == TL_ARG_MEMORY
                         ? (void *)(uintptr_t)&arguments[i].memory.address
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, 0, g->stream, values, NULL);
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, 0, g->stream[TL_RUN], values,
+                           NULL);
     return error ? failed(ctx, error, name) : TALLY_OK;
 }
 
 static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
 {
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream);
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
     return error ? failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
-static void cu_use_stream(tl_gpu *gpu, void *stream)
+static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     cuda *g = (cuda *)gpu;
-    g->stream = stream ? stream : g->own;
+    (void)ctx;
+    g->stream[TL_RUN] = stream ? stream : g->own;
+    return TALLY_OK;
+}
+
+/* ---- pieces ---- */
+
+static void cu_room(tl_gpu *gpu, size_t *all, size_t *once)
+{
+    size_t total;
+    (void)gpu;
+    if (cuMemGetInfo(all, &total)) *all = 0;
+    *once = *all;
+}
+
+static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    void *p;
+    (void)gpu;
+    CUresult error = cuMemHostAlloc(&p, bytes, 0);
+    if (error) return failed(ctx, error, "cuMemHostAlloc");
+    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    return TALLY_OK;
+}
+
+static void cu_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    (void)gpu;
+    cuMemFreeHost((void *)(uintptr_t)memory->address);
+    *memory = (tl_memory){0};
+}
+
+static int cu_locked(tl_gpu *gpu, const void *p, size_t bytes)
+{
+    int what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, kind = 0, last = 0;
+    void *value = &kind, *value_last = &last;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
+    (void)gpu;
+    return bytes && !cuPointerGetAttributes(1, &what, &value, at) && kind == CU_MEMORYTYPE_HOST &&
+           !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) && last == CU_MEMORYTYPE_HOST;
+}
+
+static tally_status cu_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = 0;
+    if (!g->events[event]) error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
+    if (!error) error = cuEventRecord(g->events[event], g->stream[lane]);
+    return error ? failed(ctx, error, "cuEventRecord") : TALLY_OK;
+}
+
+static tally_status cu_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = g->events[event] ? cuStreamWaitEvent(g->stream[lane], g->events[event], 0) : 0;
+    return error ? failed(ctx, error, "cuStreamWaitEvent") : TALLY_OK;
+}
+
+static tally_status cu_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = g->events[event] ? cuEventSynchronize(g->events[event]) : 0;
+    return error ? failed(ctx, error, "the kernels") : TALLY_OK;
+}
+
+static double cu_elapsed(tl_gpu *gpu, int from, int to)
+{
+    cuda *g = (cuda *)gpu;
+    float ms;
+    return cuEventElapsedTime(&ms, g->events[from], g->events[to]) ? -1 : 1e-3 * (double)ms;
+}
+
+static tally_status cu_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[lane]);
+        if (error && !status) status = failed(ctx, error, "the kernels");
+    }
+    return status;
 }
 
 static const tl_gpu_calls calls = {
@@ -389,6 +501,17 @@ static const tl_gpu_calls calls = {
     .launch = cu_launch,
     .wait = cu_wait,
     .use_stream = cu_use_stream,
+    .room = cu_room,
+    .lock = cu_lock,
+    .unlock = cu_unlock,
+    .locked = cu_locked,
+    .copy_in = cu_copy_in,
+    .copy_out = cu_copy_out,
+    .mark = cu_mark,
+    .follow = cu_follow,
+    .reached = cu_reached,
+    .elapsed = cu_elapsed,
+    .quiet = cu_quiet,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef int32_t cl_int;
 typedef uint32_t cl_uint;
@@ -24,6 +25,7 @@ enum {
     CL_OUT_OF_RESOURCES = -5,
     CL_OUT_OF_HOST_MEMORY = -6,
     CL_INVALID_BUFFER_SIZE = -61,
+    CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
     CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
     CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
     CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
@@ -35,11 +37,20 @@ enum {
     CL_DRIVER_VERSION = 0x102D,
     CL_DEVICE_VERSION = 0x102F,
     CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
+    CL_QUEUE_CONTEXT = 0x1090,
+    CL_QUEUE_DEVICE = 0x1091,
+    CL_QUEUE_PROPERTIES = 0x1093,
+    CL_QUEUE_OUT_OF_ORDER = 1 << 0,
+    CL_QUEUE_PROFILING = 1 << 1,
+    CL_MEM_SIZE = 0x1102,
+    CL_MEM_CONTEXT = 0x1106,
+    CL_MAP_READ_WRITE = 3,
+    CL_PROFILING_COMMAND_END = 0x1283,
     CL_PROGRAM_BUILD_LOG = 0x1183,
     CL_FP_DENORM = 1 << 0,
     CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7
 };
-static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1;
+static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1, CL_MEM_ALLOC_HOST_PTR = 16;
 
 #define CALLS(F)                                                                                                       \
     F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                \
@@ -48,7 +59,23 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1;
     F(cl_context, clCreateContext,                                                                                     \
       (const intptr_t *, cl_uint, const cl_device_id *, void (*)(const char *, const void *, size_t, void *), void *,  \
        cl_int *))                                                                                                      \
+    F(cl_int, clRetainContext, (cl_context))                                                                           \
     F(cl_int, clReleaseContext, (cl_context))                                                                          \
+    F(cl_int, clRetainCommandQueue, (cl_command_queue))                                                                \
+    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *))                            \
+    F(cl_int, clRetainMemObject, (cl_mem))                                                                             \
+    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                                         \
+    F(void *, clEnqueueMapBuffer,                                                                                      \
+      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *, cl_event *,          \
+       cl_int *))                                                                                                      \
+    F(cl_int, clEnqueueUnmapMemObject,                                                                                 \
+      (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))                                       \
+    F(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                  \
+    F(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                 \
+    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *))                                                            \
+    F(cl_int, clReleaseEvent, (cl_event))                                                                              \
+    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))                                  \
+    F(cl_int, clFlush, (cl_command_queue))                                                                             \
     F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                       \
     F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                               \
     F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                     \
@@ -80,11 +107,23 @@ static struct {
 } devices[DEVICES_MOST];
 static int device_count;
 
+/* Addresses that stand for a memory object: reserved from the operating system, so nothing else has them, and without any
+ * access, so nobody can take them for memory of the host. A pointer into them plus or minus bytes is that place of it. */
+typedef struct {
+    char *begin;
+    size_t bytes;
+    cl_mem object;
+    int adopted; /* by cl_adopt: the caller's, and a reference of ours */
+} range;
+
 typedef struct {
     tl_gpu base;
     cl_device_id id;
-    cl_context context;
-    cl_command_queue queue;
+    cl_context context, own; /* own: ours; context: ours, or that of the caller's queue */
+    cl_command_queue queue[TL_LANES];
+    cl_event events[TL_EVENTS_ALL];
+    range *ranges;
+    int range_count, range_room;
     int processors;
 } opencl;
 
@@ -183,11 +222,45 @@ static tally_status failed(tally *ctx, cl_int error, const char *call)
     return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
 }
 
+/* ---- open ---- */
+
+static void close_queues(opencl *g)
+{
+    for (int i = 0; i < TL_EVENTS_ALL; i++)
+        if (g->events[i]) clReleaseEvent(g->events[i]);
+    memset(g->events, 0, sizeof g->events);
+    for (int lane = 0; lane < TL_LANES; lane++)
+        if (g->queue[lane]) clReleaseCommandQueue(g->queue[lane]);
+    memset(g->queue, 0, sizeof g->queue);
+}
+
+/* The lanes of g->context: TL_RUN is the caller's queue, or ours. */
+static cl_int open_queues(opencl *g, cl_command_queue run)
+{
+    cl_int error = CL_SUCCESS;
+    if (run && !(error = clRetainCommandQueue(run))) g->queue[TL_RUN] = run;
+    for (int lane = 0; lane < TL_LANES && !error; lane++)
+        if (!g->queue[lane]) g->queue[lane] = clCreateCommandQueue(g->context, g->id, CL_QUEUE_PROFILING, &error);
+    return error;
+}
+
+static void drop_range(opencl *g, int i)
+{
+    munmap(g->ranges[i].begin, g->ranges[i].bytes);
+    g->ranges[i] = g->ranges[--g->range_count];
+}
+
 static void cl_close(tl_gpu *gpu)
 {
     opencl *g = (opencl *)gpu;
-    if (g->queue) clReleaseCommandQueue(g->queue);
+    close_queues(g);
+    while (g->range_count) {
+        clReleaseMemObject(g->ranges[g->range_count - 1].object);
+        drop_range(g, g->range_count - 1);
+    }
+    free(g->ranges);
     if (g->context) clReleaseContext(g->context);
+    if (g->own) clReleaseContext(g->own);
     free(g);
 }
 
@@ -206,9 +279,12 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     g->base.calls = &calls;
     g->id = devices[index].id;
     g->processors = (int)number_of(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
-    g->context = clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
-    if (g->context) g->queue = clCreateCommandQueue(g->context, g->id, 0, &error);
-    if (!g->queue) {
+    g->own = clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
+    if (g->own && !(error = clRetainContext(g->own))) {
+        g->context = g->own;
+        error = open_queues(g, NULL);
+    }
+    if (error) {
         cl_close(&g->base);
         return failed(ctx, error, "opening the device");
     }
@@ -219,18 +295,44 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 
+/* ---- memory ---- */
+
+/* Gives object an address. */
+static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted, char **begin)
+{
+    if (g->range_count == g->range_room) {
+        int room = 2 * g->range_room + 16;
+        range *more = realloc(g->ranges, (size_t)room * sizeof *more);
+        if (!more) return tl_no_memory(ctx, (size_t)room * sizeof *more, "the list of device memory");
+        g->ranges = more;
+        g->range_room = room;
+    }
+    *begin = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*begin == MAP_FAILED) return tl_no_memory(ctx, bytes, "addresses of device memory");
+    g->ranges[g->range_count++] = (range){*begin, bytes, object, adopted};
+    return TALLY_OK;
+}
+
 static tally_status cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
+    opencl *g = (opencl *)gpu;
     cl_int error;
-    cl_mem m = clCreateBuffer(((opencl *)gpu)->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    char *begin;
+    cl_mem m = clCreateBuffer(g->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
     if (!m) return failed(ctx, error, "clCreateBuffer");
-    *memory = (tl_memory){0, m, bytes};
-    return TALLY_OK;
+    tally_status status = add_range(g, ctx, m, bytes, 0, &begin);
+    if (status)
+        clReleaseMemObject(m);
+    else
+        *memory = (tl_memory){(uintptr_t)begin, m, bytes};
+    return status;
 }
 
 static void cl_release(tl_gpu *gpu, tl_memory *memory)
 {
-    (void)gpu;
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if ((uintptr_t)g->ranges[i].begin == memory->address) drop_range(g, i);
     clReleaseMemObject(memory->object);
     *memory = (tl_memory){0};
 }
@@ -238,21 +340,66 @@ static void cl_release(tl_gpu *gpu, tl_memory *memory)
 static tally_status cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
                              size_t bytes)
 {
-    cl_int error = clEnqueueWriteBuffer(((opencl *)gpu)->queue, to->object, 1, offset, bytes, from, 0, NULL, NULL);
+    cl_int error =
+        clEnqueueWriteBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, 1, offset, bytes, from, 0, NULL, NULL);
     return error ? failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
 }
 
 static tally_status cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
 {
-    cl_int error = clEnqueueReadBuffer(((opencl *)gpu)->queue, from->object, 1, offset, bytes, to, 0, NULL, NULL);
+    cl_int error =
+        clEnqueueReadBuffer(((opencl *)gpu)->queue[TL_RUN], from->object, 1, offset, bytes, to, 0, NULL, NULL);
     return error ? failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
 }
 
 static int cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
 {
-    (void)gpu, (void)p, (void)memory, (void)offset; /* OpenCL memory has no address */
+    const opencl *g = (const opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++) {
+        uintptr_t at = (uintptr_t)p - (uintptr_t)g->ranges[i].begin;
+        if (at >= g->ranges[i].bytes) continue;
+        *memory = (tl_memory){0, g->ranges[i].object, 0};
+        *offset = at;
+        return 1;
+    }
     return 0;
 }
+
+static tally_status cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
+{
+    opencl *g = (opencl *)gpu;
+    size_t bytes = 0;
+    cl_context context = NULL;
+    char *begin;
+    cl_int error = clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (!error) error = clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (error) return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)", error);
+    if (context != g->context)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "object is of another cl_context: give tally_use_stream a queue of its context first");
+    error = clRetainMemObject(object);
+    if (error) return failed(ctx, error, "clRetainMemObject");
+    tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
+    if (status)
+        clReleaseMemObject(object);
+    else
+        *pointer = begin;
+    return status;
+}
+
+static tally_status cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
+{
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if (g->ranges[i].begin == pointer && g->ranges[i].adopted) {
+            clReleaseMemObject(g->ranges[i].object);
+            drop_range(g, i);
+            return TALLY_OK;
+        }
+    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave", pointer);
+}
+
+/* ---- programs ---- */
 
 static void cl_unload(tl_gpu *gpu, tl_program *program)
 {
@@ -319,14 +466,138 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
             break;
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
-    if (!error) error = clEnqueueNDRangeKernel(g->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    if (!error) error = clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
     return error ? failed(ctx, error, name) : TALLY_OK;
 }
 
 static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
 {
-    cl_int error = clFinish(((opencl *)gpu)->queue);
+    cl_int error = clFinish(((opencl *)gpu)->queue[TL_RUN]);
     return error ? failed(ctx, error, "clFinish") : TALLY_OK;
+}
+
+/* The caller's queue brings its context; programs and memory of the last one are gone already. */
+static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
+{
+    opencl *g = (opencl *)gpu;
+    cl_context context = g->own;
+    cl_device_id id = g->id;
+    cl_bitfield properties = 0;
+    cl_int error = CL_SUCCESS;
+    if (stream) {
+        error = clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        if (!error) error = clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+        if (!error) error = clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+        if (error) return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
+        if (id != g->id) return tl_fail(ctx, TALLY_INVALID, "stream is a queue of another device than this context's");
+        if (properties & CL_QUEUE_OUT_OF_ORDER)
+            return tl_fail(ctx, TALLY_UNSUPPORTED, "stream is an out-of-order queue: tally needs one that keeps the order");
+    }
+    error = clRetainContext(context);
+    if (error) return failed(ctx, error, "clRetainContext");
+    close_queues(g);
+    clReleaseContext(g->context);
+    g->context = context;
+    error = open_queues(g, stream);
+    return error ? failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
+}
+
+/* ---- pieces ---- */
+
+static void cl_room(tl_gpu *gpu, size_t *all, size_t *once)
+{
+    *all = number_of(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    *once = number_of(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+}
+
+static tally_status cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    cl_mem m = clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (!m) return failed(ctx, error, "clCreateBuffer");
+    void *p = clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    if (!p) {
+        clReleaseMemObject(m);
+        return failed(ctx, error, "clEnqueueMapBuffer");
+    }
+    *memory = (tl_memory){(uintptr_t)p, m, bytes};
+    return TALLY_OK;
+}
+
+static void cl_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], memory->object, (void *)(uintptr_t)memory->address, 0, NULL,
+                            NULL);
+    clFinish(((opencl *)gpu)->queue[TL_RUN]);
+    clReleaseMemObject(memory->object);
+    *memory = (tl_memory){0};
+}
+
+static int cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
+{
+    (void)gpu, (void)p, (void)bytes; /* OpenCL cannot tell */
+    return 0;
+}
+
+static tally_status cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                               size_t bytes)
+{
+    cl_int error =
+        clEnqueueWriteBuffer(((opencl *)gpu)->queue[lane], to->object, 0, offset, bytes, from, 0, NULL, NULL);
+    return error ? failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
+}
+
+static tally_status cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                                size_t bytes)
+{
+    cl_int error = clEnqueueReadBuffer(((opencl *)gpu)->queue[lane], from->object, 0, offset, bytes, to, 0, NULL, NULL);
+    return error ? failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
+}
+
+static tally_status cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    if (g->events[event]) clReleaseEvent(g->events[event]);
+    g->events[event] = NULL;
+    cl_int error = clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
+    if (!error) error = clFlush(g->queue[lane]); /* or another lane would wait for what is not yet on its way */
+    return error ? failed(ctx, error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
+}
+
+static tally_status cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error =
+        g->events[event] ? clEnqueueBarrierWithWaitList(g->queue[lane], 1, &g->events[event], NULL) : CL_SUCCESS;
+    return error ? failed(ctx, error, "clEnqueueBarrierWithWaitList") : TALLY_OK;
+}
+
+static tally_status cl_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error = g->events[event] ? clWaitForEvents(1, &g->events[event]) : CL_SUCCESS;
+    return error ? failed(ctx, error, "clWaitForEvents") : TALLY_OK;
+}
+
+static double cl_elapsed(tl_gpu *gpu, int from, int to)
+{
+    opencl *g = (opencl *)gpu;
+    uint64_t a, b;
+    if (clGetEventProfilingInfo(g->events[from], CL_PROFILING_COMMAND_END, sizeof a, &a, NULL) ||
+        clGetEventProfilingInfo(g->events[to], CL_PROFILING_COMMAND_END, sizeof b, &b, NULL))
+        return -1;
+    return b > a ? 1e-9 * (double)(b - a) : 0;
+}
+
+static tally_status cl_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        cl_int error = clFinish(((opencl *)gpu)->queue[lane]);
+        if (error && !status) status = failed(ctx, error, "clFinish");
+    }
+    return status;
 }
 
 static const tl_gpu_calls calls = {
@@ -348,6 +619,21 @@ static const tl_gpu_calls calls = {
     .unload = cl_unload,
     .launch = cl_launch,
     .wait = cl_wait,
+    .use_stream = cl_use_stream,
+    .stream_moves = 1,
+    .room = cl_room,
+    .lock = cl_lock,
+    .unlock = cl_unlock,
+    .locked = cl_locked,
+    .copy_in = cl_copy_in,
+    .copy_out = cl_copy_out,
+    .mark = cl_mark,
+    .follow = cl_follow,
+    .reached = cl_reached,
+    .elapsed = cl_elapsed,
+    .quiet = cl_quiet,
+    .adopt = cl_adopt,
+    .forget = cl_forget,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)

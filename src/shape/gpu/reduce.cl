@@ -21,8 +21,7 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, b, start_of(b, s), at, n - at, box);
-        if (lane_index() == 0 && !elsewhere)
-            store_maybe(out.x + row_of(b, s) * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
+        if (lane_index() == 0 && !elsewhere) store_reduced(out, b, s, v, n);
     }
 }
 
@@ -85,7 +84,7 @@ KERNEL(once, 32 * WARPS_IN_GROUP)
     v = append_s(v, level, 0, groups * CHUNK_s, count - groups * CHUNK_s, box);
     v = append_e(v, b, from, count * CHUNK_e, b.n - count * CHUNK_e, box);
     if (thread_index() == 0) {
-        store_maybe(out.x, v, b.n, 0, b.p);
+        store_reduced(out, b, 0, v, b.n);
         *ticket = 0;
     }
 }

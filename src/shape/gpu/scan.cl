@@ -3,11 +3,17 @@
  * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
  * more entry there than nodes: S after the last of them. */
 
-fn maybe initial(i64 seeded, GLOBAL const result *init, par p)
+/* What comes before sequence s. seeded: 0 nothing; VALUE the value init[0]; BEFORE a state for each sequence, packed (batch.cl). */
+enum { VALUE = 1, BEFORE = 2 };
+fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
+    if (seeded == BEFORE) {
+        r.s = unpack((GLOBAL const u8 *)init + s * PACKED);
+        r.have = 1;
+    }
 #if OP_SEED
-    if (seeded) {
+    if (seeded == VALUE) {
         r.s = seed(init[0], p);
         r.have = 1;
     }
@@ -35,7 +41,7 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
         if (at)
             rows[0].s = above[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, b.p);
+            rows[0] = initial(seeded, init, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
@@ -86,7 +92,7 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
         if (at)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, b.p);
+            rows[0] = initial(seeded, init, s, b.p);
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
         UNROLL for (int r = 0; r < ROWS_E; r++)
@@ -94,7 +100,7 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
             i64 i = at + r * LANES * QUAD + lane * QUAD;
             if (SKIPS && at + r * LANES * QUAD >= n) continue;
             state q[QUAD];
-            UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(e[r][k], i + k, b.p);
+            UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[r][k], i + k, b.p);
             state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
             maybe v[QUAD + 1];
             v[0] = row_start_e(rows[r], left);
