@@ -10,7 +10,8 @@ enum {
     SHARE = 16,          /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
     BUDGET_LEAST = 1024, /* bytes */
     COLUMNS_RUN = 256,   /* columns worth copying side by side */
-    COLUMNS_MOST = 1024  /* columns of a strip that is cut along: each has a counter of 4 KB */
+    COLUMNS_MOST = 1024, /* columns of a strip that is cut along: each has a counter of 4 KB */
+    STEP_LEAST = 256     /* elements of each in a piece */
 };
 static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
 static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
@@ -159,9 +160,9 @@ static tally_status run_rows(call *c, int64_t stop)
     p->out.across = is_across(c->out);
     if (c->in->offsets) { /* elements a group can have, and rows */
         int64_t total = c->in->offsets[stop] - c->in->offsets[c->row];
-        int64_t most = c->budget / (op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes);
+        int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
         p->in.most = total < most ? total : most;
-        p->out.most = c->verb != REDUCE ? p->in.most : stop - c->row < most ? stop - c->row : most;
+        p->out.most = c->verb != REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
     } else {
         int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
         p->in.most = group * c->in->n;
@@ -235,6 +236,18 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
 
 /* ---- the verbs ---- */
 
+/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of each. */
+static int64_t strip_width(const call *c, int64_t rows)
+{
+    const tl_scalar *op = c->plan->op;
+    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes, least = STEP_LEAST;
+    if (c->window && c->window->before + c->window->after > least / 2)
+        least = 2 * (c->window->before + c->window->after);
+    int64_t fit = c->budget / bytes / least;
+    fit = fit > COLUMNS_MOST ? COLUMNS_MOST : fit < 1 ? 1 : fit;
+    return rows < fit ? rows : fit;
+}
+
 /* Does row r fit with enough neighbours? */
 static int fits(const call *c, int64_t r, int across)
 {
@@ -254,7 +267,7 @@ static tally_status run_call(call *c)
             while (end < rows && fits(c, end, 0)) end++;
             status = run_rows(c, end);
         } else {
-            if (across) end = rows - from < COLUMNS_MOST ? rows : from + COLUMNS_MOST;
+            if (across) end = from + strip_width(c, rows - from);
             status = run_along(c, from, end - from);
         }
         c->row = end;
