@@ -149,11 +149,11 @@ static void close_faked(void)
     live_blocks = live_locked = live_programs = 0;
 }
 
-/* Device memory is in the pool, or nowhere (the ticket of one-launch reductions apart). */
+/* Device memory is in the pool, or nowhere (what one-launch kernels keep apart). */
 static void check_pool(const char *after)
 {
     size_t pooled = 0;
-    int blocks = device->ticket.bytes > 0;
+    int blocks = (device->ticket.bytes > 0) + (device->board.memory.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->pool[i].bytes;
         blocks += device->pool[i].bytes > 0;

@@ -77,6 +77,8 @@ static void release_all(tl_gpu_device *d)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
     if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
+    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
+    d->board.flags = 0;
     tl_clock_drop(d);
 }
 
@@ -225,6 +227,7 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 void tl_put(tl_launch *l, int64_t v) { l->args[l->count++] = (tl_argument){TL_ARG_I64, {.i64 = v}}; }
 void tl_put_real(tl_launch *l, double v) { l->args[l->count++] = (tl_argument){TL_ARG_F64, {.f64 = v}}; }
+void tl_put_room(tl_launch *l, int64_t bytes) { l->args[l->count++] = (tl_argument){TL_ARG_ROOM, {.i64 = bytes}}; }
 void tl_put_memory(tl_launch *l, const tl_memory *m)
 {
     l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};

@@ -113,6 +113,78 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
+/* ---- scans in one launch ---- */
+
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
+
+/* Room for `flags` flags, and an epoch that none of them has. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t flags)
+{
+    if (d->board.flags >= flags && ++d->board.epoch) return TALLY_OK;
+    size_t bytes = ONCE_HEADER + (size_t)flags * sizeof(uint32_t);
+    if (d->board.memory.bytes) d->gpu->calls->release(d->gpu, &d->board.memory);
+    d->board.flags = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? d->gpu->calls->allocate(d->gpu, ctx, bytes, &d->board.memory)
+                                : tl_no_memory(ctx, bytes, "the flags of a scan");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status) {
+        d->board.flags = flags;
+        d->board.epoch = 1;
+    } else if (d->board.memory.bytes) {
+        d->gpu->calls->release(d->gpu, &d->board.memory);
+    }
+    return status;
+}
+
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits. Rows shorter than half a tile would leave most of its warps idle. */
+static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
+{
+    const tl_scalar *op = b->plan->op;
+    int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
+    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
+           tiles < ONCE_TILES && b->rows < ONCE_NODES / tiles && *room <= d->gpu->calls->local_bytes(d->gpu);
+}
+
+static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, tl_program *program,
+                              int64_t room, int exclusive, int seeded, const tl_memory *init)
+{
+    int log = tl_gpu_once_log(b->plan->op), levels = 0;
+    int64_t tiles = (b->n + (1 << log) - 1) >> log, all = 0, jobs = tiles * b->rows;
+    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || tiles >> (ONCE_RADIX_LOG * (k - 1))); k++) {
+        all += b->rows * ((tiles >> (ONCE_RADIX_LOG * k)) + 1);
+        if ((tiles - 1) >> (ONCE_RADIX_LOG * k)) levels = k;
+    }
+    int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
+    if (groups > jobs) groups = jobs;
+    tl_memory nodes = {0};
+    tl_launch l;
+    tally_status status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), &nodes);
+    if (!status) status = board_for(d, ctx, all);
+    if (!status) {
+        tl_begin(&l, d, ctx, b, program, 0);
+        tl_put_results(&l, r);
+        tl_put_memory(&l, &nodes);
+        tl_put_memory(&l, &d->board.memory);
+        tl_put(&l, d->board.taken);
+        tl_put(&l, d->board.epoch);
+        tl_put(&l, tiles);
+        tl_put(&l, levels);
+        tl_put(&l, jobs);
+        tl_put(&l, exclusive);
+        tl_put(&l, seeded);
+        tl_put_memory(&l, init);
+        tl_put_room(&l, room);
+        status = tl_go(&l, "scan_once", groups, ONCE_THREADS);
+        if (!status) d->board.taken += jobs + (ONCE_STAGES + 1) * groups; /* a group takes so many more than there are */
+    }
+    tl_gpu_give(d, &nodes);
+    return status;
+}
+
 /* Scans forward: reversed ones come as views that walk backwards. */
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                const tally_view *out, const tally_scan_options *o)
@@ -124,21 +196,21 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
     tl_launch l;
     const void *first = d->piece.before ? d->piece.before : o ? o->init : NULL;
     int seeded = d->piece.before ? 2 : first ? 1 : 0; /* as `initial` of shape/gpu/scan.cl */
-    size_t first_bytes = !first               ? sizeof(int64_t)
-                         : d->piece.before    ? (size_t)in->rows * plan->op->state_bytes
-                                              : plan->op->result_bytes;
+    size_t first_bytes = d->piece.before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
-    if (!status)
-        status = tl_gpu_upload(d, ctx, first ? first : &(int64_t){0}, first_bytes, &init);
+    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
-    if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
-    if (!status && b.longs) {
+    int64_t room = 0;
+    int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
+    if (once) status = scan_once(d, ctx, &b, &r, program, room, o && o->exclusive, seeded, seeded ? &init : &b.x);
+    if (!status && steps) status = make_nodes(d, ctx, &b, program, &nodes);
+    if (!status && steps) {
         int64_t all = 1;
         for (int k = 1; k <= b.levels; k++) all += b.counts[k] + b.longs;
         status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(plan->op), &prefix);
     }
-    for (int k = b.levels; !status && b.longs && k >= 1; k--) {
+    for (int k = b.levels; !status && steps && k >= 1; k--) {
         int64_t jobs = (k < b.levels ? b.counts[k + 1] : 0) + b.longs;
         tl_begin(&l, d, ctx, &b, program, 1);
         tl_put_memory(&l, &nodes);
@@ -146,11 +218,11 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
         tl_put(&l, k);
         tl_put(&l, jobs);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         status = tl_go(&l, "down", jobs, 0);
     }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs : !b.shorts) continue;
+        if (longs ? !steps : !b.shorts) continue;
         int64_t jobs = longs ? b.counts[1] + b.longs : b.rows;
         tl_begin(&l, d, ctx, &b, program, longs);
         tl_put_memory(&l, longs ? &prefix : &b.x);
@@ -158,7 +230,7 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
         tl_put(&l, jobs);
         tl_put(&l, o && o->exclusive);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         tl_put(&l, longs ? 0 : TL_GPU_CHUNK - 1);
         status = tl_go(&l, "scan", jobs, 0);
     }

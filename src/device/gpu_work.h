@@ -55,6 +55,11 @@ typedef struct {
     tl_piece_of piece;
     tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
     tl_clock clock;
+    struct { /* what scan_once keeps from call to call: a counter and flags (shape/gpu/scan_once.cl) */
+        tl_memory memory;
+        int64_t flags, taken;
+        uint32_t epoch;
+    } board;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -85,6 +90,7 @@ typedef struct {
 void tl_put(tl_launch *l, int64_t v);
 void tl_put_real(tl_launch *l, double v);
 void tl_put_memory(tl_launch *l, const tl_memory *m);
+void tl_put_room(tl_launch *l, int64_t bytes);
 /* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
 

@@ -15,13 +15,30 @@ typedef double f64;
 #define fn static __device__ __forceinline__
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__
+#define ALIGNED(bytes) __align__(bytes)
+/* Local memory whose size the launch gives: the last parameter, where the API wants one. */
+extern __shared__ __align__(16) u8 tl_room[];
+#define ROOM_PARAMETER
+#define ROOM_OF_PARAMETER tl_room
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #define BARRIER() __syncthreads()
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p) ((u64)(p))
+
+/* What was written before a flag is set is there for those who got the flag, after got_flags. */
+fn void set_flag(u32 *p, u32 v) { asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
+fn u32 get_flag(const u32 *p)
+{
+    u32 v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+fn void got_flags() { __threadfence(); }
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
@@ -61,4 +78,4 @@ template <bool across, class T> fn T shuffle(T v, int at)
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct __align__(align) { T x, y, z, w; }
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }
