@@ -212,8 +212,37 @@ static void check_device(const char *name)
         for (int verb = 0; verb < 3; verb++) check_stream(verb);
         check_fragments();
     }
+    check_times();
     printf("%s: at most %lld bytes of device memory held\n", device, (long long)most_held);
     tally_close(gpu);
+}
+
+/* What is measured of a reduce and a scan of the array, and that nothing is when measuring is off. */
+static void check_times(void)
+{
+    tally_times_info t = {0};
+    tally_view in = tally_flat(x, TALLY_F32, MOST), out = tally_flat(got, TALLY_F32, MOST);
+    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels == 0 && t.bytes_to_device == 0 && t.device_bytes > 0, "nothing is measured unless asked for");
+    check_ok(gpu, tally_time(gpu, 1), "time");
+    check_ok(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "scan");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels > 0 && t.to_device > 0 && t.from_device > 0, "kernels %g s, to %g s, from %g s", t.kernels, t.to_device,
+          t.from_device);
+    check(t.bytes_to_device >= MOST * 4 && t.bytes_to_device < MOST * 4 + 65536 && t.bytes_from_device == MOST * 4,
+          "%lld bytes to the device and %lld from it", (long long)t.bytes_to_device, (long long)t.bytes_from_device);
+    double before = t.kernels;
+    in.n = 3000;
+    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels > before, "times add up: %g and %g s", before, t.kernels);
+    check_ok(gpu, tally_time(gpu, 0), "time");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels == 0 && t.bytes_to_device == 0, "measuring ended");
+    check(tally_times(gpu, NULL) == TALLY_INVALID && tally_times(NULL, &t) == TALLY_INVALID && tally_time(NULL, 1) == TALLY_INVALID,
+          "NULL");
+    check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0, "the processors measure nothing");
 }
 
 static void check_options(const char *name)
