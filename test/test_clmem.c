@@ -7,10 +7,12 @@
 enum { SKIPPED = 77, N = 50000, GUARD = 64, OUT_OF_ORDER = 1 };
 
 typedef void *handle;
-static int (*get_platforms)(unsigned, handle *, unsigned *), (*get_devices)(handle, uint64_t, unsigned, handle *, unsigned *);
+static int (*get_platforms)(unsigned, handle *, unsigned *),
+    (*get_devices)(handle, uint64_t, unsigned, handle *, unsigned *);
 static int (*release_context)(handle), (*release_queue)(handle), (*release_buffer)(handle), (*finish)(handle);
 static handle (*create_context)(const intptr_t *, unsigned, const handle *, void *, void *, int *);
-static handle (*create_queue)(handle, handle, uint64_t, int *), (*create_buffer)(handle, uint64_t, size_t, void *, int *);
+static handle (*create_queue)(handle, handle, uint64_t, int *),
+    (*create_buffer)(handle, uint64_t, size_t, void *, int *);
 static int (*write_buffer)(handle, handle, unsigned, size_t, size_t, const void *, unsigned, const void *, void *);
 static int (*read_buffer)(handle, handle, unsigned, size_t, size_t, void *, unsigned, const void *, void *);
 
@@ -19,11 +21,16 @@ static int find_calls(void)
     const struct {
         void *to;
         const char *name;
-    } calls[] = {{&get_platforms, "clGetPlatformIDs"},         {&get_devices, "clGetDeviceIDs"},
-                 {&create_context, "clCreateContext"},         {&release_context, "clReleaseContext"},
-                 {&create_queue, "clCreateCommandQueue"},      {&release_queue, "clReleaseCommandQueue"},
-                 {&create_buffer, "clCreateBuffer"},           {&release_buffer, "clReleaseMemObject"},
-                 {&write_buffer, "clEnqueueWriteBuffer"},      {&read_buffer, "clEnqueueReadBuffer"},
+    } calls[] = {{&get_platforms, "clGetPlatformIDs"},
+                 {&get_devices, "clGetDeviceIDs"},
+                 {&create_context, "clCreateContext"},
+                 {&release_context, "clReleaseContext"},
+                 {&create_queue, "clCreateCommandQueue"},
+                 {&release_queue, "clReleaseCommandQueue"},
+                 {&create_buffer, "clCreateBuffer"},
+                 {&release_buffer, "clReleaseMemObject"},
+                 {&write_buffer, "clEnqueueWriteBuffer"},
+                 {&read_buffer, "clEnqueueReadBuffer"},
                  {&finish, "clFinish"}};
     void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
     for (size_t i = 0; library && i < sizeof calls / sizeof *calls; i++)
@@ -45,7 +52,8 @@ static void fetch(handle buffer)
 
 static void check_guards(int64_t from, int64_t bytes, const char *what)
 {
-    check(!memcmp(got, guard, (size_t)from) && !memcmp(got + from + bytes, guard, GUARD), "%s: written beside the results", what);
+    check(!memcmp(got, guard, (size_t)from) && !memcmp(got + from + bytes, guard, GUARD),
+          "%s: written beside the results", what);
 }
 
 static void check_verbs(handle in, handle out, char *px, char *py, int shift)
@@ -62,7 +70,8 @@ static void check_verbs(handle in, handle out, char *px, char *py, int shift)
     write_buffer(queue, out, 1, 0, sizeof got, got, 0, NULL, NULL);
 
     check_ok(cpu, tally_reduce(cpu, "sum", &host, want), "cpu");
-    if (check_ok(ctx, tally_reduce(ctx, "sum", &a, &sum), "reduce")) check_same(&sum, want, 1, 4, "sum to the host, shift %d", shift);
+    if (check_ok(ctx, tally_reduce(ctx, "sum", &a, &sum), "reduce"))
+        check_same(&sum, want, 1, 4, "sum to the host, shift %d", shift);
     if (check_ok(ctx, tally_reduce(ctx, "sum", &a, py + at), "reduce")) {
         fetch(out);
         check_same(got + at, want, 1, 4, "sum to a buffer, shift %d", shift);
@@ -96,7 +105,8 @@ static void check_arguments(handle buffer)
     void *p = x;
     int error;
     handle unordered = create_queue(context, device, OUT_OF_ORDER, &error);
-    check(tally_device_pointer(ctx, buffer, &p) == TALLY_INVALID && !p, "a buffer of another cl_context: %s", tally_error(ctx));
+    check(tally_device_pointer(ctx, buffer, &p) == TALLY_INVALID && !p, "a buffer of another cl_context: %s",
+          tally_error(ctx));
     check(tally_device_pointer(ctx, NULL, &p) == TALLY_INVALID, "no object: %s", tally_error(ctx));
     check(tally_device_pointer(ctx, buffer, NULL) == TALLY_INVALID, "no pointer: %s", tally_error(ctx));
     check(tally_device_forget(ctx, x) == TALLY_INVALID, "forget what is none: %s", tally_error(ctx));
@@ -125,7 +135,8 @@ int main(void)
     memset(guard, 0xa5, sizeof guard);
     context = create_context(NULL, 1, &device, NULL, NULL, &error);
     queue = create_queue(context, device, 0, &error);
-    handle in = create_buffer(context, 1, sizeof got, NULL, &error), out = create_buffer(context, 1, sizeof got, NULL, &error);
+    handle in = create_buffer(context, 1, sizeof got, NULL, &error),
+           out = create_buffer(context, 1, sizeof got, NULL, &error);
     if (!check(in && out && queue, "OpenCL: error %d", error)) return check_finish();
     check_arguments(in);
     void *px = NULL, *py = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate, copy, build, launch, event,
- * wait), and the k-th allocation of host memory. Each time the verb gives an error with a sentence, or right bits where it
- * could do without; nothing stays allocated outside the pool, and the same context then gives right bits. Also kernels
- * that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
+ * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate, copy, build, launch,
+ * event, wait), and the k-th allocation of host memory. Each time the verb gives an error with a sentence, or right
+ * bits where it could do without; nothing stays allocated outside the pool, and the same context then gives right bits.
+ * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
  *
  * How: the context's table of calls (src/device/gpu.h) is replaced by one that counts and passes on. */
 #include "../src/device/gpu_work.h"
@@ -79,7 +79,8 @@ static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from,
     tally_status status = planted(c, "read");
     return status ? status : real->read(g, c, to, from, at, bytes);
 }
-static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from, size_t bytes)
+static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from,
+                              size_t bytes)
 {
     tally_status status = planted(c, "copy_in");
     return status ? status : real->copy_in(g, c, lane, to, at, from, bytes);
@@ -144,8 +145,8 @@ static int open_faked(const char *name)
 static void close_faked(void)
 {
     tally_close(ctx);
-    check(!live_blocks && !live_locked && !live_programs, "left after tally_close: %d blocks, %d page-locked, %d programs",
-          live_blocks, live_locked, live_programs);
+    check(!live_blocks && !live_locked && !live_programs,
+          "left after tally_close: %d blocks, %d page-locked, %d programs", live_blocks, live_locked, live_programs);
     live_blocks = live_locked = live_programs = 0;
 }
 
@@ -158,8 +159,8 @@ static void check_pool(const char *after)
         pooled += device->pool[i].bytes;
         blocks += device->pool[i].bytes > 0;
     }
-    check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d", after,
-          device->held, pooled, live_blocks, blocks);
+    check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d",
+          after, device->held, pooled, live_blocks, blocks);
     check(!device->piece.on, "after %s: a piece is left on", after);
 }
 
@@ -184,7 +185,10 @@ static tally_status run(tally *on, int verb, int64_t n, float *to)
 }
 
 static int64_t results(int verb, int64_t n) { return verb ? n : 1; }
-static const float *wanted(int verb, int64_t n) { return n == N ? want[verb == 3 ? 1 : verb] : want_small[verb == 3 ? 1 : verb]; }
+static const float *wanted(int verb, int64_t n)
+{
+    return n == N ? want[verb == 3 ? 1 : verb] : want_small[verb == 3 ? 1 : verb];
+}
 
 static void check_works(const char *after)
 {
@@ -332,8 +336,8 @@ static void check_refused(void)
         tally *c;
         char name[64];
         snprintf(name, sizeof name, "%s", info.name);
-        check(tally_open(&c, name) == TALLY_NO_DEVICE && strstr(tally_error(NULL), info.reason), "%s is refused: %s", name,
-              tally_error(NULL));
+        check(tally_open(&c, name) == TALLY_NO_DEVICE && strstr(tally_error(NULL), info.reason), "%s is refused: %s",
+              name, tally_error(NULL));
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Host arrays in pieces on a GPU device (src/device/gpu_pieces.h): with the device's memory limited to MEMORY every view
- * here is larger than it, and the bits must be the CPU's, with nothing written beside the results. Every device that is
- * here, and the memory it may hold is watched. Skipped without one.
+ * Host arrays in pieces on a GPU device (src/device/gpu_pieces.h): with the device's memory limited to MEMORY every
+ * view here is larger than it, and the bits must be the CPU's, with nothing written beside the results. Every device
+ * that is here, and the memory it may hold is watched. Skipped without one.
  *
  *   test_pieces [DEVICE]     TALLY_TEST_QUICK=1: the first operators only */
 #include "check.h"
@@ -20,7 +20,8 @@ static void watch(void)
     tally_times_info t;
     check_ok(gpu, tally_times(gpu, &t), "times");
     if (t.device_bytes > most_held) most_held = t.device_bytes;
-    check(t.device_bytes <= MEMORY, "%s: %lld bytes of device memory, limit %d", label, (long long)t.device_bytes, MEMORY);
+    check(t.device_bytes <= MEMORY, "%s: %lld bytes of device memory, limit %d", label, (long long)t.device_bytes,
+          MEMORY);
 }
 
 /* Compares the first `bytes` bytes of got with want's, and the guard after them with what lay there. */
@@ -57,7 +58,8 @@ static int64_t results(const tally_view *in, int64_t n, int across, void *data, 
 static void check_reduce(const tally_view *in)
 {
     clear(in->rows * o->result);
-    if (check_ok(gpu, tally_reduce(gpu, o->op, in, got), o->op) && check_ok(cpu, tally_reduce(cpu, o->op, in, want), o->op))
+    if (check_ok(gpu, tally_reduce(gpu, o->op, in, got), o->op) &&
+        check_ok(cpu, tally_reduce(cpu, o->op, in, want), o->op))
         same(in->rows * o->result, "reduce", in);
 }
 
@@ -68,7 +70,8 @@ static void check_scan(const tally_view *in, int across, int exclusive, int reve
     int64_t bytes = results(in, in->n, across, got, &a) * o->result;
     results(in, in->n, across, want, &b);
     clear(bytes);
-    if (check_ok(gpu, tally_scan(gpu, o->op, in, &a, &s), o->op) && check_ok(cpu, tally_scan(cpu, o->op, in, &b, &s), o->op))
+    if (check_ok(gpu, tally_scan(gpu, o->op, in, &a, &s), o->op) &&
+        check_ok(cpu, tally_scan(cpu, o->op, in, &b, &s), o->op))
         same(bytes, reverse ? "reverse scan" : exclusive ? "exclusive scan" : "scan", in);
 }
 
@@ -83,11 +86,13 @@ static void check_in_place(const tally_view *in)
     a.dtype = b.dtype = o->info.output;
     tally_view from = a, from_b = b;
     from.dtype = from_b.dtype = in->dtype;
-    if (check_ok(gpu, tally_scan(gpu, o->op, &from, &a, NULL), o->op) && check_ok(cpu, tally_scan(cpu, o->op, &from_b, &b, NULL), o->op))
+    if (check_ok(gpu, tally_scan(gpu, o->op, &from, &a, NULL), o->op) &&
+        check_ok(cpu, tally_scan(cpu, o->op, &from_b, &b, NULL), o->op))
         same(bytes, "scan in place", in);
 }
 
-static void check_window(const tally_view *in, int across, int64_t before, int64_t after, tally_edges edges, int64_t least)
+static void check_window(const tally_view *in, int across, int64_t before, int64_t after, tally_edges edges,
+                         int64_t least)
 {
     tally_view a, b;
     tally_window_options w = {before, after, edges, least};
@@ -95,7 +100,8 @@ static void check_window(const tally_view *in, int across, int64_t before, int64
     int64_t n = tally_window_length(in->n, &w), bytes = results(in, n, across, got, &a) * o->result;
     results(in, n, across, want, &b);
     clear(bytes);
-    if (check_ok(gpu, tally_window(gpu, o->op, in, &a, &w), o->op) && check_ok(cpu, tally_window(cpu, o->op, in, &b, &w), o->op)) {
+    if (check_ok(gpu, tally_window(gpu, o->op, in, &a, &w), o->op) &&
+        check_ok(cpu, tally_window(cpu, o->op, in, &b, &w), o->op)) {
         char what[80];
         snprintf(what, sizeof what, "window %lld+1+%lld edges %d min %lld", (long long)before, (long long)after, edges,
                  (long long)least);
@@ -169,12 +175,17 @@ static void check_stream(int verb)
                                           : tally_stream_window(ctxs[i], o->op, o->dtype, &w, &s);
         if (!check_ok(ctxs[i], status, o->op)) return;
         for (size_t k = 0; k < sizeof pushes / sizeof *pushes; at += pushes[k++], made += now)
-            check_ok(ctxs[i], tally_stream_push(s, x + at * o->bytes, pushes[k], outs[i] + made * o->result, &now), o->op);
+            check_ok(ctxs[i], tally_stream_push(s, x + at * o->bytes, pushes[k], outs[i] + made * o->result, &now),
+                     o->op);
         check_ok(ctxs[i], tally_stream_finish(s, outs[i] + made * o->result, &now), o->op);
         tally_stream_close(s);
     }
     tally_view v = tally_flat(x, o->dtype, 226037);
-    same(verb ? v.n * o->result : o->result, verb == 0 ? "stream reduce" : verb == 1 ? "stream scan" : "stream window", &v);
+    same(verb ? v.n * o->result : o->result,
+         verb == 0   ? "stream reduce"
+         : verb == 1 ? "stream scan"
+                     : "stream window",
+         &v);
 }
 
 static void check_fragments(void)
@@ -183,7 +194,8 @@ static void check_fragments(void)
     tally_view v = tally_flat(x, o->dtype, MOST);
     clear(o->result);
     if (!check_ok(gpu, tally_fragment_make(gpu, o->op, o->dtype, x, 0, 100001, &a), o->op)) return;
-    if (check_ok(gpu, tally_fragment_make(gpu, o->op, o->dtype, x + 100001 * o->bytes, 100001, MOST - 100001, &b), o->op)) {
+    if (check_ok(gpu, tally_fragment_make(gpu, o->op, o->dtype, x + 100001 * o->bytes, 100001, MOST - 100001, &b),
+                 o->op)) {
         check_ok(gpu, tally_fragment_merge(a, b), o->op);
         check_ok(gpu, tally_fragment_result(a, got), o->op);
         tally_fragment_free(b);
@@ -191,6 +203,35 @@ static void check_fragments(void)
     tally_fragment_free(a);
     check_ok(cpu, tally_reduce(cpu, o->op, &v, want), o->op);
     same(o->result, "fragments", &v);
+}
+
+/* What is measured of a reduce and a scan of the array, and that nothing is when measuring is off. */
+static void check_times(void)
+{
+    tally_times_info t = {0};
+    tally_view in = tally_flat(x, TALLY_F32, MOST), out = tally_flat(got, TALLY_F32, MOST);
+    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels == 0 && t.bytes_to_device == 0 && t.device_bytes > 0, "nothing is measured unless asked for");
+    check_ok(gpu, tally_time(gpu, 1), "time");
+    check_ok(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "scan");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels > 0 && t.to_device > 0 && t.from_device > 0, "kernels %g s, to %g s, from %g s", t.kernels,
+          t.to_device, t.from_device);
+    check(t.bytes_to_device >= MOST * 4 && t.bytes_to_device < MOST * 4 + 65536 && t.bytes_from_device == MOST * 4,
+          "%lld bytes to the device and %lld from it", (long long)t.bytes_to_device, (long long)t.bytes_from_device);
+    double before = t.kernels;
+    in.n = 3000;
+    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels > before, "times add up: %g and %g s", before, t.kernels);
+    check_ok(gpu, tally_time(gpu, 0), "time");
+    check_ok(gpu, tally_times(gpu, &t), "times");
+    check(t.kernels == 0 && t.bytes_to_device == 0, "measuring ended");
+    check(tally_times(gpu, NULL) == TALLY_INVALID && tally_times(NULL, &t) == TALLY_INVALID &&
+              tally_time(NULL, 1) == TALLY_INVALID,
+          "NULL");
+    check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0, "the processors measure nothing");
 }
 
 static void check_device(const char *name)
@@ -217,37 +258,10 @@ static void check_device(const char *name)
     tally_close(gpu);
 }
 
-/* What is measured of a reduce and a scan of the array, and that nothing is when measuring is off. */
-static void check_times(void)
-{
-    tally_times_info t = {0};
-    tally_view in = tally_flat(x, TALLY_F32, MOST), out = tally_flat(got, TALLY_F32, MOST);
-    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
-    check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels == 0 && t.bytes_to_device == 0 && t.device_bytes > 0, "nothing is measured unless asked for");
-    check_ok(gpu, tally_time(gpu, 1), "time");
-    check_ok(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "scan");
-    check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels > 0 && t.to_device > 0 && t.from_device > 0, "kernels %g s, to %g s, from %g s", t.kernels, t.to_device,
-          t.from_device);
-    check(t.bytes_to_device >= MOST * 4 && t.bytes_to_device < MOST * 4 + 65536 && t.bytes_from_device == MOST * 4,
-          "%lld bytes to the device and %lld from it", (long long)t.bytes_to_device, (long long)t.bytes_from_device);
-    double before = t.kernels;
-    in.n = 3000;
-    check_ok(gpu, tally_reduce(gpu, "sum", &in, got), "sum");
-    check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels > before, "times add up: %g and %g s", before, t.kernels);
-    check_ok(gpu, tally_time(gpu, 0), "time");
-    check_ok(gpu, tally_times(gpu, &t), "times");
-    check(t.kernels == 0 && t.bytes_to_device == 0, "measuring ended");
-    check(tally_times(gpu, NULL) == TALLY_INVALID && tally_times(NULL, &t) == TALLY_INVALID && tally_time(NULL, 1) == TALLY_INVALID,
-          "NULL");
-    check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0, "the processors measure nothing");
-}
-
 static void check_options(const char *name)
 {
-    static const char *const bad[] = {"memory=", "memory=1", "memory=x", "memory=64", "memory=9999999999G", "memory=64k", "mem=1M"};
+    static const char *const bad[] = {"memory=",    "memory=1", "memory=x", "memory=64", "memory=9999999999G",
+                                      "memory=64k", "mem=1M"};
     char device[80];
     tally *ctx;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

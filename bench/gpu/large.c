@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Large arrays on a GPU: right bits above 2^31 and 2^32 elements, in device memory and in host memory, at odd pointers, in
- * place, again and again; then a host array through the device beside the bus alone. The truth is the CPU's, chunk by chunk.
+ * Large arrays on a GPU: right bits above 2^31 and 2^32 elements, in device memory and in host memory, at odd pointers,
+ * in place, again and again; then a host array through the device beside the bus alone. The truth is the CPU's, chunk
+ * by chunk.
  *
  *   large [DEVICE [LOG2]]    default cuda:0 32: arrays of 2^31 + 1 and 2^32 + 1 elements, and 2^LOG2 f32 for the times.
  *                            Needs about 3 x 4 x 2^LOG2 bytes of host memory and 2.2 x of device memory.
@@ -74,7 +75,8 @@ static int find_driver(int number)
     int device;
     for (size_t i = 0; library && i < sizeof calls / sizeof *calls; i++)
         if (!(*(void **)calls[i].to = dlsym(library, calls[i].name))) return 0;
-    return library && !cuInit_(0) && !cuDeviceGet_(&device, number) && !cuRetain(&context, device) && !cuSetCurrent(context);
+    return library && !cuInit_(0) && !cuDeviceGet_(&device, number) && !cuRetain(&context, device) &&
+           !cuSetCurrent(context);
 }
 
 /* ---- data ---- */
@@ -102,9 +104,10 @@ static void fill(void *to, tally_dtype d, int64_t n)
 
 /* ---- the truth, chunk by chunk ---- */
 
-/* Compares results at `got` (memory of the device if dev) with what the CPU gives for a scan (w NULL) or a window of x. */
-static int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w, const void *got,
-                   int dev, int64_t result)
+/* Compares results at `got` (memory of the device if dev) with what the CPU gives for a scan (w NULL) or a window of x.
+ */
+static int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w,
+                   const void *got, int dev, int64_t result)
 {
     tally_stream *s;
     int64_t size = (int64_t)tally_dtype_size(d), made = 0, now_ = 0, slack = w ? w->before + w->after : 0;
@@ -162,7 +165,8 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
     if (dx) y = (void *)(uintptr_t)dy;
     tally_view out = tally_flat(y, info.output, n);
     snprintf(line, sizeof line, "scan %s of %s in %s", op, tally_dtype_name(d), where);
-    if (fine(gpu, tally_scan(gpu, op, &in, &out, NULL), line)) say(compare(op, x, d, n, NULL, y, dx != 0, result), line, n);
+    if (fine(gpu, tally_scan(gpu, op, &in, &out, NULL), line))
+        say(compare(op, x, d, n, NULL, y, dx != 0, result), line, n);
     snprintf(line, sizeof line, "window %s of %s in %s", op, tally_dtype_name(d), where);
     if (window && fine(gpu, tally_window(gpu, op, &in, &out, &w), line))
         say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
@@ -186,7 +190,8 @@ static void check_pointers(tally_dtype d)
     fill(x, d, N);
     tally_view host = tally_flat(x, d, N);
     for (int i = 0; i < SHIFTS * SHIFTS * 4 && same; i++) {
-        int from = shifts[i / 4 % SHIFTS], to = shifts[i / 4 / SHIFTS], what = i % 4; /* scan, in place, window, reduce */
+        int from = shifts[i / 4 % SHIFTS], to = shifts[i / 4 / SHIFTS],
+            what = i % 4; /* scan, in place, window, reduce */
         address place = what == 1 ? dx + (address)from : dy + (address)(GUARD / 2 + to);
         int64_t at = what == 1 ? from : GUARD / 2 + to, made = what == 3 ? size : bytes;
         cuFill(dx, 0xa5, (size_t)room);
@@ -223,7 +228,8 @@ static void check_repeats(const float *x, int64_t n, address dx)
     tally_view in = tally_flat(from, TALLY_F32, n), out = tally_flat(again, TALLY_F32, n);
     float sum = 0, other;
     for (int i = 0; i < 10 && same; i++) {
-        if (!fine(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "repeat") || !fine(gpu, tally_reduce(gpu, "sum", &in, &other), "repeat"))
+        if (!fine(gpu, tally_scan(gpu, "sum", &in, &out, NULL), "repeat") ||
+            !fine(gpu, tally_reduce(gpu, "sum", &in, &other), "repeat"))
             break;
         if (i == 0) {
             memcpy(first, again, bytes);
@@ -245,8 +251,8 @@ static void bus(int64_t bytes, double seconds[3])
     void *a, *b;
     address da, db;
     stream s, t;
-    if (cuHostAlloc(&a, block, 0) || cuHostAlloc(&b, block, 0) || cuAlloc(&da, block) || cuAlloc(&db, block) || cuStream(&s, 1) ||
-        cuStream(&t, 1))
+    if (cuHostAlloc(&a, block, 0) || cuHostAlloc(&b, block, 0) || cuAlloc(&da, block) || cuAlloc(&db, block) ||
+        cuStream(&s, 1) || cuStream(&t, 1))
         exit(2);
     memset(a, 1, block);
     memset(b, 1, block);
@@ -259,7 +265,8 @@ static void bus(int64_t bytes, double seconds[3])
                 if (way != 0) cuToHostAsync(b, db, block, t);
             }
             cuSynchronize();
-            double took = (now() - start) * (double)bytes / (double)((bytes + (int64_t)block - 1) / (int64_t)block * (int64_t)block);
+            double took = (now() - start) * (double)bytes /
+                          (double)((bytes + (int64_t)block - 1) / (int64_t)block * (int64_t)block);
             if (took < seconds[way]) seconds[way] = took;
         }
     }
@@ -299,15 +306,18 @@ static void times(const float *x, float *y, int64_t n, int cuda)
     tally_times_info t;
     memset(y, 1, (size_t)n * 4);
     if (cuda) bus(n * 4, alone);
-    if (cuda) printf("bus: to %.1f, from %.1f, both at once %.1f + %.1f GB/s\n", bytes / alone[0] * 1e-9, bytes / alone[1] * 1e-9,
-                     bytes / alone[2] * 1e-9, bytes / alone[2] * 1e-9);
-    static const char *const names[] = {"host array, sum f32", "host array, scan sum f32", "host array, window mean of 50 f32"};
+    if (cuda)
+        printf("bus: to %.1f, from %.1f, both at once %.1f + %.1f GB/s\n", bytes / alone[0] * 1e-9,
+               bytes / alone[1] * 1e-9, bytes / alone[2] * 1e-9, bytes / alone[2] * 1e-9);
+    static const char *const names[] = {"host array, sum f32", "host array, scan sum f32",
+                                        "host array, window mean of 50 f32"};
     for (int verb = 0; verb < 3; verb++) row(names[verb], best_of(3, verb, &in, &out), alone[verb ? 2 : 0], bytes);
     tally_time(gpu, 1);
     double took = best_of(1, 1, &in, &out);
     tally_times(gpu, &t);
     tally_time(gpu, 0);
-    printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held %lld bytes there, %lld page-locked\n",
+    printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held %lld bytes there, %lld "
+           "page-locked\n",
            took, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes, (long long)t.locked_bytes);
     if (!cuda) return;
     void *a, *b;
@@ -317,8 +327,10 @@ static void times(const float *x, float *y, int64_t n, int cuda)
     memset(b, 1, (size_t)some * 4);
     tally_view in_locked = tally_flat(a, TALLY_F32, some), out_locked = tally_flat(b, TALLY_F32, some);
     double part = (double)some / (double)n;
-    row("page-locked array (no staging), sum f32", best_of(3, 0, &in_locked, &out_locked), alone[0] * part, bytes * part);
-    row("page-locked array (no staging), scan sum f32", best_of(3, 1, &in_locked, &out_locked), alone[2] * part, bytes * part);
+    row("page-locked array (no staging), sum f32", best_of(3, 0, &in_locked, &out_locked), alone[0] * part,
+        bytes * part);
+    row("page-locked array (no staging), scan sum f32", best_of(3, 1, &in_locked, &out_locked), alone[2] * part,
+        bytes * part);
     say(compare("sum", x, TALLY_F32, some, NULL, b, 0, 4), "scan sum of f32 in page-locked memory", some);
     cuFreeHost(a);
     cuFreeHost(b);
@@ -333,7 +345,8 @@ static void threshold(const char *device, const float *x, float *y, int64_t room
             char name[80];
             tally *keep = gpu;
             if (way)
-                snprintf(name, sizeof name, "%.*s,memory=%lld", (int)strcspn(device, ","), device, (long long)(4 * bytes));
+                snprintf(name, sizeof name, "%.*s,memory=%lld", (int)strcspn(device, ","), device,
+                         (long long)(4 * bytes));
             else
                 snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ","), device);
             if (!fine(NULL, tally_open(&gpu, name), name)) {
@@ -345,8 +358,8 @@ static void threshold(const char *device, const float *x, float *y, int64_t room
             tally_close(gpu);
             gpu = keep;
         }
-        printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces %7.0f us\n", (long long)(bytes >> 20),
-               took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6, took[1][1] * 1e6);
+        printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces %7.0f us\n",
+               (long long)(bytes >> 20), took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6, took[1][1] * 1e6);
     }
 }
 

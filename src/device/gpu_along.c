@@ -64,8 +64,8 @@ static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int
     return status;
 }
 
-/* S at the end of a piece carries into the pieces before it if that is an even number of them, which the piece's own kernels
- * cannot know: only the last result of an inclusive scan shows it. */
+/* S at the end of a piece carries into the pieces before it if that is an even number of them, which the piece's own
+ * kernels cannot know: only the last result of an inclusive scan shows it. */
 static int carries(const tl_along *a, int64_t end)
 {
     return a->scan && !a->exclusive && end % a->step == 0 && end / a->step % 2 == 0;

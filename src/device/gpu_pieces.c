@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments that
- * fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
+ * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
+ * that fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
 #include "gpu_pieces.h"
 #include "../fp.h"
 #include <stdlib.h>
@@ -44,7 +44,8 @@ int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, c
     return host_bytes(d, in, in_bytes) >= least || host_bytes(d, out, out_bytes) >= least;
 }
 
-int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes)
+int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out,
+                       int64_t out_bytes)
 {
     return !d->piece.on && (host_bytes(d, in, in_bytes) || host_bytes(d, out, out_bytes));
 }
@@ -136,9 +137,12 @@ static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view 
     call *c = (call *)p;
     (void)part, (void)slot;
     switch (c->verb) {
-    case REDUCE: return tl_gpu_reduce_whole(c->d, c->ctx, c->plan, in, out);
-    case SCAN: return tl_gpu_scan_whole(c->d, c->ctx, c->plan, in, out, c->scan);
-    default: return tl_gpu_window_whole(c->d, c->ctx, c->plan, c->count, in, out, c->window);
+    case REDUCE:
+        return tl_gpu_reduce_whole(c->d, c->ctx, c->plan, in, out);
+    case SCAN:
+        return tl_gpu_scan_whole(c->d, c->ctx, c->plan, in, out, c->scan);
+    default:
+        return tl_gpu_window_whole(c->d, c->ctx, c->plan, c->count, in, out, c->window);
     }
 }
 
@@ -204,8 +208,15 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 static tally_status run_along(call *c, int64_t r, int64_t width)
 {
     const tl_scalar *op = c->plan->op;
-    tl_along a = {.plan = c->plan, .count = c->count, .budget = c->budget, .width = width, .shrunk = c->shrunk,
-                  .window = c->window, .at_start = 1, .at_end = 1, .scan = c->verb == SCAN};
+    tl_along a = {.plan = c->plan,
+                  .count = c->count,
+                  .budget = c->budget,
+                  .width = width,
+                  .shrunk = c->shrunk,
+                  .window = c->window,
+                  .at_start = 1,
+                  .at_end = 1,
+                  .scan = c->verb == SCAN};
     int64_t made;
     tl_state init;
     tally_view in = *c->in, out = *c->out;
@@ -329,8 +340,15 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     const tl_counter aligned = *done;
     while (!status && head < n) {
         *done = aligned;
-        tl_along a = {.plan = plan, .budget = budget, .width = 1, .counters = done, .base = aligned.end, .keep = 1,
-                      .scan = s != NULL, .exclusive = s && s->exclusive, .init = s && s->seeded ? &s->init : NULL};
+        tl_along a = {.plan = plan,
+                      .budget = budget,
+                      .width = 1,
+                      .counters = done,
+                      .base = aligned.end,
+                      .keep = 1,
+                      .scan = s != NULL,
+                      .exclusive = s && s->exclusive,
+                      .init = s && s->seeded ? &s->init : NULL};
         tally_view in = tally_flat((const char *)x + head * op->elem_bytes, op->dtype, n - head);
         tally_view to = tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
         status = tl_along_fold(&a, d, ctx, &in, &to);
@@ -369,8 +387,14 @@ tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *pla
     d->gpu->calls->enter(d->gpu);
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {
-        tl_along a = {.plan = plan, .count = count, .budget = budget, .width = 1, .window = o, .shrunk = shrunk,
-                      .at_start = at_start, .at_end = at_end};
+        tl_along a = {.plan = plan,
+                      .count = count,
+                      .budget = budget,
+                      .width = 1,
+                      .window = o,
+                      .shrunk = shrunk,
+                      .at_start = at_start,
+                      .at_end = at_end};
         status = tl_along_window(&a, d, ctx, &in, &to, produced);
         if (!status || !tl_pieces_again(status, &a.pipe, &budget)) break;
     }

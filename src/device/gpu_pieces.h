@@ -5,8 +5,8 @@
  *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
  *                         4 blocks              3 buffers           3 buffers        4 blocks
  *
- *   piece         j-2           j-1            j             while the threads fill the blocks with piece j, kernels run on
- *   results out   ^ threads     copy           -             j-1, and the results of j-2 go to the caller
+ *   piece         j-2           j-1            j             while the threads fill the blocks with piece j, kernels
+ * run on results out   ^ threads     copy           -             j-1, and the results of j-2 go to the caller
  *
  * gpu_stage.c moves the pieces; gpu_pieces.c cuts views into rows that fit, and gpu_along.c sequences that do not. */
 #ifndef TALLY_GPU_PIECES_H
@@ -40,11 +40,11 @@ typedef struct tl_part {
 /* The input or the output. */
 typedef struct tl_side {
     tally_view view;
-    int64_t bytes;     /* of an element */
-    int64_t most;      /* elements of the largest piece */
-    int here;          /* memory of the device: used in place */
-    int straight;      /* page-locked and without gaps: copied without a detour */
-    int across;        /* a piece's sequences lie side by side on the device (columns) */
+    int64_t bytes; /* of an element */
+    int64_t most;  /* elements of the largest piece */
+    int here;      /* memory of the device: used in place */
+    int straight;  /* page-locked and without gaps: copied without a detour */
+    int across;    /* a piece's sequences lie side by side on the device (columns) */
     tl_memory buffer[TL_RING];
 } tl_side;
 
@@ -55,7 +55,8 @@ struct tl_pipe {
     tl_side in, out;
     /* The next piece; 0: there is none. */
     int (*next)(tl_pipe *, tl_part *);
-    /* Issues a piece's kernels to TL_RUN. in, out: the piece on the device. slot: number of the piece modulo TL_RING. */
+    /* Issues a piece's kernels to TL_RUN. in, out: the piece on the device. slot: number of the piece modulo TL_RING.
+     */
     tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out, int slot);
     int wrote; /* results have reached the caller's host memory */
 };
@@ -71,25 +72,25 @@ tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t by
 
 /* ---- gpu_along.c ---- */
 
-/* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are several.
- * budget: bytes of a piece on the device. */
+/* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are
+ * several. budget: bytes of a piece on the device. */
 typedef struct tl_along {
     tl_pipe pipe;
     const tl_plan *plan, *count;
-    int64_t budget, width;       /* width: sequences */
-    int64_t step, at, end, n;    /* elements (windows: centres) a piece; next; end of them; elements */
+    int64_t budget, width;    /* width: sequences */
+    int64_t step, at, end, n; /* elements (windows: centres) a piece; next; end of them; elements */
     /* reduce, scan */
-    int scan, exclusive, keep;   /* keep: the counters must hold the whole sequence at the end */
-    int64_t base;                /* index of element 0 in the whole sequence, a multiple of step */
-    const tl_state *init;        /* NULL, or the state that comes first */
-    tl_counter *counters;        /* of each sequence */
+    int scan, exclusive, keep; /* keep: the counters must hold the whole sequence at the end */
+    int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
+    const tl_state *init;      /* NULL, or the state that comes first */
+    tl_counter *counters;      /* of each sequence */
     tl_memory states[TL_RING];
-    size_t nodes_room;           /* bytes of a slot's nodes in d->small */
-    int64_t pieces;              /* so far */
-    int nodes[TL_RING];          /* of a slot, not yet pushed */
+    size_t nodes_room;  /* bytes of a slot's nodes in d->small */
+    int64_t pieces;     /* so far */
+    int nodes[TL_RING]; /* of a slot, not yet pushed */
     unsigned char level[TL_RING][TL_MAX_LEVELS];
-    int64_t end_of[TL_RING];     /* where a slot's piece ends */
-    char *ends;                  /* results at the ends of pieces, in order (put_ends) */
+    int64_t end_of[TL_RING]; /* where a slot's piece ends */
+    char *ends;              /* results at the ends of pieces, in order (put_ends) */
     int64_t end_count;
     /* window */
     const tally_window_options *window;

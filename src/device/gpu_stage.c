@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (gpu_pieces.h). The
- * threads pack what is not dense, so only elements cross the bus. A piece crosses in `steps` parts of at most STAGE_BYTES;
- * step k of piece j moves part k of j in and part k of j - 2 out. */
+ * threads pack what is not dense, so only elements cross the bus. A piece crosses in `steps` parts of at most
+ * STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out. */
 #include "gpu_pieces.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { COPY_PARALLEL = 128 << 10 }; /* bytes worth several threads */
+enum { COPY_PARALLEL = 128 << 10 };         /* bytes worth several threads */
 static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
 
 /* ---- sides ---- */
@@ -61,8 +61,8 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 
 /* ---- the threads' part ---- */
 
-/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the block it goes to or comes
- * from; e0 = e1: nothing. */
+/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the block it goes to or
+ * comes from; e0 = e1: nothing. */
 typedef struct {
     const tl_side *side;
     tl_rect rect;
@@ -88,7 +88,8 @@ static void carry(const haul *h, int64_t e0, int64_t e1)
         int64_t o = e0 / inner, k = e0 - o * inner;
         m = inner_stride == 1 && (v->offsets || outer_stride == inner) ? e1 - e0 : inner - k;
         if (m > e1 - e0) m = e1 - e0;
-        char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes, *ours = h->block + (e0 - h->e0) * s->bytes;
+        char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
+             *ours = h->block + (e0 - h->e0) * s->bytes;
         if (h->out)
             tl_copy_strided(theirs, inner_stride, ours, 1, m, s->bytes);
         else
@@ -151,9 +152,10 @@ typedef struct {
     tl_pipe *pipe;
     const tl_gpu_calls *c;
     tl_gpu *gpu;
-    int64_t steps, blocks; /* of a piece; blocks used for results: no more than steps, so that they belong to issued work */
-    int64_t pieces;        /* how many there are, once it is known */
-    int64_t loads;         /* parts that came in */
+    int64_t steps,
+        blocks;     /* of a piece; blocks used for results: no more than steps, so that they belong to issued work */
+    int64_t pieces; /* how many there are, once it is known */
+    int64_t loads;  /* parts that came in */
     tl_part part[PARTS];
     int threads;
 } run;
@@ -161,8 +163,12 @@ typedef struct {
 static haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block, int out)
 {
     int64_t count = count_of(s, rect);
-    return (haul){s, *rect, (int64_t)((__int128)count * k / r->steps), (int64_t)((__int128)count * (k + 1) / r->steps),
-                  (char *)(uintptr_t)block->address, out};
+    return (haul){s,
+                  *rect,
+                  (int64_t)((__int128)count * k / r->steps),
+                  (int64_t)((__int128)count * (k + 1) / r->steps),
+                  (char *)(uintptr_t)block->address,
+                  out};
 }
 
 static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from, int64_t bytes)
@@ -279,8 +285,8 @@ static tally_status run_pieces(run *r)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status = to_device(r, &p->in.buffer[j % TL_RING], 0, corner(&p->in, rect),
-                               count_of(&p->in, rect) * p->in.bytes);
+            status =
+                to_device(r, &p->in.buffer[j % TL_RING], 0, corner(&p->in, rect), count_of(&p->in, rect) * p->in.bytes);
         }
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
         if (!status && j < r->pieces) status = issue(r, j);
