@@ -41,7 +41,7 @@ static int find_calls(void)
 static tally *ctx, *cpu;
 static handle device, context, queue;
 static float x[N], want[N];
-static char got[N * 4 + 2 * GUARD], guard[GUARD];
+static char got[N * 4 + 2 * GUARD], guard[2 * GUARD];
 
 /* got = the `bytes` bytes of buffer, guards included. */
 static void fetch(handle buffer)

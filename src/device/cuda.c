@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in
- * gpu_*.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
- * The few declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
-#include "gpu.h"
+ * gpu_*.c; copies and events are in cuda_lanes.c. The primary context is used, so memory of the CUDA runtime in the same
+ * process is this device's memory too. */
+#include "cuda.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int CUresult, CUdevice, nvrtcResult;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
-typedef struct CUstream_st *CUstream;
-typedef struct CUevent_st *CUevent;
-typedef unsigned long long CUdeviceptr;
+typedef int nvrtcResult;
 typedef struct _nvrtcProgram *nvrtcProgram;
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
@@ -24,12 +18,9 @@ enum {
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     SHARED_UNASKED = 48 << 10, /* a kernel may have more only if it is set to */
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-    CU_MEMORYTYPE_HOST = 1,
     CU_MEMORYTYPE_DEVICE = 2,
     CU_STREAM_NON_BLOCKING = 1,
-    CU_EVENT_DISABLE_TIMING = 2
 };
 
 #define DRIVER_CALLS(F)                                                                                                \
@@ -46,8 +37,6 @@ enum {
     F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                              \
     F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                              \
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                          \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                          \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                \
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
     F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                  \
     F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
@@ -58,15 +47,6 @@ enum {
     F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
     F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
-    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                             \
-    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                             \
-    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                                    \
-    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                               \
-    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                               \
-    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
-    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
-    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
-    F(cuMemFreeHost, cuMemFreeHost, (void *))                                                                          \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
 #define NVRTC_CALLS(F)                                                                                                 \
     F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                      \
@@ -90,15 +70,6 @@ static struct {
 } devices[DEVICES_MOST];
 static int device_count;
 
-typedef struct {
-    tl_gpu base;
-    CUdevice device;
-    CUcontext context;
-    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: own, or the caller's */
-    CUevent events[TL_EVENTS_ALL];  /* made when first marked */
-    int capability, processors, shared, number;
-} cuda;
-
 struct tl_program {
     CUmodule module;
     int count;
@@ -120,6 +91,7 @@ static void find_devices(void)
 #define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
         DRIVER_CALLS(FIND)
 #undef FIND
+        whole = whole && tl_cuda_find_lanes(library);
         if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             CUdevice d;
@@ -175,7 +147,7 @@ static int describe(int index, tally_device_info *info)
     return 1;
 }
 
-static tally_status failed(tally *ctx, CUresult error, const char *call)
+tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
     if (cuGetErrorString(error, &text) || !text) text = "unknown error";
@@ -188,8 +160,7 @@ static void cu_close(tl_gpu *gpu)
     cuda *g = (cuda *)gpu;
     if (g->own) {
         cuCtxPushCurrent(g->context);
-        for (int i = 0; i < TL_EVENTS_ALL; i++)
-            if (g->events[i]) cuEventDestroy(g->events[i]);
+        tl_cuda_close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
@@ -226,7 +197,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     }
     if (error) {
         cu_close(&g->base);
-        return failed(ctx, error, "opening the device");
+        return tl_cuda_failed(ctx, error, "opening the device");
     }
     *gpu = &g->base;
     return TALLY_OK;
@@ -246,7 +217,7 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
     CUdeviceptr p;
     (void)gpu;
     CUresult error = cuMemAlloc(&p, bytes);
-    if (error) return failed(ctx, error, "cuMemAlloc");
+    if (error) return tl_cuda_failed(ctx, error, "cuMemAlloc");
     *memory = (tl_memory){p, NULL, bytes};
     return TALLY_OK;
 }
@@ -258,32 +229,18 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-static tally_status cu_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
-                               size_t bytes)
-{
-    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
-    return error ? failed(ctx, error, "copying to the device") : TALLY_OK;
-}
-
-static tally_status cu_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
-                                size_t bytes)
-{
-    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
-    return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
-}
-
 static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
                              size_t bytes)
 {
-    return cu_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
+    return tl_cuda_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
 }
 
 static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
 {
-    tally_status status = cu_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
+    tally_status status = tl_cuda_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
     if (status) return status;
     CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
+    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -360,7 +317,7 @@ static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         if (!code) {
             status = compile(ctx, g, text, &code, &bytes);
             CUresult error = status ? 0 : cuModuleLoadData(&p->module, code);
-            if (error) status = failed(ctx, error, "cuModuleLoadData");
+            if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
             if (!status) tl_cache_store(key, length + (size_t)tag_length, code, bytes);
         }
     }
@@ -383,7 +340,7 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
     while (at < program->count && strcmp(program->kernels[at].name, name)) at++;
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
-        if (error) return failed(ctx, error, name);
+        if (error) return tl_cuda_failed(ctx, error, name);
         snprintf(program->kernels[at].name, sizeof program->kernels[0].name, "%s", name);
         program->kernels[at].room = SHARED_UNASKED;
         program->count++;
@@ -392,7 +349,7 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
     if (count && arguments[count - 1].kind == TL_ARG_ROOM) room = (int)arguments[--count].i64;
     if (room > program->kernels[at].room) {
         error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room);
-        if (error) return failed(ctx, error, name);
+        if (error) return tl_cuda_failed(ctx, error, name);
         program->kernels[at].room = room;
     }
     for (int i = 0; i < count; i++)
@@ -401,13 +358,13 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN], values,
                            NULL);
-    return error ? failed(ctx, error, name) : TALLY_OK;
+    return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }
 
 static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
 {
     CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
-    return error ? failed(ctx, error, "the kernels") : TALLY_OK;
+    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
 static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
@@ -416,83 +373,6 @@ static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
     (void)ctx;
     g->stream[TL_RUN] = stream ? stream : g->own;
     return TALLY_OK;
-}
-
-/* ---- pieces ---- */
-
-static void cu_room(tl_gpu *gpu, size_t *all, size_t *once)
-{
-    size_t total;
-    (void)gpu;
-    if (cuMemGetInfo(all, &total)) *all = 0;
-    *once = *all;
-}
-
-static tally_status cu_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
-{
-    void *p;
-    (void)gpu;
-    CUresult error = cuMemHostAlloc(&p, bytes, 0);
-    if (error) return failed(ctx, error, "cuMemHostAlloc");
-    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
-    return TALLY_OK;
-}
-
-static void cu_unlock(tl_gpu *gpu, tl_memory *memory)
-{
-    (void)gpu;
-    cuMemFreeHost((void *)(uintptr_t)memory->address);
-    *memory = (tl_memory){0};
-}
-
-static int cu_locked(tl_gpu *gpu, const void *p, size_t bytes)
-{
-    int what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, kind = 0, last = 0;
-    void *value = &kind, *value_last = &last;
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
-    (void)gpu;
-    return bytes && !cuPointerGetAttributes(1, &what, &value, at) && kind == CU_MEMORYTYPE_HOST &&
-           !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) && last == CU_MEMORYTYPE_HOST;
-}
-
-static tally_status cu_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
-{
-    cuda *g = (cuda *)gpu;
-    CUresult error = 0;
-    if (!g->events[event]) error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
-    if (!error) error = cuEventRecord(g->events[event], g->stream[lane]);
-    return error ? failed(ctx, error, "cuEventRecord") : TALLY_OK;
-}
-
-static tally_status cu_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
-{
-    cuda *g = (cuda *)gpu;
-    CUresult error = g->events[event] ? cuStreamWaitEvent(g->stream[lane], g->events[event], 0) : 0;
-    return error ? failed(ctx, error, "cuStreamWaitEvent") : TALLY_OK;
-}
-
-static tally_status cu_reached(tl_gpu *gpu, tally *ctx, int event)
-{
-    cuda *g = (cuda *)gpu;
-    CUresult error = g->events[event] ? cuEventSynchronize(g->events[event]) : 0;
-    return error ? failed(ctx, error, "the kernels") : TALLY_OK;
-}
-
-static double cu_elapsed(tl_gpu *gpu, int from, int to)
-{
-    cuda *g = (cuda *)gpu;
-    float ms;
-    return cuEventElapsedTime(&ms, g->events[from], g->events[to]) ? -1 : 1e-3 * (double)ms;
-}
-
-static tally_status cu_quiet(tl_gpu *gpu, tally *ctx)
-{
-    tally_status status = TALLY_OK;
-    for (int lane = 0; lane < TL_LANES; lane++) {
-        CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[lane]);
-        if (error && !status) status = failed(ctx, error, "the kernels");
-    }
-    return status;
 }
 
 static const tl_gpu_calls calls = {
@@ -517,17 +397,17 @@ static const tl_gpu_calls calls = {
     .launch = cu_launch,
     .wait = cu_wait,
     .use_stream = cu_use_stream,
-    .room = cu_room,
-    .lock = cu_lock,
-    .unlock = cu_unlock,
-    .locked = cu_locked,
-    .copy_in = cu_copy_in,
-    .copy_out = cu_copy_out,
-    .mark = cu_mark,
-    .follow = cu_follow,
-    .reached = cu_reached,
-    .elapsed = cu_elapsed,
-    .quiet = cu_quiet,
+    .room = tl_cuda_room,
+    .lock = tl_cuda_lock,
+    .unlock = tl_cuda_unlock,
+    .locked = tl_cuda_locked,
+    .copy_in = tl_cuda_copy_in,
+    .copy_out = tl_cuda_copy_out,
+    .mark = tl_cuda_mark,
+    .follow = tl_cuda_follow,
+    .reached = tl_cuda_reached,
+    .elapsed = tl_cuda_elapsed,
+    .quiet = tl_cuda_quiet,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
