@@ -183,7 +183,7 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
     p->in.across = p->out.across = a->width > 1;
     p->in.most = p->out.most = (a->step < a->n ? a->step : a->n) * a->width;
     p->in.straight = p->in.straight && a->width == 1;
-    p->out.straight = p->out.straight && a->width == 1;
+    p->out.straight = p->out.straight && a->width == 1 && a->scan;
     if (!a->scan) p->out.here = 1; /* results are made of the counters */
     const size_t ends = (size_t)(a->n / a->step / 2 + 1) * (size_t)(a->width * op->result_bytes);
     tally_status status = tl_stage_room(d, ctx, &d->small, TL_RING * (a->nodes_room + each));
