@@ -128,7 +128,7 @@ static tally_status f_reached(tl_gpu *g, tally *c, int event)
 static int open_faked(const char *name)
 {
     char text[80];
-    snprintf(text, sizeof text, "%s,memory=%dM,threads=2", name, MEMORY_MB);
+    snprintf(text, sizeof text, "%s,memory=%dM,threads=2,probe=off", name, MEMORY_MB);
     if (!check_ok(NULL, tally_open(&ctx, text), text)) return 0;
     device = tl_gpu_of(ctx->device);
     real = device->gpu->calls;
@@ -154,7 +154,7 @@ static void close_faked(void)
 static void check_pool(const char *after)
 {
     size_t pooled = 0;
-    int blocks = (device->ticket.bytes > 0) + (device->board.memory.bytes > 0);
+    int blocks = (device->tickets.bytes > 0) + (device->board.memory.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->pool[i].bytes;
         blocks += device->pool[i].bytes > 0;

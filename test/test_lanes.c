@@ -228,7 +228,7 @@ int main(void)
     cpu = check_open(2, NULL);
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
         char name[80];
-        snprintf(name, sizeof name, "%s,memory=1M,threads=1", info.name);
+        snprintf(name, sizeof name, "%s,memory=1M,threads=1,probe=off", info.name);
         if (!info.usable || !strncmp(name, "cpu", 3) || !check_ok(NULL, tally_open(&ctx, name), name)) continue;
         gpu = tl_gpu_of(ctx->device)->gpu;
         real = gpu->calls;

@@ -76,9 +76,9 @@ static void release_all(tl_gpu_device *d)
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
-    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
+    if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
     if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
-    d->board.flags = 0;
+    d->board.words = 0;
     tl_clock_drop(d);
 }
 

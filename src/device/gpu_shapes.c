@@ -4,7 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACROSS_LEAST = 16 }; /* columns worth a lane each */
+enum {
+    ACROSS_LEAST = 16, /* columns worth a lane each */
+    TILE_LOG = 13,     /* elements of a tile of the kernel once, at least */
+    TILE_MORE = 2,     /* and up to 4 times that, */
+    TILES_EACH = 3,    /* if there are so many for each processor */
+    TILE_REST = 40,    /* nodes after the last tile */
+    ONCE_GROUPS = 8    /* its groups a processor */
+};
 
 /* ---- shapes ---- */
 
@@ -27,27 +34,36 @@ static tally_status make_nodes(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     return status;
 }
 
-/* A sequence for one launch (`once`); nodes is the room for levels 1 and 2. */
+/* A sequence in one launch (kernel once); nodes is its room. */
 static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                                 tl_program *program, tl_memory *nodes)
 {
+    const tl_gpu_calls *c = d->gpu->calls;
+    int more = 0;
+    while (more < TILE_MORE && b->n >> (TILE_LOG + more + 1) >= (int64_t)TILES_EACH * c->processors(d->gpu)) more++;
+    int64_t tiles = b->n >> (TILE_LOG + more), groups = tiles >> 8, over = groups >> 8;
+    size_t tickets = (size_t)(groups + 1) * sizeof(uint32_t);
     tl_launch l;
     tally_status status = TALLY_OK;
-    if (!d->ticket.bytes) {
-        status = d->gpu->calls->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
-        if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
-        d->host = 1;
+    if (d->tickets.bytes < tickets) {
+        if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
+        void *zeros = calloc(1, tickets);
+        status = zeros ? c->allocate(d->gpu, ctx, tickets, &d->tickets) : tl_no_memory(ctx, tickets, "a counter");
+        if (!status) status = c->write(d->gpu, ctx, &d->tickets, 0, zeros, tickets);
+        if (!status) status = c->wait(d->gpu, ctx);
+        free(zeros);
+        if (status && d->tickets.bytes) c->release(d->gpu, &d->tickets);
     }
     if (!status)
-        status = tl_gpu_take(
-            d, ctx, (size_t)(b->counts[1] + b->counts[2] + 1) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+        status = tl_gpu_take(d, ctx, (size_t)(tiles + groups + over + TILE_REST) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     tl_begin(&l, d, ctx, b, program, 1);
     tl_put_results(&l, r);
     tl_put_memory(&l, nodes);
-    tl_put_memory(&l, &d->ticket);
-    tl_put(&l, b->counts[1]);
-    return tl_go(&l, "once", b->counts[1], 0);
+    tl_put_memory(&l, &d->tickets);
+    tl_put(&l, more);
+    int64_t most = (int64_t)ONCE_GROUPS * c->processors(d->gpu), jobs = tiles ? tiles : 1;
+    return tl_go(&l, "once", jobs < most ? jobs : most, 32 * c->warps_in_group);
 }
 
 tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
@@ -61,7 +77,7 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs && b.levels <= 2;
+    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs;
     if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
     if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
     int64_t done = 0; /* short rows that `several` has */
@@ -115,27 +131,26 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
 
-/* Room for `flags` flags, and an epoch that none of them has. */
-static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t flags)
+/* A board of at least so many words, none of them of this epoch. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
 {
-    if (d->board.flags >= flags && ++d->board.epoch) return TALLY_OK;
-    size_t bytes = ONCE_HEADER + (size_t)flags * sizeof(uint32_t);
+    d->board.epoch++;
+    if (d->board.words >= words) return TALLY_OK;
+    size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
     if (d->board.memory.bytes) d->gpu->calls->release(d->gpu, &d->board.memory);
-    d->board.flags = d->board.taken = 0;
+    d->board.words = d->board.taken = 0;
     void *zeros = calloc(1, bytes);
     tally_status status = zeros ? d->gpu->calls->allocate(d->gpu, ctx, bytes, &d->board.memory)
-                                : tl_no_memory(ctx, bytes, "the flags of a scan");
+                                : tl_no_memory(ctx, bytes, "the board of a scan");
     if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
-    if (!status) {
-        d->board.flags = flags;
-        d->board.epoch = 1;
-    } else if (d->board.memory.bytes) {
+    if (!status)
+        d->board.words = words;
+    else if (d->board.memory.bytes)
         d->gpu->calls->release(d->gpu, &d->board.memory);
-    }
     return status;
 }
 
@@ -160,14 +175,11 @@ static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, c
     }
     int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
     if (groups > jobs) groups = jobs;
-    tl_memory nodes = {0};
     tl_launch l;
-    tally_status status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), &nodes);
-    if (!status) status = board_for(d, ctx, all);
+    tally_status status = board_for(d, ctx, all * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8));
     if (!status) {
         tl_begin(&l, d, ctx, b, program, 0);
         tl_put_results(&l, r);
-        tl_put_memory(&l, &nodes);
         tl_put_memory(&l, &d->board.memory);
         tl_put(&l, d->board.taken);
         tl_put(&l, d->board.epoch);
@@ -181,7 +193,6 @@ static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, c
         status = tl_go(&l, "scan_once", groups, ONCE_THREADS);
         if (!status) d->board.taken += jobs + (ONCE_STAGES + 1) * groups; /* a group takes so many more than there are */
     }
-    tl_gpu_give(d, &nodes);
     return status;
 }
 

@@ -50,15 +50,14 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], ticket;
+    tl_memory pool[TL_GPU_POOL], tickets;
     size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
     tl_piece_of piece;
     tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
     tl_clock clock;
-    struct { /* what scan_once keeps from call to call: a counter and flags (shape/gpu/scan_once.cl) */
+    struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
-        int64_t flags, taken;
-        uint32_t epoch;
+        int64_t words, taken, epoch;
     } board;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;

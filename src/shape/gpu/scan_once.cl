@@ -10,7 +10,7 @@
  *   ninth warp   tile i + 2: post its node | tile i + 1: S before it and after it | tile i + 2: post the groups it ends
  *
  * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups that run.
- * The counter and the flags are never cleared: ticket0 and epoch tell this call's from those before it. */
+ * The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
 #if ONCE_LOG == 12
 #define PART(name) name##_h
@@ -21,10 +21,15 @@ enum { ROWS_P = 8 };
 #endif
 enum { TILE_WARPS = 8, TILE_LOG = ONCE_LOG, RADIX_LOG = 5, LEVELS = 4 };
 
+/* Posted nodes: [level][row][number][piece], a piece being 8 bytes of a state and the epoch. */
+enum { PIECES = (sizeof(state) + 7) / 8 };
+typedef union {
+    state s;
+    u64 piece[PIECES];
+} pieces;
 typedef struct {
-    GLOBAL state *nodes; /* [level][row][number], as flags */
-    GLOBAL u32 *flags;
-    u32 epoch;
+    GLOBAL u64 *words;
+    u64 epoch;
     i64 rows, tiles;
     int levels;
 } board;
@@ -37,32 +42,33 @@ fn int place_on(board d, int level, i64 s, i64 k)
 }
 fn void post(board d, int level, i64 s, i64 k, state v)
 {
+    pieces u;
+    GLOBAL u64 *to = d.words + (i64)place_on(d, level, s, k) * (2 * PIECES);
+    u.piece[PIECES - 1] = 0;
+    u.s = v;
     if (lane_index() == 0) {
-        const int at = place_on(d, level, s, k);
-        d.nodes[at] = v;
-        set_flag(d.flags + at, d.epoch);
+        UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
     }
 }
 /* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the lane's number,
- * and `own` in the others; levels from `from` to `to`. All are asked for at once: an answer takes the best part of a microsecond. */
-fn void neighbours(board d, i64 s, i64 k, int from, int to, state own, state *v)
+ * and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best part of a microsecond. */
+fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
-    int at[LEVELS];
     int waiting = 1;
-    UNROLL for (int l = 0; l < LEVELS; l++)
-    {
-        const i64 number = k >> (RADIX_LOG * l);
-        at[l] = l >= from && l <= to && lane < (int)(number & 31) ? place_on(d, l, s, (number & ~(i64)31) + lane) : -1;
-    }
+    UNROLL for (int l = 0; l < LEVELS; l++) v[l] = own;
     while (waiting) {
         waiting = 0;
-        UNROLL for (int l = 0; l < LEVELS; l++) waiting |= at[l] >= 0 && get_flag(d.flags + at[l]) != d.epoch;
+        UNROLL for (int l = 0; l < LEVELS; l++)
+        {
+            const i64 number = k >> (RADIX_LOG * l);
+            if (l > top || lane >= (int)(number & 31)) continue;
+            GLOBAL const u64 *from = d.words + (i64)place_on(d, l, s, (number & ~(i64)31) + lane) * (2 * PIECES);
+            pieces u;
+            UNROLL for (int c = 0; c < PIECES; c++) waiting |= look_word(from + 2 * c, &u.piece[c]) != d.epoch;
+            v[l] = u.s;
+        }
     }
-    got_flags();
-    UNROLL for (int l = 0; l < LEVELS; l++) v[l] = own;
-    UNROLL for (int l = 0; l < LEVELS; l++)
-        if (at[l] >= 0) v[l] = d.nodes[at[l]];
 }
 
 /* How many groups tile k ends, each in the next one: as many levels. */
@@ -78,7 +84,7 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     const int ends = groups_ended(k);
     state left[5], v[LEVELS];
     if (!ends) return own;
-    neighbours(d, s, k, 0, ends - 1, own, v);
+    neighbours(d, s, k, ends - 1, own, v);
     UNROLL for (int l = 0; l < LEVELS; l++)
     {
         if (l >= ends) continue;
@@ -92,7 +98,7 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
     state left[5], v[LEVELS];
-    neighbours(d, s, k, 0, top, own, v);
+    neighbours(d, s, k, top, own, v);
     *after = start;
     UNROLL for (int level = LEVELS - 1; level >= 0; level--)
     {
@@ -131,7 +137,7 @@ fn void scan_chunk(results out, batch b, i64 s, i64 at, const LOCAL quad *stage,
 }
 
 KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u64 *ticket, i64 ticket0, i64 epoch, i64 tiles,
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL u64 *ticket, i64 ticket0, i64 epoch, i64 tiles,
  i64 levels, i64 jobs, i64 exclusive, i64 seeded, GLOBAL const result *init ROOM_PARAMETER)
 {
     BATCH_OF_PARAMETERS;
@@ -142,7 +148,7 @@ KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
     SHARED int have[2];
     const int lane = lane_index(), warp = thread_index() / LANES;
     board d;
-    d.nodes = nodes, d.flags = (GLOBAL u32 *)(ticket + 2), d.epoch = (u32)epoch, d.rows = b.seqs, d.tiles = tiles;
+    d.words = ticket + 2, d.epoch = (u64)epoch, d.rows = b.seqs, d.tiles = tiles;
     d.levels = (int)levels;
 
     state own = nothing(b.p).s; /* ninth warp: the node of tile i + 1 */
@@ -182,7 +188,8 @@ KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
             }
             if (some) {
                 state v[ROWS_P];
-                PART(fold_items)(v, e, b, at, PART(CHUNK), box);
+                PART(fold_quads)(v, e, b, at, PART(CHUNK));
+                PART(fold_across)(v, box);
                 v[0] = PART(fold_lanes)(v[0], box);
                 if (lane == 0) chunks[(i + 3) & 3][warp] = v[0];
                 UNROLL for (int r = 0; r < ROWS_P; r++)
