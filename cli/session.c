@@ -71,6 +71,7 @@ int session_open(tally **ctx, const options *o)
     snprintf(text, sizeof text, "%.100s%s%s%.60s", device, part, has(o, OPT_isa) ? ",isa=" : "",
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
+    if (!status && has(o, OPT_explain)) tally_time(*ctx, 1);
     return status ? fail_status(NULL, status) : DONE;
 }
 

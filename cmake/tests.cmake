@@ -55,7 +55,7 @@ foreach(source IN LISTS programs)
       string(REPLACE " " "_" label ${case})
       tally_test(${name}_${label} ${name} ${arguments})
     endforeach()
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|clmem|lanes)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()
