@@ -40,6 +40,7 @@ const char *const *device_names(void); /* auto and those of tally_device; static
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, tally_dtype *dtype); /* 0 if not given */
+int session_operators(const options *o);                /* takes note of every --op-file, for the calls below */
 int operator_check(const char *op, size_t length);      /* a known name before the colon? */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */

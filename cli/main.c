@@ -43,7 +43,8 @@ static int dispatch(int argc, char **argv)
         help_verb(stdout, o.verb);
         return DONE;
     }
-    return run[o.verb](&o);
+    const int wrong = session_operators(&o);
+    return wrong ? wrong : run[o.verb](&o);
 }
 
 int main(int argc, char **argv)

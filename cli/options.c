@@ -80,6 +80,10 @@ static int accept(options *o, int id, const char *value)
             return fail_choice(USAGE, what, value, names);
         }
     }
+    if (id == OPT_op_file) {
+        if (o->op_files == OP_FILES) return fail(USAGE, "--op-file %s: at most %d of them", value, OP_FILES);
+        o->op_file[o->op_files++] = value;
+    }
     o->value[id] = value;
     return DONE;
 }

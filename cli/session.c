@@ -54,6 +54,40 @@ static int device_check(const char *device)
     return fail_choice(NO_DEVICE, "device", base, device_names());
 }
 
+/* ---- operators of the user's own: --op-file [NAME=]FILE ---- */
+
+enum { NAME_ROOM = 64 };
+static struct {
+    char name[NAME_ROOM];
+    const char *path;
+} own[OP_FILES];
+static int owned;
+
+int session_operators(const options *o)
+{
+    for (int i = 0; i < o->op_files; i++) {
+        const char *const given = o->op_file[i], *const equals = strchr(given, '='), *const slash = strchr(given, '/');
+        const int named = equals && (!slash || equals < slash);
+        const char *path = named ? equals + 1 : given, *name = given;
+        if (!named) name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+        const size_t length = named ? (size_t)(equals - given) : strcspn(name, ".");
+        if (!length || length >= NAME_ROOM || !*path)
+            return fail(USAGE, "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's", given);
+        snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
+        own[owned++].path = path;
+    }
+    return DONE;
+}
+
+static int define_own(tally *ctx)
+{
+    for (int i = 0; i < owned; i++) {
+        const tally_status status = tally_define_file(ctx, own[i].name, own[i].path);
+        if (status) return fail_status(ctx, status);
+    }
+    return DONE;
+}
+
 int session_open(tally **ctx, const options *o)
 {
     const char *device = has(o, OPT_device) ? o->value[OPT_device] : "auto"; /* auto asks TALLY_DEVICE */
@@ -71,8 +105,14 @@ int session_open(tally **ctx, const options *o)
     snprintf(text, sizeof text, "%.100s%s%s%.60s", device, part, has(o, OPT_isa) ? ",isa=" : "",
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
-    if (!status && has(o, OPT_explain)) tally_time(*ctx, 1);
-    return status ? fail_status(NULL, status) : DONE;
+    if (status) return fail_status(NULL, status);
+    if (has(o, OPT_explain)) tally_time(*ctx, 1);
+    code = define_own(*ctx);
+    if (code) {
+        tally_close(*ctx);
+        *ctx = NULL;
+    }
+    return code;
 }
 
 int operator_check(const char *op, size_t length)
@@ -81,9 +121,13 @@ int operator_check(const char *op, size_t length)
     size_t n = 0;
     while (n < length && op[n] != ':') n++;
     snprintf(base, sizeof base, "%.*s", (int)(n < 60 ? n : 60), op);
-    for (const char *const *name = tally_operators(); *name; name++)
-        if (strcmp(*name, base) == 0) return DONE;
-    return fail_choice(USAGE, "operator", base, tally_operators());
+    const char *names[NAMES + OP_FILES + 1] = {NULL};
+    int count = 0;
+    for (int i = 0; i < owned; i++) names[count++] = own[i].name;
+    for (const char *const *name = tally_operators(); *name && count < NAMES + OP_FILES; name++) names[count++] = *name;
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], base) == 0) return DONE;
+    return fail_choice(USAGE, "operator", base, names);
 }
 
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)

@@ -14,6 +14,7 @@
 #include "device/gpu.h"
 #include "device/nvrtc.h"
 #include "operators.h"
+#include "user.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,8 +33,18 @@ typedef struct {
     char path[PATH_ROOM]; /* of the fatbinary in the cache */
 } program;
 
-/* operators.c looks for kernels of processors; this program has none. */
+/* operators.c looks for kernels of processors and for operators of users; this program has neither. */
 const tl_kernel_table tl_kernels_generic[] = {{0, 0}};
+tl_user *tl_user_find(const tally *ctx, const char *name, size_t length)
+{
+    (void)ctx, (void)name, (void)length;
+    return NULL;
+}
+tally_status tl_user_resolve(tally *ctx, tl_user *user, tally_dtype dtype, tally_dtype acc, const tl_scalar **op)
+{
+    (void)user, (void)dtype, (void)acc, (void)op;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "no operators of users here");
+}
 
 static program programs[PROGRAMS_MOST];
 static int program_count, archs[ARCHS_MOST], arch_count, version;
@@ -51,7 +62,7 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    if (tl_program_text(NULL, op, shape, "device/prelude_cuda.h", &text, &length)) stop("text", tally_error(NULL));
+    if (tl_program_text(NULL, op, shape, "device/prelude_cuda.h", NULL, &text, &length)) stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
     for (int a = 0; a < arch_count; a++) used += snprintf(tag + used, sizeof tag - (size_t)used, " %d", archs[a]);
@@ -160,12 +171,12 @@ static void compile(const program *p)
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    if (tl_program_text(NULL, p->op, p->shape, "device/prelude_cuda.h", &text, &length))
+    if (tl_program_text(NULL, p->op, p->shape, "device/prelude_cuda.h", NULL, &text, &length))
         stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
         snprintf(arch, sizeof arch, "%s_%d", ptx ? "compute" : "sm", number);
-        if (tl_nvrtc_compile(NULL, text, arch, NULL, &code, &bytes, NULL)) stop(p->op->file, tally_error(NULL));
+        if (tl_nvrtc_compile(NULL, text, arch, NULL, NULL, &code, &bytes, NULL)) stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
         snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf", number,
                  PATH_ROOM + 39, part[a]);

@@ -8,8 +8,8 @@
  *   1  conventions, status, dtypes            5  views: rows, columns, every k-th, segments
  *   2  one-liners                             6  streams: data that comes in chunks
  *   3  the context                            7  fragments: data that is cut and merged
- *   4  the three verbs                        8  files: npy, raw, text and CSV
- *                                             9  what is here: operators, dtypes, devices, conformance
+ *   4  the three verbs                        8  operators of your own
+ *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -42,8 +42,9 @@ extern "C" {
  * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
  * by their own close/free call, which accepts NULL.
  * Alignment: any. Element pointers need not be aligned to their type.
- * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); GPU devices
- * also when they compile (TALLY_KERNELS, TALLY_DUMP, and XDG_CACHE_HOME or HOME for the folder of compiled kernels).
+ * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); what compiles at
+ * run time, GPU devices and users' operators, also does then (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or
+ * HOME for the folder of compiled kernels).
  * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
  * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
  */
@@ -56,7 +57,7 @@ typedef enum tally_status {
     TALLY_NO_MEMORY,   /* an allocation failed; everything was released */
     TALLY_NO_DEVICE,   /* the device is not here, or failed its conformance probe */
     TALLY_IO,          /* the operating system refused: open, read, write, rename */
-    TALLY_BAD_DATA,    /* a file's content is wrong; text errors name file:line:column */
+    TALLY_BAD_DATA,    /* the content of a file or of an operator's text is wrong; text errors name file:line:column */
     TALLY_MISMATCH     /* tally_verify: a result differs from the law */
 } tally_status;
 
@@ -278,7 +279,27 @@ TALLY_API tally_status tally_fragment_save(const tally_fragment *fragment, void 
 TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment);
 TALLY_API void tally_fragment_free(tally_fragment *fragment);
 
-/* ---- 8 files ------------------------------------------------------------------------------------------------------ */
+/* ---- 8 operators of your own ---------------------------------------------------------------------------------------
+ * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes): a state, lift, combine, lower, empty. Once
+ * defined, its name goes wherever an operator's name goes in this context, on every device and with the same bits; the
+ * order of operands is kept, so it need not commute.
+ *
+ * The text's facts are read at once; it is compiled at first use for a dtype: by the system's C compiler ($CC, or cc, gcc or
+ * clang from PATH) for the processors, by NVRTC or the OpenCL driver on a GPU, where no C compiler is needed but for streams,
+ * fragments and reversed scans of segments (else TALLY_UNSUPPORTED). Compiled code is kept on disk ($XDG_CACHE_HOME/tally
+ * or ~/.cache/tally). The text is code that runs with your rights: do not define what strangers send.
+ *
+ * A wrong text is TALLY_BAD_DATA, and the sentence names where:line and the first thing that was wrong: here, or at first
+ * use if it takes the compiler to see it. Built-in names are refused. A name that was defined before means the new text
+ * from the next call on; streams and fragments keep the text they were made with. Fragments save the name and a hash of the
+ * text; loading one needs the same text defined. tally_close releases all. */
+
+/* name: letters, digits and _, at most 31. text: NUL-terminated, at most 64 KiB, copied. where: what errors call the text, NULL: name. */
+TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where);
+/* The same from a file. name NULL: the file's, without folder and ending. */
+TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
+
+/* ---- 9 files ------------------------------------------------------------------------------------------------------ */
 
 /* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the call. */
 typedef struct tally_file_options {
@@ -325,7 +346,7 @@ TALLY_API int tally_format_value(tally_dtype dtype, const void *value, int hex, 
 /* One decimal (or inf, nan, 0x bits) of `length` characters as a value of dtype, exactly rounded. Returns TALLY_BAD_DATA if it is not one. */
 TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value);
 
-/* ---- 9 what is here ----------------------------------------------------------------------------------------------- */
+/* ---- 10 what is here ---------------------------------------------------------------------------------------------- */
 
 /* The names, NULL-terminated; static memory. */
 TALLY_API const char *const *tally_operators(void);

@@ -4,6 +4,7 @@
 #include "fp.h"
 #include "operators.h"
 #include "probe.h"
+#include "user.h"
 #include "view.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,6 +135,7 @@ void tally_close(tally *ctx)
 {
     if (!ctx) return;
     ctx->device->calls->close(ctx->device);
+    tl_user_close(ctx);
     free(ctx);
 }
 
@@ -185,7 +187,7 @@ tally_status tally_times(tally *ctx, tally_times_info *times)
 
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
-    if (op)
+    if (op && *op) /* free entries have no name */
         for (int i = 0; i < TL_PLAN_ENTRIES; i++)
             if (ctx->plans[i].dtype == dtype && !strcmp(ctx->plans[i].op, op)) {
                 *plan = ctx->plans[i].plan;
@@ -202,6 +204,13 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
         entry->plan = *plan;
     }
     return status;
+}
+
+tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
+{
+    tally_status status = tl_plan_of(ctx, op, dtype, plan);
+    if (status || plan->core) return status;
+    return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
 }
 
 /* ---- checks ---- */

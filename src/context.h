@@ -6,6 +6,7 @@
 #include "plan.h"
 
 struct tl_device; /* device/device.h */
+struct tl_user;   /* user.h */
 
 /* The operators resolved last, so that a call on few elements costs no look-up. */
 typedef struct tl_plan_entry {
@@ -19,12 +20,15 @@ struct tally {
     struct tl_device *device;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
+    struct tl_user *users; /* operators defined here, the newest first */
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
 
-/* The plan of `op` on dtype for ctx's device. */
+/* The plan of `op` on dtype for ctx's device, as the verbs run it; and for host data in pieces (streams, fragments), which
+ * the processors fold on every device. They differ for operators of users, which a GPU runs without this. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
 /* Options as the verbs check them, for streams too. */
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);

@@ -3,9 +3,13 @@
  *
  *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count  u32 name bytes  name  nodes (level u8, state)  u64 FNV-1a
  *
- * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). */
+ * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The name
+ * of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
+ * nothing to another text of that name. */
 #include "device/device.h"
 #include "fp.h"
+#include "user.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +17,7 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION = 1, NAME_MOST = 40, NODE_MOST = 1 + (int)sizeof(tl_state) };
+enum { VERSION = 1, NAME_MOST = 40, HASHED_MOST = NAME_MOST + 17, NODE_MOST = 1 + (int)sizeof(tl_state) };
 
 struct tally_fragment {
     tally *ctx;
@@ -29,7 +33,7 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
     if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     tl_plan plan;
-    tally_status status = tl_plan_of(ctx, op, dtype, &plan);
+    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
     if (status) return status;
     if (strlen(op) >= NAME_MOST)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op, NAME_MOST - 1);
@@ -73,7 +77,7 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
 {
     if (!left || !right) return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
-    if (left->dtype != right->dtype || left->plan.op != right->plan.op || left->plan.par.value != right->plan.par.value)
+    if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) || left->plan.par.value != right->plan.par.value)
         return tl_fail(left->ctx, TALLY_INVALID, "left is %s of %s and right is %s of %s: must be the same", left->op,
                        tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
     if (left->nodes.end != right->nodes.start)
@@ -134,7 +138,13 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
 {
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
     if (!bytes) return tl_fail(f->ctx, TALLY_INVALID, "bytes is NULL: must hold the buffer's room");
-    size_t state = f->plan.op->state_bytes, name = strlen(f->op), room = *bytes;
+    char op[HASHED_MOST];
+    const tl_user_instance *user = f->plan.op->user;
+    if (user)
+        snprintf(op, sizeof op, "%s@%016llx", f->op, (unsigned long long)user->user->hash);
+    else
+        strcpy(op, f->op);
+    size_t state = f->plan.op->state_bytes, name = strlen(op), room = *bytes;
     size_t need = sizeof(header) + name + (size_t)f->nodes.count * (1 + state) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
@@ -143,7 +153,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = buffer;
     memcpy(to, &h, sizeof h);
-    memcpy(to += sizeof h, f->op, name);
+    memcpy(to += sizeof h, op, name);
     to += name;
     for (int j = 0; j < f->nodes.count; j++) {
         *to++ = f->nodes.level[j];
@@ -172,7 +182,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     header h;
-    char op[NAME_MOST];
+    char op[HASHED_MOST], hash[20] = "";
     const unsigned char *p = buffer;
     uint64_t sum;
     if (!p || bytes < sizeof h + sizeof sum) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
@@ -182,13 +192,20 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (h.version != VERSION)
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads %d", h.version, VERSION);
     if (sum != checksum(p, bytes - sizeof sum)) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
-    if (h.name == 0 || h.name >= NAME_MOST || h.count > TL_MAX_NODES || h.start < 0 || h.end < h.start || h.end >> 62 ||
+    if (h.name == 0 || h.name >= HASHED_MOST || h.count > TL_MAX_NODES || h.start < 0 || h.end < h.start || h.end >> 62 ||
         bytes < sizeof h + h.name + sizeof sum)
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
     memcpy(op, p + sizeof h, h.name);
     op[h.name] = 0;
+    char *at = strchr(op, '@');
+    if (at) *at = 0;
+    const tl_user *user = tl_user_find(ctx, op, strcspn(op, ":"));
+    if (user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)user->hash);
+    if (at && !user) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' is not defined here (tally_define)", op);
+    if (user && (!at || strcmp(hash, at + 1)))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op, user->where);
     tally_status status = make(ctx, op, (tally_dtype)h.dtype, h.start, fragment);
-    if (status) return status == TALLY_NO_MEMORY ? status : TALLY_BAD_DATA;
+    if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
     tally_fragment *f = *fragment;
     size_t state = f->plan.op->state_bytes, step = 1 + state;
     const unsigned char *nodes = p + sizeof h + h.name;

@@ -41,6 +41,7 @@ typedef struct tl_scalar {
     void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
     void (*empty)(tl_par p, void *out);
     void (*seed)(tl_state *s, const void *v, tl_par p);
+    struct tl_user_instance *user; /* a text that a user defined (user.h); NULL: built in */
 } tl_scalar;
 
 /* Is a pass over `bytes` bytes worth prefetching by hand (not where the second cache may hold them)? */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The operator, dtype and instruction-set tables, and how names find their rows. */
 #include "operators.h"
+#include "user.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,12 +130,21 @@ const tl_kernel *tl_find_kernel(const char *file, const tl_scalar *instance, int
 
 /* ---- names ---- */
 
-static void list_operators(char *to, size_t room)
+static void list_operators(const tally *ctx, char *to, size_t room)
 {
     size_t used = 0;
     to[0] = 0;
+    for (const tl_user *u = ctx ? ctx->users : NULL; u && used < room / 2; u = u->next)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", u->name);
     for (const char *const *n = tally_operators(); *n && used < room; n++)
         used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", *n);
+}
+
+/* The row of an operator that a user defined. */
+static struct operator_row row_of(const tl_user *u)
+{
+    return (struct operator_row){u->name, u->name,   u->facts.kinds, u->facts.param, u->facts.fallback, -INFINITY,
+                                 INFINITY, "by its text", u->where};
 }
 
 /* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it is not one. */
@@ -152,17 +162,22 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
     if (!d) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, DTYPES);
     size_t length = strcspn(op, ":");
-    const struct operator_row *row = NULL;
-    int known = 0;
-    for (int i = 0; i < ROWS && !row; i++)
+    tl_user *user = tl_user_find(ctx, op, length);
+    const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
+    int known = user != NULL;
+    if (user && strchr(own.kinds, d->kind)) row = &own;
+    for (int i = 0; i < ROWS && !user && !row; i++)
         if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
             known = 1;
             if (strchr(rows[i].kinds, d->kind)) row = &rows[i];
         }
     if (!known) {
-        list_operators(list, sizeof list);
+        list_operators(ctx, list, sizeof list);
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
     }
+    if (!row && user)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,
+                       user->where, d->name);
     if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, d->name);
 
     tally_dtype acc = 0;
@@ -189,8 +204,13 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     if (value < row->low || value > row->high)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, value, row->low,
                        row->high);
-    *scalar = tl_find_scalar(row->file, dtype, acc);
     par->value = value;
+    tally_status status = TALLY_OK;
+    if (user)
+        status = tl_user_resolve(ctx, user, dtype, acc, scalar);
+    else
+        *scalar = tl_find_scalar(row->file, dtype, acc);
+    if (status) return status;
     if (!*scalar)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
     return TALLY_OK;
@@ -204,7 +224,7 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally
     tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
     if (status) return status;
     size_t length = strcspn(op, ":");
-    const struct operator_row *row = rows;
+    const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0}, *row = s->user ? &own : rows;
     while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, dtype_row(dtype)->kind)) row++;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out, s->acc,
                                   s->lanes,  s->exact,  s->seedable};

@@ -33,7 +33,7 @@ static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dty
     if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
     *stream = NULL;
     tl_plan plan;
-    tally_status status = tl_plan_of(ctx, op, dtype, &plan);
+    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
     if (status) return status;
     tally_stream *s = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
@@ -76,7 +76,7 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     tally_stream *s = *stream;
     int64_t bytes;
     status = tl_check_window(ctx, o);
-    if (!status) status = tl_plan_of(ctx, "count", dtype, &s->count_plan);
+    if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
     if (!status) {
         s->window = *o;
         s->kept = o->before + o->after;

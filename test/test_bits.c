@@ -3,7 +3,8 @@
  * power of two and tile, at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
  *
  *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
- *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors */
+ *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
+ * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the built-in operators. */
 #include "matrix.h"
 
 enum { MOST = 70000 };
@@ -187,6 +188,7 @@ static void check_views(const test_case *c)
     }
 }
 
+#ifndef TALLY_BITS_ONLY
 static void run_on(test_case *c, const char *device, const char *label, int threads)
 {
     if (tally_open(&c->ctx, device)) {
@@ -269,3 +271,4 @@ int main(int argc, char **argv)
     free(wanted);
     return finish();
 }
+#endif

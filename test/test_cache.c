@@ -75,6 +75,9 @@ int main(void)
         fclose(f);
     }
     check(loads("key", code, sizeof code) == 1, "whole again");
+    chmod(file, 0622);
+    check(loads("key", code, sizeof code) == 0, "a file that others may write");
+    chmod(file, 0600);
     tl_cache_store("key", 3, code + 1, sizeof code - 1);
     check(loads("key", code + 1, sizeof code - 1) == 1 && find_file() == 1, "a second store replaces the first");
 

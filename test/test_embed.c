@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
  * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
- * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. Then that the probe refuses this
- * driver. */
+ * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. A user's operator is compiled a kernel
+ * at a time, and what NVRTC says of a wrong one names its line. Then that the probe refuses this driver. */
 #include "../src/device/archive.h"
 #include "../src/device/gpu.h"
 #include "../src/operators.h"
@@ -14,18 +14,25 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce, and where its code came from ---- */
+/* ---- in the child: one reduce (of a user's operator, whose file is named: the three shapes), and where its code came from ---- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {
-    static double x[3000], y[4];
+    enum { N = 100000 };
+    static double x[N], y[N];
     tally *ctx;
-    tally_view in = tally_flat(x, dtype, 3000);
+    const int users = strchr(op, '/') != NULL;
+    const tally_view in = tally_flat(x, dtype, users ? N : 3000), out = tally_flat(y, dtype, N);
+    const tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
     if (tally_open(&ctx, device)) {
         printf("%s\n", tally_error(NULL));
         return 0;
     }
-    tally_status status = tally_reduce(ctx, op, &in, y);
+    tally_status status = users ? tally_define_file(ctx, "users", op) : TALLY_OK;
+    if (!status) status = tally_reduce(ctx, users ? "users" : op, &in, y);
+    if (!status && users) status = tally_scan(ctx, "users", &in, &out, NULL);
+    if (!status && users) status = tally_window(ctx, "users", &in, &out, &w);
+    if (status) printf("%s ", tally_error(ctx));
     const char *(*loads)(void);
     *(void **)&loads = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fake_cuda_loads");
     int nvrtc = 0;
@@ -91,6 +98,25 @@ static void change_text(void)
     if (to) fclose(to);
 }
 
+static const char wrong_text[] = "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
+                                 "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+                                 "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n"
+                                 "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+                                 "fn result empty(par p) { return to_result(num(0.0)); }\n";
+
+static void check_users(void)
+{
+    static const char file[] = TALLY_SOURCE_DIR "/examples/operators/drawdown.h";
+    expect("ok, nvrtc 1, cubin cubin cubin cubin", "", file, "f32",
+           "a user's operator: the kernels once, scan_once, window_whole and window");
+    expect("ok, nvrtc 0, cubin cubin cubin cubin", "", file, "f32", "the same, a second process");
+    FILE *f = fopen("wrong.h", "w");
+    if (check(f && fputs(wrong_text, f) >= 0, "writing wrong.h")) {
+        fclose(f);
+        expect("./wrong.h:4: expected an expression bad data, nvrtc 1,", "", "./wrong.h", "f32", "a wrong text");
+    }
+}
+
 static void check_archive(void)
 {
     const tl_scalar *op;
@@ -113,7 +139,7 @@ static void check_archive(void)
         }
     }
     if (!tl_resolve(NULL, "sum", TALLY_F32, &op, &par) &&
-        check_ok(NULL, tl_program_text(NULL, op, "reduce", "device/prelude_cuda.h", &text, &length), "text")) {
+        check_ok(NULL, tl_program_text(NULL, op, "reduce", "device/prelude_cuda.h", NULL, &text, &length), "text")) {
         check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL, "sum f32 is there");
         text[length / 2] ^= 1;
         check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes), "one bit changed: not there");
@@ -155,6 +181,7 @@ int main(int argc, char **argv)
     expect("ok, nvrtc 1, cubin", changed, "sum", "f32", "a text that is not the embedded one");
     expect("ok, nvrtc 0, cubin", changed, "sum", "f32", "the same, a second process");
     expect(embedded, "", "sum", "f32", "embedded again");
+    check_users();
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/; a line
-# that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the words of a
-# comment on its printf line are its output. Blocks without a mark are not run.
+# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/ and
+# examples/; a line that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the
+# words of a comment on its printf line are its output. Blocks without a mark are not run.
 set -uo pipefail
 rm -rf readme && mkdir readme && cd readme || exit 1
-ln -s "$TALLY_SOURCE/data" data
+ln -s "$TALLY_SOURCE/data" "$TALLY_SOURCE/examples" .
 PATH=$(dirname "$TALLY_CLI"):$PATH
 bad=0 commands=0 programs=0
 fail() {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
- * written anew. Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
+ * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written beside
+ * and renamed, so processes can share the folder. Nothing here can fail but in time. */
 #include "cache.h"
 #include <dirent.h>
 #include <stdint.h>
@@ -59,7 +60,8 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     FILE *f = path_of(path, key, key_bytes) ? fopen(path, "rb") : NULL;
     if (!f) return NULL;
     if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) && h.key_bytes == key_bytes &&
-        !fstat(fileno(f), &info) && h.bytes < 1ull << 32 && (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
+        !fstat(fileno(f), &info) && info.st_uid == geteuid() && !(info.st_mode & 022) && h.bytes < 1ull << 32 &&
+        (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
         data = malloc(key_bytes + h.bytes);
     if (data && (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes || memcmp(data, key, key_bytes) ||
                  hash(0, data, key_bytes + h.bytes) != h.checksum)) {
@@ -107,8 +109,9 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
     mkdir(at, 0700); /* there already, or in vain */
     *slash = '/';
     mkdir(at, 0700);
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    FILE *f = fopen(temporary, "wb");
+    snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);
+    int descriptor = mkstemp(temporary); /* readable and writable by its owner only */
+    FILE *f = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
     if (!f) return;
     header h = {{0}, key_bytes, bytes, hash(hash(0, key, key_bytes), data, bytes)};
     memcpy(h.magic, MAGIC, sizeof MAGIC);

@@ -4,6 +4,7 @@
 #include "device.h"
 #include "../operators.h"
 #include "../shape/window.h"
+#include "../user.h"
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,7 +123,11 @@ static const char *cpu_isa(const tl_device *d) { return tl_isa_name(((const cpu 
 static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
 {
     int isa = ((cpu *)device)->isa;
-    (void)ctx;
+    if (op->user) {
+        tally_status status = tl_user_compile(ctx, op, isa);
+        if (!status) *plan = (tl_plan){op, op->user->kernel, op->user->kernel, par};
+        return status;
+    }
     *plan = (tl_plan){op, tl_find_kernel(op->core, op, isa), tl_find_kernel(op->file, op, isa), par};
     return TALLY_OK;
 }
@@ -175,6 +180,7 @@ const tl_device_calls tl_device_cpu = {
     .threads = cpu_threads,
     .isa = cpu_isa,
     .plan = cpu_plan,
+    .plan_host = cpu_plan,
     .reduce = cpu_reduce,
     .scan = cpu_scan,
     .window = cpu_window,

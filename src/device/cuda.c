@@ -249,15 +249,18 @@ static void cu_unload(tl_gpu *gpu, tl_program *program)
 }
 
 /* Loads what was compiled from this text: embedded in the library, else of the disk cache, else now, by NVRTC. Code that
- * the driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. */
-static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, CUmodule *module)
+ * the driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. No
+ * text of a user is embedded. */
+static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, int users, CUmodule *module)
 {
     size_t bytes = 0;
-    const void *embedded = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
+    const void *embedded = users ? NULL : tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
     if (embedded && !cuModuleLoadData(module, embedded)) return TALLY_OK;
     char arch[16], tag[160];
+    const char *wish = users ? tl_nvrtc_quick : NULL;
     snprintf(arch, sizeof arch, "sm_%d", g->capability);
-    size_t tag_length = (size_t)snprintf(tag, sizeof tag, "cuda %s %s", arch, tl_nvrtc_options);
+    size_t tag_length =
+        (size_t)snprintf(tag, sizeof tag, "cuda %s %s%s", arch, tl_nvrtc_options, wish ? wish : "");
     char *key = malloc(tag_length + length);
     if (!key) return tl_no_memory(ctx, tag_length + length, "a program");
     memcpy(key, tag, tag_length);
@@ -266,7 +269,7 @@ static tally_status load(const cuda *g, tally *ctx, const char *text, size_t len
     tally_status status = TALLY_OK;
     if (!code || cuModuleLoadData(module, code)) {
         free(code);
-        status = tl_nvrtc_compile(ctx, text, arch, NULL, &code, &bytes, NULL);
+        status = tl_nvrtc_compile(ctx, text, arch, wish, NULL, &code, &bytes, NULL);
         CUresult error = status ? 0 : cuModuleLoadData(module, code);
         if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
         if (!status) tl_cache_store(key, tag_length + length, code, bytes);
@@ -276,11 +279,11 @@ static tally_status load(const cuda *g, tally *ctx, const char *text, size_t len
     return status;
 }
 
-static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program)
+static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program)
 {
     tl_program *p = calloc(1, sizeof *p);
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
-    tally_status status = load((const cuda *)gpu, ctx, text, length, &p->module);
+    tally_status status = load((const cuda *)gpu, ctx, text, length, users, &p->module);
     if (status)
         free(p);
     else
@@ -348,6 +351,7 @@ static const tl_gpu_calls calls = {
     .prelude = "device/prelude_cuda.h",
     .warps_in_group = 8,
     .once = 1,
+    .by_kernel = 1,
     .describe = describe,
     .open = cu_open,
     .close = cu_close,

@@ -29,6 +29,8 @@ typedef struct tl_device_calls {
 
     /* Fills plan for a resolved operator; TALLY_UNSUPPORTED with the reason if this device cannot run it. */
     tally_status (*plan)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
+    /* The same for slab, scan_push and window_slice. */
+    tally_status (*plan_host)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
 
     tally_status (*reduce)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
     tally_status (*scan)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches. What is not done on
  * the GPU (host data in pieces: streams, fragments, files) this context's processors do; the bits are the same. */
+#include "../user.h"
 #include "gpu_work.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,13 @@ int tl_gpu_threads(const tl_device *d) { return tl_device_cpu.threads(((const tl
 const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
 
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
+    *plan = (tl_plan){op, NULL, NULL, par}; /* the GPU compiles the text by itself; the processors when they are needed */
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
 {
     return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
 }
@@ -199,27 +207,50 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 
 /* ---- programs ---- */
 
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
-    for (int i = 0; i < d->program_count; i++)
-        if (d->programs[i].op == op && !strcmp(d->programs[i].shape, shape)) {
-            *program = d->programs[i].program;
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tl_scalar *op = wanted->op;
+    for (int i = 0; i < d->program_count; i++) {
+        const tl_built *p = &d->programs[i];
+        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
+            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+            wanted->program = p->program;
             return TALLY_OK;
         }
+    }
     char *text;
     size_t length;
     if (d->program_count == TL_GPU_PROGRAMS) {
-        d->gpu->calls->unload(d->gpu, d->programs[0].program);
+        c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
     }
-    tally_status status = tl_program_text(ctx, op, shape, d->gpu->calls->prelude, &text, &length);
+    tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
     double start = tl_seconds();
-    status = d->gpu->calls->build(d->gpu, ctx, text, length, program);
+    status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
-    if (!status) d->programs[d->program_count++] = (tl_built){op, shape, *program};
+    if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
+        char log[sizeof ctx->error];
+        memcpy(log, ctx->error, sizeof log);
+        status = tl_user_error(ctx, op->user->user, log);
+    }
+    if (!status) d->programs[d->program_count++] = *wanted;
+    return status;
+}
+
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+{
+    tl_built wanted = {op, shape, NULL, NULL};
+    if (op->user && d->gpu->calls->by_kernel) {
+        d->later = wanted;
+        *program = NULL;
+        return TALLY_OK;
+    }
+    tally_status status = build(d, ctx, &wanted);
+    *program = wanted.program;
     return status;
 }
 
@@ -233,18 +264,31 @@ void tl_put_memory(tl_launch *l, const tl_memory *m)
     l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};
 }
 
+tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    tl_program *program = l->program;
+    tally_status status = TALLY_OK;
+    if (!program) {
+        l->d->later.kernel = kernel;
+        status = build(l->d, l->ctx, &l->d->later);
+        program = l->d->later.program;
+    }
+    if (status) return status;
+    tl_clock_begin(l->d, l->ctx, TL_RUN);
+    status = c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    return status;
+}
+
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     int64_t groups = threads ? jobs : (jobs + c->warps_in_group - 1) / c->warps_in_group;
     int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
-    if (jobs == 0) return TALLY_OK;
+    if (jobs <= 0) return TALLY_OK;
     if (groups > most) groups = most;
-    tl_clock_begin(l->d, l->ctx, TL_RUN);
-    tally_status status = c->launch(l->d->gpu, l->ctx, l->program, kernel, groups,
-                                    threads ? threads : 32 * c->warps_in_group, l->args, l->count);
-    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
-    return status;
+    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * c->warps_in_group);
 }
 
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)

@@ -41,6 +41,7 @@ typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int warps_in_group;         /* as in the prelude */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
+    int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -61,8 +62,8 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller). Caller owns *program. */
-    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program);
+    /* Compiles text (cached by the caller); users: it is of a user's operator, and somebody waits. Caller owns *program. */
+    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
     /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
      * jobs: one too many would be a round of its own. */
@@ -116,6 +117,7 @@ tally_status tl_gpu_forget(tl_device *, tally *, void *pointer);
 void tl_gpu_time(tl_device *, tally *, int on);
 void tl_gpu_times(tl_device *, tally *, tally_times_info *times);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
+tally_status tl_gpu_plan_host(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
 tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
 tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                          const tally_scan_options *);
@@ -132,20 +134,21 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* The rest of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                                            \
-    .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan, .reduce = tl_gpu_reduce, \
-    .scan = tl_gpu_scan, .window = tl_gpu_window, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push,                  \
-    .window_slice = tl_gpu_window_slice, .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt,                       \
-    .forget = tl_gpu_forget, .time = tl_gpu_time, .times = tl_gpu_times, .law = tl_gpu_law,                  \
-    .text = tl_gpu_text
+    .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,                          \
+    .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
+    .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
+    .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
+    .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text
 
 /* ---- program.c ---- */
 
 enum { TL_GPU_LAW_THREADS = 64 }; /* of a group of shape/gpu/law.cl */
 
 /* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"; "law" for the probe), for
- * the API with this prelude. Caller frees *text. */
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
-                             size_t *length);
+ * the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A built-in operator has one text
+ * a shape, under which its code is embedded (archive.h). Caller frees *text. */
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
+                             const char *kernel, char **text, size_t *length);
 
 /* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the states of a tile of
  * the kernels window and window_whole, as powers of 2. */
@@ -156,7 +159,10 @@ int tl_gpu_whole_log(const tl_scalar *op);
 int tl_gpu_once_blocks(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */
 
-/* The texts of src/op, src/shape/gpu and the preludes, embedded by the build; ended by name NULL. */
+/* The first line of a compiler's log with an error in it (the log itself if there is none). */
+const char *tl_first_error(const char *log);
+
+/* The texts of src that compilers get at run time, embedded by the build (cmake/texts.cmake); ended by name NULL. */
 typedef struct tl_text {
     const char *name;
     const char *text;

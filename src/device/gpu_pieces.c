@@ -50,6 +50,12 @@ int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes,
     return !d->piece.on && (host_bytes(d, in, in_bytes) || host_bytes(d, out, out_bytes));
 }
 
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan)
+{
+    tl_plan host;
+    return !plan->op->user || !tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
+}
+
 int64_t tl_pieces_budget(tl_gpu_device *d)
 {
     size_t all = 0, once = 0, pooled = 0;

@@ -56,7 +56,7 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     tl_put_memory(&l, nodes);
     tl_put_memory(&l, &d->ticket);
     tl_put(&l, more);
-    return tl_go(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
+    return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
 }
 
 tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
@@ -104,10 +104,11 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result a sequence */
     d->gpu->calls->enter(d->gpu);
     tally_status status = TALLY_NO_MEMORY;
-    int pieces = tl_pieces_wanted(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes);
+    int pieces = tl_pieces_wanted(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
     if (!pieces) status = tl_gpu_reduce_whole(d, ctx, plan, in, &to);
     if (pieces || (status == TALLY_NO_MEMORY &&
-                   tl_pieces_possible(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes)))
+                   tl_pieces_possible(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes) &&
+                   tl_pieces_can(d, ctx, plan)))
         status = tl_pieces_reduce(d, ctx, plan, in, &to);
     d->gpu->calls->leave(d->gpu);
     return status;
@@ -254,7 +255,9 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
     if (o && o->reverse && in->offsets) { /* every segment has its own last element */
         status = tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
         if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
-        return status ? status : tl_device_cpu.scan(d->cpu, ctx, plan, in, out, o);
+        tl_plan host = *plan;
+        if (!status && !plan->core) status = tl_gpu_plan_host(base, ctx, plan->op, plan->par, &host);
+        return status ? status : tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
     }
     tally_view x = *in, y = *out;
     if (o && o->reverse) {
@@ -262,10 +265,11 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
         y = reversed(out, plan->op->result_bytes);
     }
     d->gpu->calls->enter(d->gpu);
-    int pieces = tl_pieces_wanted(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes);
+    int pieces = tl_pieces_wanted(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
     status = pieces ? TALLY_NO_MEMORY : tl_gpu_scan_whole(d, ctx, plan, &x, &y, o);
     if (pieces || (status == TALLY_NO_MEMORY &&
-                   tl_pieces_possible(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes)))
+                   tl_pieces_possible(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes) &&
+                   tl_pieces_can(d, ctx, plan)))
         status = tl_pieces_scan(d, ctx, plan, &x, &y, o);
     d->gpu->calls->leave(d->gpu);
     return status;

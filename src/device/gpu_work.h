@@ -20,7 +20,7 @@ enum {
 
 typedef struct {
     const tl_scalar *op;
-    const char *shape;
+    const char *shape, *kernel; /* kernel: NULL for all of the shape */
     tl_program *program;
 } tl_built;
 
@@ -55,6 +55,7 @@ typedef struct {
     tl_piece_of piece;
     tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
     tl_clock clock;
+    tl_built later; /* of the call under way: an operator whose kernels are built one by one */
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
         int64_t words, taken, epoch;
@@ -72,7 +73,8 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 void tl_gpu_empty_pool(tl_gpu_device *d);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
-/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. */
+/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. NULL: tl_go builds each
+ * kernel at its first launch. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program);
 
 /* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */
@@ -90,8 +92,10 @@ void tl_put(tl_launch *l, int64_t v);
 void tl_put_real(tl_launch *l, double v);
 void tl_put_memory(tl_launch *l, const tl_memory *m);
 void tl_put_room(tl_launch *l, int64_t bytes);
-/* jobs: warps (threads 0) or groups of `threads`; below 0: -jobs shared out evenly (tl_gpu_calls.launch). */
+/* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
+/* The same with the number of groups that the API's launch takes (gpu.h). */
+tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads);
 
 /* Full nodes of a level in a sequence of n elements (level_count of shape/gpu/batch.cl). */
 static inline int64_t tl_level_count(int64_t n, int level) { return level ? n >> (2 + 8 * level) : n; }
@@ -144,6 +148,8 @@ void tl_clock_drop(tl_gpu_device *d);
 int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes);
 /* Is either of them host memory, so that pieces may help where the device's memory did not suffice? */
 int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes);
+/* Pieces of one sequence meet on the processors: for a user's operator, does a compiler make its functions? */
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan);
 /* The verbs by pieces. Scans: forward (reversed ones come as views that walk backwards). Between enter and leave. */
 tally_status tl_pieces_reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                               const tally_view *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's headers. */
 #include "nvrtc.h"
+#include "gpu.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *)
     F("--std=c++17")
 #define JOINED(option) option " "
 const char tl_nvrtc_options[] = OPTIONS(JOINED);
-enum { OPTIONS_MOST = 8, ARCHS_MOST = 64 };
+const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
+enum { OPTIONS_MOST = 8, ARCHS_MOST = 64, NVRTC_ERROR_INVALID_OPTION = 5 };
 
 int tl_nvrtc_open(const char *path)
 {
@@ -90,16 +92,27 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *), int 
     return 0;
 }
 
-tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *more, void **code,
-                              size_t *bytes, char **log)
+/* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot be made. */
+static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count, int wish)
+{
+    int error = nvrtcCreateProgram(program, text, "tally.cu", 0, NULL, NULL);
+    if (error) *program = NULL;
+    if (!error) error = nvrtcCompileProgram(*program, count, options);
+    if (error != NVRTC_ERROR_INVALID_OPTION || !wish) return error;
+    nvrtcDestroyProgram(program);
+    return compile(program, text, options, count - 1, 0);
+}
+
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
+                              void **code, size_t *bytes, char **log)
 {
     char architecture[48];
 #define LISTED(option) option,
-    const char *options[OPTIONS_MOST] = {OPTIONS(LISTED) architecture, more};
-    int count = more ? 7 : 6, ptx = !strncmp(arch, "compute", 7);
+    const char *options[OPTIONS_MOST] = {OPTIONS(LISTED) architecture};
+    int count = 6, ptx = !strncmp(arch, "compute", 7);
     void *messages = NULL;
     size_t length = 0;
-    nvrtcProgram program;
+    nvrtcProgram program = NULL;
     *code = NULL;
     if (log) *log = NULL;
     if (!tl_nvrtc_open(NULL))
@@ -107,9 +120,10 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
             ctx, TALLY_NO_DEVICE,
             "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
-    int error = nvrtcCreateProgram(&program, text, "tally.cu", 0, NULL, NULL);
-    if (error) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
-    error = nvrtcCompileProgram(program, count, options);
+    if (more) options[count++] = more;
+    if (wish) options[count++] = wish;
+    int error = compile(&program, text, options, count, wish != NULL);
+    if (!program) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
     if (!error)
         error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
                     : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
@@ -120,7 +134,7 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     if (error < 0) status = tl_no_memory(ctx, *bytes, "a program");
     if (error > 0)
         status = tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
-                         messages ? (char *)messages : "");
+                         messages ? tl_first_error(messages) : "");
     if (log)
         *log = messages;
     else

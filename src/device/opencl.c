@@ -190,8 +190,9 @@ static void cl_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program)
+static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program)
 {
+    (void)users;
     opencl *g = (opencl *)gpu;
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);
@@ -212,8 +213,7 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         if (all &&
             tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all, NULL) == CL_SUCCESS) {
             all[bytes] = 0;
-            const char *from = strstr(all, "error");
-            snprintf(log, sizeof log, "%s", from ? from : all);
+            snprintf(log, sizeof log, "%s", tl_first_error(all));
         }
         free(all);
         tl_cl.clReleaseProgram(p->program);

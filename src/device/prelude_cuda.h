@@ -14,8 +14,21 @@ typedef double f64;
 
 #define fn static __device__ __forceinline__
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
-#define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
-#define KERNEL_BLOCKS(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
+#define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
+#ifdef TL_ONE_KERNEL /* device/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
+#define KERNEL_0(name, threads) static __device__ void name /* nobody calls it, so it costs its parsing */
+#define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
+#define PICK_(a, b, ...) b
+#define PICK(...) PICK_(__VA_ARGS__, 0, 0)
+#define CHOSEN_(which, pick) which##pick
+#define CHOSEN_KERNEL(which, pick) CHOSEN_(which, pick)
+#define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
+#define KERNEL_BLOCKS(name, threads, blocks) CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, blocks)
+#else
+#define KERNEL KERNEL_1
+#define KERNEL_BLOCKS KERNEL_BLOCKS_1
+#endif
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__

@@ -2,6 +2,7 @@
  * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
  * file is headed by a #line, so that a compiler's message names the file in the tree. TALLY_KERNELS=dir  takes a file
  * from there if it has one (dir is laid out like src/) TALLY_DUMP=dir     writes each program there */
+#include "../user.h"
 #include "gpu.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,15 +98,37 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
         tl_gpu_whole_log(op), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+    if (op->user) say(b, "#define TL_USER 1\n");
+}
+
+/* The operator's text. A user's is called by its name alone, and its state must be what was read from it (user_facts.c). */
+static void add_operator(buffer *b, const tl_scalar *op)
+{
+    char name[64];
+    if (op->user) {
+        const char *text = op->user->user->text;
+        say(b, "\n#line 1 \"%s\"\n", op->file);
+        add(b, text, strlen(text));
+        say(b, "\n#line 1 \"src/device/program.c\"\ntypedef char state_is_as_read[sizeof(state) == %d ? 1 : -1];\n",
+            op->user->device_bytes);
+        return;
+    }
+    snprintf(name, sizeof name, "op/%s.h", op->file);
+    add_file(b, name);
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
+    if (op->user) return op->user->device_bytes;
     return packed > 8 && packed < 16 ? 16 : packed;
 }
 
-int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
+int tl_gpu_room_log(const tl_scalar *op)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
+}
 
 int tl_gpu_whole_log(const tl_scalar *op)
 {
@@ -150,16 +173,16 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     fclose(f);
 }
 
-tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
-                             size_t *length)
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
+                             const char *kernel, char **text, size_t *length)
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
+    if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     add_file(&b, prelude);
     add_facts(&b, op);
     add_file(&b, "device/prelude_gpu.h");
-    snprintf(name, sizeof name, "op/%s.h", op->file);
-    add_file(&b, name);
+    add_operator(&b, op);
     add_file(&b, "shape/defaults.h");
     int law = !strcmp(shape, "law"); /* no schedule */
     if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
@@ -176,8 +199,15 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
     }
-    dump(op, shape, prelude, &b);
+    dump(op, kernel ? kernel : shape, prelude, &b);
     *text = b.text;
     *length = b.length;
     return TALLY_OK;
+}
+
+const char *tl_first_error(const char *log)
+{
+    const char *error = strstr(log, "error");
+    while (error && error > log && error[-1] != '\n') error--;
+    return error ? error : log;
 }

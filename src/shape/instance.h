@@ -97,7 +97,8 @@
 #undef TL_V
 #undef TL_LOG_V
 #undef TL_G
-#else
+#endif
+#if !defined(TL_ISA) || TL_WITH_SCALAR /* both where one instance is all there is (device/operator_user.c) */
 #include "scalar.h"
 #endif
 

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT
+ * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the fields in OP_STATE, the
+ * names after `fn`. Facts are taken as written, so they must not depend on #if or on other macros. */
+#include "user.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
+const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
+
+/* The functions of the dialect, and the flag that asks for each (-1: always). */
+static const struct {
+    const char *name, *form;
+    int flag;
+} functions[] = {
+    {"lift", "state lift(elem x, idx i, par p)", -1},
+    {"combine", "state combine(state a, state b)", -1},
+    {"lower", "result lower(state a, real n, idx first, par p)", -1},
+    {"empty", "result empty(par p)", -1},
+    {"neutral", "state neutral(par p)", TL_FLAG_NEUTRAL},
+    {"neutral", "state neutral(par p)", TL_FLAG_INVERSE},
+    {"seed", "state seed(result v, par p)", TL_FLAG_SEED},
+    {"uncombine", "state uncombine(state a, state b)", TL_FLAG_INVERSE},
+    {"twin", "state twin(state a, state b)", TL_FLAG_TWIN},
+    {"lower_1", "result lower_1(state a, real n, idx first, par p)", TL_FLAG_LANES},
+    {"empty_1", "result empty_1(par p)", TL_FLAG_LANES},
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+static const char *const flag_names[] = {
+#define FLAG(name) "OP_" #name,
+    TL_FLAGS(FLAG)
+#undef FLAG
+};
+
+typedef struct {
+    tally *ctx;
+    const char *where;
+    char *text; /* comments, strings and spliced lines blanked out, every byte in its place */
+    tl_facts *facts;
+    unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
+    unsigned has;  /* functions that were found */
+} reader;
+enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE };
+
+static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
+{
+    char message[400];
+    int line = 1;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    for (char *p = message; *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127)
+            *p = '?'; /* the text may be anything, the sentence goes to a terminal */
+    for (const char *p = r->text; p < at; p++) line += *p == '\n' || *p == '\v'; /* \v: a newline that was spliced */
+    return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
+}
+
+/* Comments and literals become spaces; a newline inside them or after a backslash becomes \v, which is a space that
+ * counts. */
+static void blank(char *t)
+{
+    for (char *p = t; *p;) {
+        char *end = p;
+        if (p[0] == '/' && p[1] == '/') {
+            while (*end && *end != '\n') end += end[0] == '\\' && end[1] == '\n' ? 2 : 1;
+        } else if (p[0] == '/' && p[1] == '*') {
+            char *close = strstr(p + 2, "*/");
+            end = close ? close + 2 : p + strlen(p);
+        } else if (*p == '"' || *p == '\'') {
+            for (end = p + 1; *end && *end != *p && *end != '\n'; end++)
+                if (*end == '\\' && end[1]) end++;
+            end += *end == *p;
+        } else if (p[0] == '\\' && p[1] == '\n') {
+            end = p + 2;
+        } else if (p[0] == '\r') {
+            end = p + 1;
+        }
+        if (end == p) end++, p++;
+        for (; p < end; p++) *p = *p == '\n' ? '\v' : ' ';
+    }
+}
+
+/* ---- words: each moves *at on ---- */
+
+static int is_space(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
+static int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static void skip(const char **at)
+{
+    while (is_space(**at)) ++*at;
+}
+static void skip_lines(const char **at)
+{
+    while (is_space(**at) || **at == '\n') ++*at;
+}
+
+/* The next word, cut to room - 1 bytes; "" if there is none. */
+static const char *word(const char **at, char *to, size_t room)
+{
+    size_t n = 0;
+    while (is_word(**at)) {
+        if (n + 1 < room) to[n++] = **at;
+        ++*at;
+    }
+    to[n] = 0;
+    return to;
+}
+
+static int mark(const char **at, char c)
+{
+    skip(at);
+    if (**at != c) return 0;
+    ++*at;
+    return 1;
+}
+
+static int find(const char *const *names, const char *name)
+{
+    int i = 0;
+    while (names[i] && strcmp(names[i], name)) i++;
+    return names[i] ? i : -1;
+}
+
+/* ---- facts ---- */
+
+static tally_status read_state(reader *r, const char *at)
+{
+    char text[TL_USER_NAME], argument[TL_USER_NAME];
+    const char *form = "OP_STATE(F) is written F(type, name) for each field";
+    tl_facts *f = r->facts;
+    if (!mark(&at, '(')) return bad(r, at, "%s", form);
+    skip(&at);
+    word(&at, argument, sizeof argument);
+    if (!*argument || !mark(&at, ')')) return bad(r, at, "%s", form);
+    for (skip(&at); *at && *at != '\n'; skip(&at)) {
+        const char *begin = at;
+        if (strcmp(word(&at, text, sizeof text), argument) || !mark(&at, '(')) return bad(r, begin, "%s", form);
+        skip(&at);
+        const char *type = at;
+        int field = find(tl_field_names, word(&at, text, sizeof text));
+        if (field < 0) return bad(r, type, "a field of the state is '%s': must be real, ord, idx, elem or wide", text);
+        if (!mark(&at, ',')) return bad(r, begin, "%s", form);
+        skip(&at);
+        if (!*word(&at, text, sizeof text) || !mark(&at, ')')) return bad(r, begin, "%s", form);
+        if (f->fields == TL_USER_FIELDS) return bad(r, begin, "a state has at most %d fields", TL_USER_FIELDS);
+        f->field[f->fields++] = (unsigned char)field;
+    }
+    return f->fields ? TALLY_OK : bad(r, at, "the state has no field: %s", form);
+}
+
+/* One of names, as a number. */
+static tally_status read_name(reader *r, const char *at, const char *fact, const char *value, const char *const *names,
+                              int *number)
+{
+    *number = find(names, value);
+    if (*number >= 0) return TALLY_OK;
+    return bad(r, at, "%s is '%.40s': must be one of %s %s %s %s", fact, value, names[0], names[1], names[2], names[3]);
+}
+
+static tally_status read_flag(reader *r, const char *at, int flag, const char *value)
+{
+    static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
+    static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
+    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS;
+    int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
+    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
+        return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
+                   flag == TL_FLAG_LANES ? "1 or 2"
+                   : signs               ? "0, 1 or -1"
+                   : two                 ? "0, 1, 2 or REAL_IS_EXACT"
+                                         : "0, 1 or REAL_IS_EXACT");
+    r->facts->flag[flag] = numbers[v];
+    return TALLY_OK;
+}
+
+/* `#define OP_...`: `at` is behind the name. */
+static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
+{
+    static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
+                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  NULL};
+    char value[64];
+    int fact = -1, number = 0;
+    tl_facts *f = r->facts;
+    for (int i = 0; i < TL_FLAG_COUNT; i++)
+        if (!strcmp(name, flag_names[i])) fact = i;
+    if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
+    if (fact < 0)
+        return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
+    if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
+    if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
+    r->seen |= 1u << fact;
+    if (fact == SEEN_STATE) return read_state(r, at);
+    skip(&at);
+    size_t length = strcspn(at, "\n");
+    while (length && is_space(at[length - 1])) length--;
+    snprintf(value, sizeof value, "%.*s", (int)(length < 60 ? length : 60), at);
+    switch (fact) {
+    case SEEN_ACC: {
+        tally_status status = read_name(r, begin, name, value, tl_acc_names, &number);
+        f->acc = (tl_acc_rule)number;
+        return status;
+    }
+    case SEEN_OUT: {
+        tally_status status = read_name(r, begin, name, value, tl_out_names, &number);
+        f->out = (tl_out_rule)number;
+        return status;
+    }
+    case SEEN_TYPES:
+        if (!*value || strlen(value) > 3 || strspn(value, "IUF") != strlen(value))
+            return bad(r, begin, "OP_TYPES is '%s': must be some of I (signed), U (unsigned), F (floating)", value);
+        strcpy(f->kinds, value);
+        return TALLY_OK;
+    case SEEN_PARAM:
+        if (!*value || isdigit((unsigned char)*value) || strlen(value) >= sizeof f->param)
+            return bad(r, begin, "OP_PARAM is '%s': must be a name of at most %d characters", value, TL_USER_NAME - 1);
+        strcpy(f->param, value);
+        for (const char *p = value; *p; p++)
+            if (!is_word(*p)) return bad(r, begin, "OP_PARAM is '%s': must be a name", value);
+        return TALLY_OK;
+    case SEEN_DEFAULT:
+        if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
+            return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
+        return TALLY_OK;
+    case SEEN_LANE:
+        return TALLY_OK; /* the fields say it */
+    default:
+        return read_flag(r, begin, fact, value);
+    }
+}
+
+/* A line that begins with #. */
+static tally_status read_directive(reader *r, const char *at, int *depth)
+{
+    char what[TL_USER_NAME], name[TL_USER_NAME];
+    const char *begin = at++;
+    skip(&at);
+    word(&at, what, sizeof what);
+    if (!strcmp(what, "include")) return bad(r, begin, "an operator includes nothing");
+    if (!strncmp(what, "if", 2)) ++*depth;
+    if (!strcmp(what, "endif")) --*depth;
+    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
+        return bad(r, begin, "#line would mislead error messages");
+    if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
+    skip(&at);
+    word(&at, name, sizeof name);
+    if (!strncmp(name, "TL_", 3) || !strncmp(name, "tl_", 3))
+        return bad(r, begin, "%s: names that begin with TL_ are the library's", name);
+    if (strncmp(name, "OP_", 3)) return TALLY_OK;
+    if (*what == 'u') return bad(r, begin, "%s is taken back: facts are read as they are written", name);
+    return read_fact(r, begin, name, at, *depth);
+}
+
+static tally_status keep_word(reader *r, const char *at, const char *name)
+{
+    tl_facts *f = r->facts;
+    for (int i = 0; i < f->words; i++)
+        if (!strcmp(f->word[i], name)) return TALLY_OK;
+    if (f->words == TL_USER_WORDS)
+        return bad(r, at, "a text has at most %d functions and types of its own", TL_USER_WORDS);
+    if (strlen(name) >= TL_USER_NAME - 1)
+        return bad(r, at, "'%s...' is too long a name: at most %d characters", name, TL_USER_NAME - 2);
+    strcpy(f->word[f->words++], name);
+    return TALLY_OK;
+}
+
+/* `fn TYPE NAME(` */
+static tally_status read_function(reader *r, const char *at)
+{
+    char name[TL_USER_NAME], type[TL_USER_NAME];
+    const char *begin = at;
+    skip_lines(&at);
+    word(&at, type, sizeof type);
+    skip_lines(&at);
+    word(&at, name, sizeof name);
+    skip_lines(&at);
+    if (!*name || *at != '(') return TALLY_OK; /* the compiler has the better message */
+    int known = 0;
+    for (int i = 0; i < FUNCTIONS; i++)
+        if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
+    if (!strcmp(name, "masked"))
+        return bad(r, begin,
+                   "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
+    return known ? TALLY_OK : keep_word(r, begin, name);
+}
+
+/* `typedef ... NAME;` */
+static tally_status read_type(reader *r, const char *at)
+{
+    char name[TL_USER_NAME] = "";
+    const char *begin = at;
+    for (int depth = 0; *at && !(*at == ';' && !depth);) {
+        if (is_word(*at)) {
+            word(&at, name, sizeof name);
+            continue;
+        }
+        depth += (*at == '{') - (*at == '}');
+        at++;
+    }
+    return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
+}
+
+static tally_status read_text(reader *r)
+{
+    char name[TL_USER_NAME];
+    int depth = 0, fresh = 1; /* fresh: nothing yet on this line */
+    tally_status status = TALLY_OK;
+    for (const char *at = r->text; *at && !status;) {
+        if (fresh && *at == '#') {
+            status = read_directive(r, at, &depth);
+            at += strcspn(at, "\n");
+        } else if (is_word(*at)) {
+            word(&at, name, sizeof name);
+            if (!strcmp(name, "fn")) status = read_function(r, at);
+            if (!strcmp(name, "typedef")) status = read_type(r, at);
+            fresh = 0;
+        } else {
+            fresh = *at == '\n' || (fresh && is_space(*at));
+            at++;
+        }
+    }
+    return status;
+}
+
+/* What the facts need of each other. */
+static tally_status check(const reader *r)
+{
+    const tl_facts *f = r->facts;
+    if (!(r->seen >> SEEN_STATE & 1))
+        return bad(r, r->text,
+                   "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
+    for (int i = 0; i < FUNCTIONS; i++) {
+        int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
+        if ((flag == TL_FLAG_LANES ? value == 2 : value != 0) && !(r->has >> i & 1))
+            return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name, functions[i].form);
+    }
+    if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
+        return bad(r, r->text, "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
+    if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)
+        return bad(r, r->text, "OP_DEFAULT without OP_PARAM: a default of what?");
+    return TALLY_OK;
+}
+
+tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
+{
+    reader r = {ctx, where, strdup(text), facts, 0, 0};
+    if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
+    *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
+    facts->flag[TL_FLAG_LANES] = 1;
+    blank(r.text);
+    tally_status status = read_text(&r);
+    if (facts->acc == TL_ACC_NONE && !(r.seen >> SEEN_OUT & 1)) facts->out = TL_OUT_SAME;
+    for (const char *at = strstr(r.text, "OP_STATE"); at && !facts->state_line; at = NULL) {
+        facts->state_line = 1;
+        for (const char *p = r.text; p < at; p++) facts->state_line += *p == '\n' || *p == '\v';
+    }
+    if (!status) status = check(&r);
+    if (!status && !*facts->param) facts->fallback = 0;
+    free(r.text);
+    return status;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Operators of users on the command line: names, errors with their places and exit codes, a machine without a compiler, many
+# processes at once, and on an OpenCL device (PoCL where there is no GPU) without any C compiler. The rest is in test_user.c.
+set -u
+tally=$TALLY_CLI
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME=$work/cache TMPDIR=$work/temporary LC_ALL=C
+unset TALLY_DEVICE TALLY_THREADS TALLY_ISA
+mkdir "$TMPDIR" "$work/empty" && cd "$work" || exit 1
+cp "$TALLY_SOURCE"/examples/operators/*.h .
+seq 1 5000 | awk '{ print ($1 * 7919) % 1009 }' >series
+failed=0
+is() { # is WHAT GOT WANTED
+    [ "$2" = "$3" ] && return
+    failed=1
+    printf 'FAILED %s\n  got    %s\n  wanted %s\n' "$1" "$2" "$3"
+}
+both() { "$@" 2>&1; echo "exit $?"; } # what a command prints, and its code
+
+is "a file" "$(both "$tally" reduce drawdown --op-file drawdown.h <series)" $'1008\nexit 0'
+is "several, one with another name" \
+    "$("$tally" reduce dd,sum,slope --op-file dd=./drawdown.h --op-file slope.h --json <series | grep -c '"')" \
+    "$("$tally" reduce max,sum,mean --json <series | grep -c '"')"
+is "a scan" "$(printf '3\n5\n2\n8\n1\n' | "$tally" scan drawdown --op-file drawdown.h | tr '\n' ' ')" "0 0 3 3 7 "
+is "a window" "$(seq 1 6 | "$tally" window slope -w 3 --edges valid --op-file slope.h | tr '\n' ' ')" "1 1 1 1 "
+is "two results" "$(printf '1\n-1\n-1\n1\n1\n' | "$tally" reduce brackets --dtype i8 --op-file brackets.h | xargs)" "1 2"
+is "a parameter" "$(printf '1\n2\n3\n0\n4\n' | "$tally" reduce streak:above=1.5 --op-file streak.h)" 2
+is "an operator nobody defined" "$(both "$tally" reduce drawdon --op-file drawdown.h <series | sed 's/;.*//')" \
+    $'tally: there is no operator \'drawdon\'\nexit 2'
+is "no file" "$(both "$tally" reduce a --op-file a.h <series)" $'tally: a.h: No such file or directory\nexit 1'
+is "a built-in name" "$(both "$tally" reduce sum --op-file sum=drawdown.h <series)" \
+    $'tally: name is \'sum\': that is a built-in operator\nexit 2'
+is "no name" "$(both "$tally" reduce sum --op-file =drawdown.h <series)" \
+    $'tally: --op-file is \'=drawdown.h\': must be NAME=FILE, or a FILE whose name is the operator\'s\nexit 2'
+is "a wrong type" "$(both "$tally" reduce brackets --op-file brackets.h <series)" \
+    $'tally: op \'brackets\' is for the types I (OP_TYPES in brackets.h), not f64\nexit 2'
+sed 's/^#define OP_STATE.*/#define OP_STATE(F) F(real, high) F(float, low)/' drawdown.h >bad.h
+is "a wrong field" "$(both "$tally" reduce bad --op-file ./bad.h <series)" \
+    $'tally: ./bad.h:5: a field of the state is \'float\': must be real, ord, idx, elem or wide\nexit 1'
+sed 's/a.low < b.low/a.low < b.lowest/' drawdown.h >bad.h
+is "a wrong line" "$(both "$tally" reduce bad --op-file bad.h <series | sed 's/\(:[0-9]*\):[0-9]*: .*/\1/')" \
+    "tally: bad.h:$(grep -n b.lowest bad.h | cut -d: -f1)"$'\nexit 1'
+printf 'x' | cat - drawdown.h >noise.h
+is "noise" "$(both "$tally" reduce noise --op-file noise.h <series | sed 's/:[0-9]*: .*//')" $'tally: noise.h:1\nexit 1'
+head -c 300 /dev/urandom >random.h
+is "random bytes" "$(both "$tally" reduce random --op-file random.h <series | tail -n 1)" "exit 1"
+
+# no compiler: a sentence; what is cached needs the compiler that made it
+is "no compiler" "$(PATH=$work/empty CC='' both "$tally" reduce sumsq --op-file sumsq.h <series)" \
+    "tally: operator 'sumsq': the processors need a C compiler for its text, and there is no cc, gcc or clang in PATH (streams, fragments and reversed scans of segments run there on every device)
+exit 2"
+
+# at once, and cold: the same bits from every process
+rm -rf "$XDG_CACHE_HOME"
+for i in 1 2 3 4 5 6; do "$tally" reduce slope --digest --op-file slope.h <series >"digest$i" 2>&1 & done
+wait
+is "processes at once" "$(cat digest? | sort -u | wc -l) $(grep -c . digest1)" "1 1"
+is "what was cached" "$("$tally" reduce slope --digest --op-file slope.h <series)" "$(cat digest1)"
+for f in "$XDG_CACHE_HOME"/tally/*.bin; do printf 'XXXX' | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null; done
+is "an altered cache" "$("$tally" reduce slope --digest --op-file slope.h <series)" "$(cat digest1)"
+is "folders left" "$(ls "$TMPDIR")" ""
+
+# ---- on a device whose driver compiles ----
+device=$("$tally" devices | awk '/^opencl:/ { print $1; exit }')
+if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
+    "$TALLY_BUILD/test_user" "$device" >errors.log 2>&1 || { failed=1; grep -A1 FAILED errors.log; }
+    ln -s "$(command -v ld)" empty/ld # PoCL links
+    "$tally" scan last --dtype f32 -o x.npy <series
+    is "without a C compiler" "$(PATH=$work/empty CC='' both "$tally" reduce drawdown --op-file drawdown.h --device "$device" x.npy)" $'1008\nexit 0'
+    is "a stream without a C compiler" \
+        "$(PATH=$work/empty CC='' both "$tally" reduce drawdown --op-file drawdown.h --device "$device" <series | cut -c1-70)" \
+        $'tally: operator \'drawdown\': the processors need a C compiler for its t\nexit 2'
+    TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_user" brackets i8 || failed=1
+fi
+[ $failed -eq 0 ] && echo "user: as expected"
+exit $failed
