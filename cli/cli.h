@@ -137,7 +137,7 @@ typedef struct explanation {
     int64_t bytes;
     double start;
 } explanation;
-void explain(const options *o, const tally *ctx, const input *in, const explanation *e);
+void explain(const options *o, tally *ctx, const input *in, const explanation *e);
 
 typedef struct progress {
     double start, shown;

@@ -53,7 +53,19 @@ static void device_text(const options *o, char *text, size_t bytes)
     snprintf(text, bytes, "%.*s", (int)strcspn(asked, ","), asked);
 }
 
-void explain(const options *o, const tally *ctx, const input *in, const explanation *e)
+/* On a GPU: where the time went. */
+static void explain_device(tally *ctx)
+{
+    tally_times_info t;
+    if (tally_times(ctx, &t) != TALLY_OK || t.device_bytes + t.bytes_to_device == 0) return;
+    fprintf(stderr, "  kernels      %.6f s on the device, %.3f s to compile or load them\n", t.kernels, t.compile);
+    fprintf(stderr, "  copies       to the device %lld bytes in %.6f s, from it %lld bytes in %.6f s, beside the kernels if large\n",
+            (long long)t.bytes_to_device, t.to_device, (long long)t.bytes_from_device, t.from_device);
+    fprintf(stderr, "  memory       %lld bytes on the device, %lld page-locked\n", (long long)t.device_bytes,
+            (long long)t.locked_bytes);
+}
+
+void explain(const options *o, tally *ctx, const input *in, const explanation *e)
 {
     if (!has(o, OPT_explain)) return;
     const double taken = seconds() - e->start;
@@ -75,4 +87,5 @@ void explain(const options *o, const tally *ctx, const input *in, const explanat
             e->info->exact ? "X (exact: every schedule gives these bits)" : "R (rounding: the tree decides the bits)");
     fprintf(stderr, "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
             (long long)e->bytes, taken, taken > 0 ? (double)e->bytes / taken * 1e-9 : 0.0);
+    explain_device(ctx);
 }

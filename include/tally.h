@@ -95,6 +95,8 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  * and "opencl:N", as tally_device lists them (N may be left out: 0).
  * Options follow a comma: "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or
  * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
+ * memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20,
+ * 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do.
  * probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first time a device
  * (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels that it passed; a
  * device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits. Other devices ignore it.
@@ -115,16 +117,46 @@ TALLY_API const char *tally_error(const tally *ctx);
 TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
 
-/* GPUs. The verbs take host memory, which is copied to the device and back, and on CUDA device memory (cudaMalloc, cuMemAlloc
- * of any library in this process: the primary context is used), which is used in place, inputs and outputs each for itself.
- * Offsets are host memory. The caller's current CUDA context is restored. Streams, fragments and reversed scans of segments run
- * on the processors; the bits are the same.
- *
- * Issues the context's work to `stream` (a CUstream or cudaStream_t of the same device, not NULL: cudaStreamPerThread and
- * cudaStreamLegacy are allowed). Calls whose data and results are all on the device then return without waiting, and an error of
- * the device may show at a later call. NULL: back to the context's own stream, where every call waits for its results. The stream
- * must live until then or until tally_close. */
+/* GPUs. The verbs take host memory and device memory, inputs and outputs each for itself.
+ *   Host memory of any size: small arrays are copied to the device and back as a whole, larger ones in pieces, through page-locked
+ *   memory and beside the kernels (doc/gpu.md), so they need not fit the device. Of memory that is page-locked already
+ *   (cudaHostAlloc, cudaHostRegister) dense pieces are copied without a detour.
+ *   Device memory is used in place. On CUDA it is any address of this device (cudaMalloc, cuMemAlloc of any library in this process:
+ *   the primary context is used). On OpenCL see tally_device_pointer.
+ * Offsets are host memory. The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans
+ * of segments run on the processors; the bits are the same. */
+
+/* Issues the context's work to `stream`, on CUDA a CUstream or cudaStream_t of the same device (not NULL: cudaStreamPerThread and
+ * cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the order of commands. Calls whose data and
+ * results are all on the device then return without waiting, and an error of the device may show at a later call. NULL: back to the
+ * context's own stream, where every call waits for its results. The stream must live until then or until tally_close.
+ * On OpenCL the context moves to the queue's cl_context: programs are compiled anew, and pointers of tally_device_pointer must be
+ * forgotten before. */
 TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
+
+/* OpenCL memory has no addresses, and views need one: *pointer becomes an address that stands for the first byte of `object`, a cl_mem
+ * buffer of the cl_context that tally_use_stream brought. Plain arithmetic on it names the rest; views take it as data, reduce as
+ * out. The addresses are reserved for it and cannot be read by the host. tally keeps a reference to the object until
+ * tally_device_forget or tally_close; its memory is the caller's. TALLY_INVALID: no cl_mem, or of another cl_context.
+ * TALLY_UNSUPPORTED on the other devices (CUDA's memory has addresses of its own). */
+TALLY_API tally_status tally_device_pointer(tally *ctx, void *object, void **pointer);
+/* Ends what tally_device_pointer began; work under way that uses the object is still done. */
+TALLY_API tally_status tally_device_forget(tally *ctx, void *pointer);
+
+/* Where the time of a context's calls goes. Seconds are those of the device (events before and after each kernel and each copy in its
+ * stream); copies run beside kernels, so the sum may exceed the clock on the wall. */
+typedef struct tally_times_info {
+    double kernels;                /* seconds in kernels */
+    double to_device, from_device; /* seconds of copies between host and device */
+    double compile;                /* seconds (of the host) compiling or loading kernels */
+    int64_t bytes_to_device, bytes_from_device;
+    int64_t device_bytes; /* device memory that the context holds now, its pool included */
+    int64_t locked_bytes; /* page-locked host memory that it holds now */
+} tally_times_info;
+/* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing more. */
+TALLY_API tally_status tally_time(tally *ctx, int on);
+/* What was measured since tally_time; waits for what is under way. All zero on the processors. */
+TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
 /* ---- 4 the three verbs, on views ----------------------------------------------------------------------------------
  *

@@ -150,6 +150,41 @@ tally_status tally_use_stream(tally *ctx, void *stream)
     return ctx->device->calls->use_stream(ctx->device, ctx, stream);
 }
 
+tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!pointer) return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
+    *pointer = NULL;
+    if (!object) return tl_fail(ctx, TALLY_INVALID, "object is NULL: must be a cl_mem");
+    if (!ctx->device->calls->adopt)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: a %s device has host memory", ctx->device->calls->name);
+    return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
+}
+
+tally_status tally_device_forget(tally *ctx, void *pointer)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx->device->calls->forget)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory", ctx->device->calls->name);
+    return ctx->device->calls->forget(ctx->device, ctx, pointer);
+}
+
+tally_status tally_time(tally *ctx, int on)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (ctx->device->calls->time) ctx->device->calls->time(ctx->device, ctx, on != 0);
+    return TALLY_OK;
+}
+
+tally_status tally_times(tally *ctx, tally_times_info *times)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!times) return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
+    *times = (tally_times_info){0};
+    if (ctx->device->calls->times) ctx->device->calls->times(ctx->device, ctx, times);
+    return TALLY_OK;
+}
+
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
 {
     if (op && *op) /* free entries have no name */

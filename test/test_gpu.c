@@ -1,52 +1,390 @@
 /* SPDX-License-Identifier: MIT
- * Failures on a GPU device: an error with a sentence, and a context that still works. Skipped without a device. (The
- * bits are in test_bits with TALLY_TEST_DEVICES.) */
+ * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate, copy, build, launch,
+ * event, wait), and the k-th allocation of host memory. Each time the verb gives an error with a sentence, or right
+ * bits where it could do without; nothing stays allocated outside the pool, and the same context then gives right bits.
+ * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
+ *
+ * How: the context's table of calls (src/device/gpu.h) is replaced by one that counts and passes on. */
+#include "../src/device/gpu_work.h"
 #include "check.h"
+#include "fault.h"
+#include <dirent.h>
+#include <sys/stat.h>
 
-enum { SKIPPED = 77 };
+enum { SKIPPED = 77, N = 400000, SMALL = 3000, MEMORY_MB = 1 };
 
-static void check_works(tally *ctx, const char *after)
+static float x[N], out[N], want[3][N];
+static float *want_small[3];
+static tally *ctx;
+static tl_gpu_device *device;
+
+/* ---- the layer ---- */
+
+static const tl_gpu_calls *real;
+static tl_gpu_calls fake;
+static int64_t calls_seen, call_fails; /* number call_fails fails; 0: none */
+static int live_blocks, live_locked, live_programs;
+
+static tally_status planted(tally *where, const char *what)
 {
-    float x[3000], got = 0;
-    for (int i = 0; i < 3000; i++) x[i] = (float)check_random() * 1e-19f;
-    tally_view in = tally_flat(x, TALLY_F32, 3000);
-    if (!check_ok(ctx, tally_reduce(ctx, "sum", &in, &got), after)) return;
-    float want = tally_sum_f32(x, 3000);
-    check_same(&got, &want, 1, sizeof got, "sum after %s", after);
+    calls_seen++;
+    if (!call_fails || calls_seen != call_fails) return TALLY_OK;
+    tally_status status = strstr(what, "allocat") ? TALLY_NO_MEMORY : TALLY_NO_DEVICE;
+    return tl_fail(where, status, "planted: %s failed (call %lld): out of memory or luck", what, (long long)calls_seen);
 }
 
-/* Two elements 2^41 bytes apart: no device has the room, and nothing is read before that is known. */
-static void check_no_memory(tally *ctx)
+static tally_status f_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
 {
-    float both[4] = {0, 0, 1, 2}, *y = both, *x = both + 2; /* the results lie before the view, or they would overlap */
-    tally_view in = {x, TALLY_F32, 1, 2, 2, (int64_t)1 << 39, NULL}, out = tally_flat(y, TALLY_F32, 2);
-    tally_window_options w = {1, 0, TALLY_EDGES_SHRINK, 0};
-    check(tally_reduce(ctx, "sum", &in, y) == TALLY_NO_MEMORY, "reduce of 2^41 bytes: %s", tally_error(ctx));
-    check(strstr(tally_error(ctx), "memory") != NULL, "the sentence: %s", tally_error(ctx));
-    check_works(ctx, "a reduce without memory");
-    check(tally_scan(ctx, "sum", &in, &out, NULL) == TALLY_NO_MEMORY, "scan of 2^41 bytes: %s", tally_error(ctx));
-    check_works(ctx, "a scan without memory");
-    check(tally_window(ctx, "sum", &in, &out, &w) == TALLY_NO_MEMORY, "window of 2^41 bytes: %s", tally_error(ctx));
-    check_works(ctx, "a window without memory");
+    tally_status status = planted(c, "allocate");
+    if (!status) status = real->allocate(g, c, bytes, m);
+    live_blocks += !status;
+    return status;
+}
+static void f_release(tl_gpu *g, tl_memory *m)
+{
+    live_blocks--;
+    real->release(g, m);
+}
+static tally_status f_lock(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
+{
+    tally_status status = planted(c, "allocation of page-locked memory");
+    if (!status) status = real->lock(g, c, bytes, m);
+    live_locked += !status;
+    return status;
+}
+static void f_unlock(tl_gpu *g, tl_memory *m)
+{
+    live_locked--;
+    real->unlock(g, m);
+}
+static tally_status f_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_program **p)
+{
+    tally_status status = planted(c, "build");
+    if (!status) status = real->build(g, c, text, length, p);
+    live_programs += !status;
+    return status;
+}
+static void f_unload(tl_gpu *g, tl_program *p)
+{
+    live_programs--;
+    real->unload(g, p);
+}
+static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+{
+    tally_status status = planted(c, "write");
+    return status ? status : real->write(g, c, to, at, from, bytes);
+}
+static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    tally_status status = planted(c, "read");
+    return status ? status : real->read(g, c, to, from, at, bytes);
+}
+static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from,
+                              size_t bytes)
+{
+    tally_status status = planted(c, "copy_in");
+    return status ? status : real->copy_in(g, c, lane, to, at, from, bytes);
+}
+static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    tally_status status = planted(c, "copy_out");
+    return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
+}
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+                             const tl_argument *a, int count)
+{
+    tally_status status = planted(c, name);
+    return status ? status : real->launch(g, c, p, name, groups, threads, a, count);
+}
+static tally_status f_wait(tl_gpu *g, tally *c)
+{
+    tally_status status = planted(c, "wait");
+    tally_status waited = real->wait(g, status ? NULL : c);
+    return status ? status : waited;
+}
+static tally_status f_quiet(tl_gpu *g, tally *c)
+{
+    tally_status status = planted(c, "quiet");
+    tally_status waited = real->quiet(g, status ? NULL : c);
+    return status ? status : waited;
+}
+static tally_status f_mark(tl_gpu *g, tally *c, int lane, int event)
+{
+    tally_status status = planted(c, "mark");
+    return status ? status : real->mark(g, c, lane, event);
+}
+static tally_status f_follow(tl_gpu *g, tally *c, int lane, int event)
+{
+    tally_status status = planted(c, "follow");
+    return status ? status : real->follow(g, c, lane, event);
+}
+static tally_status f_reached(tl_gpu *g, tally *c, int event)
+{
+    tally_status status = planted(c, "reached");
+    return status ? status : real->reached(g, c, event);
+}
+
+/* Opens name with the layer in place. */
+static int open_faked(const char *name)
+{
+    char text[80];
+    snprintf(text, sizeof text, "%s,memory=%dM,threads=2,probe=off", name, MEMORY_MB);
+    if (!check_ok(NULL, tally_open(&ctx, text), text)) return 0;
+    device = tl_gpu_of(ctx->device);
+    real = device->gpu->calls;
+    fake = *real;
+    fake.allocate = f_allocate, fake.release = f_release, fake.lock = f_lock, fake.unlock = f_unlock;
+    fake.build = f_build, fake.unload = f_unload, fake.write = f_write, fake.read = f_read;
+    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.wait = f_wait;
+    fake.quiet = f_quiet, fake.mark = f_mark, fake.follow = f_follow, fake.reached = f_reached;
+    device->gpu->calls = &fake;
+    return 1;
+}
+
+/* Nothing that the layer gave is left. */
+static void close_faked(void)
+{
+    tally_close(ctx);
+    check(!live_blocks && !live_locked && !live_programs,
+          "left after tally_close: %d blocks, %d page-locked, %d programs", live_blocks, live_locked, live_programs);
+    live_blocks = live_locked = live_programs = 0;
+}
+
+/* Device memory is in the pool, or nowhere (what one-launch kernels keep apart). */
+static void check_pool(const char *after)
+{
+    size_t pooled = 0;
+    int blocks = (device->ticket.bytes > 0) + (device->board.memory.bytes > 0);
+    for (int i = 0; i < TL_GPU_POOL; i++) {
+        pooled += device->pool[i].bytes;
+        blocks += device->pool[i].bytes > 0;
+    }
+    check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d",
+          after, device->held, pooled, live_blocks, blocks);
+    check(!device->piece.on, "after %s: a piece is left on", after);
+}
+
+/* ---- scenarios ---- */
+
+static const tally_window_options window_ = {6, 2, TALLY_EDGES_SHRINK, 0};
+
+/* Verb 0 reduce, 1 scan, 2 window; on n elements; 3: a scan by a stream. */
+static tally_status run(tally *on, int verb, int64_t n, float *to)
+{
+    tally_view in = tally_flat(x, TALLY_F32, n), result = tally_flat(to, TALLY_F32, n);
+    tally_stream *s;
+    if (verb == 0) return tally_reduce(on, "sum", &in, to);
+    if (verb == 1) return tally_scan(on, "sum", &in, &result, NULL);
+    if (verb == 2) return tally_window(on, "sum", &in, &result, &window_);
+    tally_status status = tally_stream_scan(on, "sum", TALLY_F32, NULL, &s);
+    int64_t made;
+    if (!status) status = tally_stream_push(s, x, 1001, to, &made);
+    if (!status) status = tally_stream_push(s, x + 1001, n - 1001, to + 1001, &made);
+    tally_stream_close(s);
+    return status;
+}
+
+static int64_t results(int verb, int64_t n) { return verb ? n : 1; }
+static const float *wanted(int verb, int64_t n)
+{
+    return n == N ? want[verb == 3 ? 1 : verb] : want_small[verb == 3 ? 1 : verb];
+}
+
+static void check_works(const char *after)
+{
+    for (int verb = 0; verb < 3; verb++)
+        if (check_ok(ctx, run(ctx, verb, SMALL, out), after))
+            check_same(out, wanted(verb, SMALL), results(verb, SMALL), 4, "verb %d after %s", verb, after);
+}
+
+static void check_outcome(tally_status status, int verb, int64_t n, const char *what, int64_t k)
+{
+    static char after[120];
+    snprintf(after, sizeof after, "verb %d of %lld, %s %lld failed", verb, (long long)n, what, (long long)k);
+    if (status) {
+        check(status == TALLY_NO_MEMORY || status == TALLY_NO_DEVICE, "%s: %s", after, tally_status_name(status));
+        check(strstr(tally_error(ctx), "memory") != NULL, "%s: the sentence: %s", after, tally_error(ctx));
+    } else {
+        check_same(out, wanted(verb, n), results(verb, n), 4, "%s, yet it succeeded", after);
+    }
+    check_pool(after);
+    check_works(after);
+}
+
+/* Call number k of the API fails, for every k of the scenario (of long ones the first 60, then one in 11). */
+static void check_calls(int verb, int64_t n)
+{
+    int64_t k = 1, failed = 0;
+    for (;; k += k < 60 || check_quick ? 1 : 11) {
+        memset(out, 0xa5, sizeof out);
+        calls_seen = 0;
+        call_fails = k;
+        tally_status status = run(ctx, verb, n, out);
+        int64_t made = calls_seen;
+        call_fails = 0;
+        failed += status != TALLY_OK;
+        if (made >= k) check_outcome(status, verb, n, "call", k);
+        if (made < k || (check_quick && k > 200)) break;
+    }
+    check(failed > 3, "verb %d of %lld: only %lld calls failed", verb, (long long)n, (long long)failed);
+    check_outcome(run(ctx, verb, n, out), verb, n, "no call", 0);
+}
+
+#ifndef SANITIZED
+static void check_allocations(int verb, int64_t n)
+{
+    for (int k = 1;; k++) {
+        memset(out, 0xa5, sizeof out);
+        tl_gpu_empty_pool(device);
+        atomic_store(&seen, 0);
+        atomic_store(&fail_at, k);
+        atomic_store(&counting, 1);
+        tally_status status = run(ctx, verb, n, out);
+        atomic_store(&counting, 0);
+        atomic_store(&fail_at, 0);
+        if (atomic_load(&seen) < k) break;
+        check_outcome(status, verb, n, "host allocation", k);
+    }
+}
+#endif
+
+/* A program that does not build: tried again at the next call. */
+static void check_builds(const char *name)
+{
+    if (!open_faked(name)) return;
+    for (int verb = 0; verb < 3; verb++) {
+        tally_status status = TALLY_OK;
+        for (int64_t k = 1; !status && k < 12; k++) {
+            calls_seen = 0;
+            call_fails = k;
+            status = run(ctx, verb, SMALL, out);
+        }
+        call_fails = 0;
+        check(status != TALLY_OK, "verb %d: no failure", verb);
+        check_pool("a failed build");
+    }
+    check_works("failed builds");
+    close_faked();
+}
+
+/* ---- texts, cache, devices ---- */
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fputs(text, f) < 0 || fclose(f)) exit(2);
+}
+
+/* TALLY_KERNELS with a file that is no program: the sentence says where, and without it the same context works. */
+static void check_texts(const char *name)
+{
+    char folder[500];
+    if (!getcwd(folder, sizeof folder - 20)) exit(2);
+    mkdir("kernels", 0700), mkdir("kernels/shape", 0700), mkdir("kernels/shape/gpu", 0700);
+    write_text("kernels/shape/gpu/scan.cl", "\n\nthis is no program;\n");
+    strcat(folder, "/kernels");
+    if (!open_faked(name)) return;
+    setenv("TALLY_KERNELS", folder, 1);
+    tally_status status = run(ctx, 1, SMALL, out);
+    unsetenv("TALLY_KERNELS");
+    check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "scan.cl"), "a text that does not compile: %s: %s",
+          tally_status_name(status), tally_error(ctx));
+    check_pool("a text that does not compile");
+    check_works("a text that does not compile");
+    close_faked();
+}
+
+/* Every file of the disk cache cut short, then altered: a new context compiles anew. */
+static void check_cache(const char *name)
+{
+    for (int way = 0; way < 3; way++) {
+        if (!open_faked(name)) return;
+        check_works(way == 0 ? "an empty cache" : way == 1 ? "cached programs cut short" : "cached programs altered");
+        close_faked();
+        DIR *d = opendir("cache/tally");
+        int files = 0;
+        for (struct dirent *e; d && (e = readdir(d));) {
+            char path[400];
+            struct stat info;
+            if (e->d_name[0] == '.') continue;
+            snprintf(path, sizeof path, "cache/tally/%s", e->d_name);
+            if (stat(path, &info)) continue;
+            files++;
+            if (way == 0 && truncate(path, info.st_size / 2)) exit(2);
+            if (way != 1) continue;
+            FILE *f = fopen(path, "r+b");
+            if (!f || fseek(f, (long)info.st_size - 100, SEEK_SET) || fputs("foreign", f) < 0 || fclose(f)) exit(2);
+        }
+        if (d) closedir(d);
+        check(files || strncmp(name, "cuda", 4), "%s: nothing in the cache", name);
+    }
+}
+
+static void check_refused(void)
+{
+    static const char *const names[] = {"cuda:99", "opencl:99", "opencl:-1", "cuda:"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        tally *c;
+        tally_status status = tally_open(&c, names[i]);
+        check(status == TALLY_NO_DEVICE && !c && strstr(tally_error(NULL), "must be one of"), "%s: %s: %s", names[i],
+              tally_status_name(status), tally_error(NULL));
+        tally_close(status ? NULL : c);
+    }
+    tally_device_info info;
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        if (info.usable) continue;
+        tally *c;
+        char name[64];
+        snprintf(name, sizeof name, "%s", info.name);
+        check(tally_open(&c, name) == TALLY_NO_DEVICE && strstr(tally_error(NULL), info.reason), "%s is refused: %s",
+              name, tally_error(NULL));
+    }
+}
+
+static void prepare(void)
+{
+    tally *cpu = check_open(2, NULL);
+    tl_random_fill(&check_state, x, TALLY_F32, N, TL_DATA_PLAIN);
+    for (int verb = 0; verb < 3; verb++) {
+        want_small[verb] = malloc(SMALL * sizeof(float));
+        check_ok(cpu, run(cpu, verb, N, want[verb]), "cpu");
+        check_ok(cpu, run(cpu, verb, SMALL, want_small[verb]), "cpu");
+    }
+    tally_close(cpu);
 }
 
 int main(void)
 {
     tally_device_info info;
+    char folder[500];
     int tested = 0;
     check_start();
+    if (!getcwd(folder, sizeof folder - 20)) return 1;
+    strcat(folder, "/cache");
+    setenv("XDG_CACHE_HOME", folder, 1);
+    check_refused();
+    prepare();
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        if (!info.usable || !strncmp(info.name, "cpu", 3)) continue;
-        tally *ctx;
         char name[64];
         snprintf(name, sizeof name, "%s", info.name);
-        if (!check_ok(NULL, tally_open(&ctx, name), name)) continue;
-        check_no_memory(ctx);
-        if (!strncmp(name, "opencl", 6))
-            check(tally_use_stream(ctx, ctx) == TALLY_UNSUPPORTED, "a stream on %s: %s", name, tally_error(ctx));
-        tally_close(ctx);
+        if (!info.usable || !strncmp(name, "cpu", 3)) continue;
+        check_builds(name);
+        check_texts(name);
+        check_cache(name);
+        if (!open_faked(name)) continue;
+        check_works("opening");
+        for (int verb = 0; verb < 4; verb++) {
+            if (verb < 3) check_calls(verb, SMALL);
+            check_calls(verb, N);
+#ifndef SANITIZED
+            check_allocations(verb, N);
+            if (verb < 3) check_allocations(verb, SMALL);
+#endif
+        }
+        close_faked();
         tested++;
     }
+    for (int verb = 0; verb < 3; verb++) free(want_small[verb]);
     if (!tested) {
         printf("skipped: no GPU device here\n");
         return SKIPPED;

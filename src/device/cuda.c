@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * CUDA devices, through the driver (libcuda), opened at run time. API calls only; the shapes are in
- * gpu_*.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
- * The few declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
+ * CUDA devices, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu_*.c; copies and events are in
+ * cuda_lanes.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
 #include "archive.h"
-#include "gpu.h"
+#include "cuda.h"
 #include "nvrtc.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int CUresult, CUdevice;
-typedef struct CUctx_st *CUcontext;
-typedef struct CUmod_st *CUmodule;
-typedef struct CUfunc_st *CUfunction;
-typedef struct CUstream_st *CUstream;
-typedef unsigned long long CUdeviceptr;
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
@@ -25,9 +18,9 @@ enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
     SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
     SHARED_ANYWAY = 2 << 10,   /* more than any kernel has beside what the launch gives it */
-    CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
-    CU_MEMORYTYPE_DEVICE = 2
+    CU_MEMORYTYPE_DEVICE = 2,
+    CU_STREAM_NON_BLOCKING = 1,
 };
 
 #define DRIVER_CALLS(F)                                                                                                \
@@ -44,8 +37,6 @@ enum {
     F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                              \
     F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                              \
     F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                          \
-    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                          \
-    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                \
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
     F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                  \
     F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
@@ -69,14 +60,6 @@ static struct {
     char name[16], text[160];
 } devices[DEVICES_MOST];
 static int device_count;
-
-typedef struct {
-    tl_gpu base;
-    CUdevice device;
-    CUcontext context;
-    CUstream stream, own;
-    int capability, processors, shared, number;
-} cuda;
 
 struct tl_program {
     CUmodule module;
@@ -112,6 +95,7 @@ static void find_devices(void)
 #define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
         DRIVER_CALLS(FIND)
 #undef FIND
+        whole = whole && tl_cuda_find_lanes(library);
         char driver[40];
         driver_version(driver, sizeof driver);
         if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
@@ -149,7 +133,7 @@ static int describe(int index, tally_device_info *info)
     return 1;
 }
 
-static tally_status failed(tally *ctx, CUresult error, const char *call)
+tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
 {
     const char *text = NULL;
     if (cuGetErrorString(error, &text) || !text) text = "unknown error";
@@ -162,6 +146,9 @@ static void cu_close(tl_gpu *gpu)
     cuda *g = (cuda *)gpu;
     if (g->own) {
         cuCtxPushCurrent(g->context);
+        tl_cuda_close_events(g);
+        for (int lane = TL_IN; lane < TL_LANES; lane++)
+            if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
         cuCtxPopCurrent(NULL);
     }
@@ -189,12 +176,14 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     if (!error) error = cuCtxPushCurrent(g->context);
     if (!error) {
         error = cuStreamCreate(&g->own, 0); /* waits for, and is waited for by, the caller's default stream */
+        for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
+            error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
         cuCtxPopCurrent(NULL);
-        g->stream = g->own;
+        g->stream[TL_RUN] = g->own;
     }
     if (error) {
         cu_close(&g->base);
-        return failed(ctx, error, "opening the device");
+        return tl_cuda_failed(ctx, error, "opening the device");
     }
     *gpu = &g->base;
     return TALLY_OK;
@@ -214,7 +203,7 @@ static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory
     CUdeviceptr p;
     (void)gpu;
     CUresult error = cuMemAlloc(&p, bytes);
-    if (error) return failed(ctx, error, "cuMemAlloc");
+    if (error) return tl_cuda_failed(ctx, error, "cuMemAlloc");
     *memory = (tl_memory){p, NULL, bytes};
     return TALLY_OK;
 }
@@ -229,17 +218,15 @@ static void cu_release(tl_gpu *gpu, tl_memory *memory)
 static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
                              size_t bytes)
 {
-    cuda *g = (cuda *)gpu;
-    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, g->stream);
-    return error ? failed(ctx, error, "copying to the device") : TALLY_OK;
+    return tl_cuda_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
 }
 
 static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
 {
-    cuda *g = (cuda *)gpu;
-    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, g->stream);
-    if (!error) error = cuStreamSynchronize(g->stream);
-    return error ? failed(ctx, error, "copying from the device") : TALLY_OK;
+    tally_status status = tl_cuda_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
+    if (status) return status;
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
 }
 
 static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
@@ -284,7 +271,7 @@ static tally_status load(const cuda *g, tally *ctx, const char *text, size_t len
         free(code);
         status = tl_nvrtc_compile(ctx, text, arch, wish, NULL, &code, &bytes, NULL);
         CUresult error = status ? 0 : cuModuleLoadData(module, code);
-        if (error) status = failed(ctx, error, "cuModuleLoadData");
+        if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
         if (!status) tl_cache_store(key, tag_length + length, code, bytes);
     }
     free(code);
@@ -314,7 +301,7 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
     while (at < program->count && strcmp(program->kernels[at].name, name)) at++;
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
-        if (error) return failed(ctx, error, name);
+        if (error) return tl_cuda_failed(ctx, error, name);
         snprintf(program->kernels[at].name, sizeof program->kernels[0].name, "%s", name);
         program->kernels[at].room = SHARED_UNASKED;
         program->count++;
@@ -323,7 +310,7 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
     if (count && arguments[count - 1].kind == TL_ARG_ROOM) room = (int)arguments[--count].i64;
     if (room > program->kernels[at].room) {
         error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room);
-        if (error) return failed(ctx, error, name);
+        if (error) return tl_cuda_failed(ctx, error, name);
         program->kernels[at].room = room;
     }
     for (int i = 0; i < count; i++)
@@ -334,27 +321,29 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         int each = 1;
         if (!program->kernels[at].resident) {
             error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, threads, (size_t)room);
-            if (error) return failed(ctx, error, name);
+            if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
         int64_t jobs = -groups, rounds = (jobs - 1) / program->kernels[at].resident + 1;
         groups = (jobs + rounds - 1) / rounds;
     }
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream, values,
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN], values,
                            NULL);
-    return error ? failed(ctx, error, name) : TALLY_OK;
+    return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }
 
 static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
 {
-    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream);
-    return error ? failed(ctx, error, "the kernels") : TALLY_OK;
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
 }
 
-static void cu_use_stream(tl_gpu *gpu, void *stream)
+static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     cuda *g = (cuda *)gpu;
-    g->stream = stream ? stream : g->own;
+    (void)ctx;
+    g->stream[TL_RUN] = stream ? stream : g->own;
+    return TALLY_OK;
 }
 
 static const tl_gpu_calls calls = {
@@ -380,6 +369,17 @@ static const tl_gpu_calls calls = {
     .launch = cu_launch,
     .wait = cu_wait,
     .use_stream = cu_use_stream,
+    .room = tl_cuda_room,
+    .lock = tl_cuda_lock,
+    .unlock = tl_cuda_unlock,
+    .locked = tl_cuda_locked,
+    .copy_in = tl_cuda_copy_in,
+    .copy_out = tl_cuda_copy_out,
+    .mark = tl_cuda_mark,
+    .follow = tl_cuda_follow,
+    .reached = tl_cuda_reached,
+    .elapsed = tl_cuda_elapsed,
+    .quiet = tl_cuda_quiet,
 };
 
 static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)

@@ -42,6 +42,12 @@ typedef struct tl_device_calls {
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
     /* Work goes to the caller's stream (include/tally.h). NULL: this kind of device has none. */
     tally_status (*use_stream)(tl_device *, tally *, void *stream);
+    /* An address for a memory object of the API's, and the end of it. NULL: this kind of device has no objects. */
+    tally_status (*adopt)(tl_device *, tally *, void *object, void **pointer);
+    tally_status (*forget)(tl_device *, tally *, void *pointer);
+    /* Measuring, from zero (on) or ended; what was measured. NULL: nothing is measured. */
+    void (*time)(tl_device *, tally *, int on);
+    void (*times)(tl_device *, tally *, tally_times_info *times);
     /* The windows of a slice of a sequence (shape/window.h): at_start, at_end: it reaches the sequence's ends. */
     tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
                                  const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);

@@ -7,22 +7,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS_A_PROCESSOR = 32 };
+enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
 static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool */
 
 /* ---- open ---- */
+
+/* memory=SIZE: bytes, or with K, M or G after it 2^10, 2^20 or 2^30 of them. */
+static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+{
+    static const char units[] = "KMG";
+    const char *unit = length ? strchr(units, text[length - 1]) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    int64_t n = 0;
+    if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) || n < MEMORY_LEAST >> shift ||
+        n > INT64_MAX >> shift)
+        return tl_fail(ctx, TALLY_INVALID, "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
+                       length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
+    d->limit = (size_t)n << shift;
+    return TALLY_OK;
+}
+
+/* Takes the options that are a GPU's, and leaves those of the processors in `rest`. */
+static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
+{
+    static const char name[] = "memory=";
+    tally_status status = TALLY_OK;
+    rest[0] = 0;
+    while (!status && *options) {
+        size_t length = strcspn(options, ","), used = strlen(rest);
+        if (!strncmp(options, name, sizeof name - 1))
+            status = set_memory(ctx, d, options + sizeof name - 1, length - (sizeof name - 1));
+        else
+            sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
+        options += length + (options[length] == ',');
+    }
+    return status;
+}
 
 tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind, int number,
                          const char *options, tl_device **out)
 {
     tl_gpu_device *d = calloc(1, sizeof *d);
-    if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
-    d->base.calls = kind;
-    snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
-    tally_status status = tl_device_cpu.open(ctx, 0, options, &d->cpu);
+    char *rest = malloc(strlen(options) + 1);
+    tally_status status = d && rest ? TALLY_OK : tl_no_memory(ctx, sizeof *d, "a device");
+    if (!status) {
+        d->base.calls = kind;
+        snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
+        status = take_options(ctx, d, options, rest);
+    }
+    if (!status) status = tl_device_cpu.open(ctx, 0, rest, &d->cpu);
     if (!status) status = calls->open(ctx, number, &d->gpu);
+    free(rest);
     if (status) {
-        if (d->cpu) tl_device_cpu.close(d->cpu);
+        if (d && d->cpu) tl_device_cpu.close(d->cpu);
         free(d);
         return status;
     }
@@ -30,16 +67,29 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
     return TALLY_OK;
 }
 
+/* Programs and memory, all of them: at the end, or because the caller's queue is of another context. */
+static void release_all(tl_gpu_device *d)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
+    d->program_count = 0;
+    tl_gpu_empty_pool(d);
+    for (int i = 0; i < 2 * TL_STAGES; i++)
+        if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
+    if (d->small.bytes) c->unlock(d->gpu, &d->small);
+    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
+    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
+    d->board.words = 0;
+    tl_clock_drop(d);
+}
+
 void tl_gpu_close(tl_device *base)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_gpu_calls *c = d->gpu->calls;
     c->enter(d->gpu);
-    for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
-    for (int i = 0; i < TL_GPU_POOL; i++)
-        if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
-    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
-    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
+    c->quiet(d->gpu, NULL);
+    release_all(d);
     c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);
@@ -68,13 +118,53 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
     d->gpu->calls->enter(d->gpu);
     tally_status status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status) d->gpu->calls->use_stream(d->gpu, stream);
-    d->stream = stream != NULL;
+    if (!status && d->gpu->calls->stream_moves) release_all(d);
+    if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
+    if (!status) d->stream = stream != NULL;
     d->gpu->calls->leave(d->gpu);
     return status;
 }
 
+tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **pointer)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->adopt)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: memory of %s has addresses, which calls take as they are",
+                       d->name);
+    return d->gpu->calls->adopt(d->gpu, ctx, object, pointer);
+}
+
+tally_status tl_gpu_forget(tl_device *base, tally *ctx, void *pointer)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->forget)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: memory of %s is not registered", d->name);
+    return d->gpu->calls->forget(d->gpu, ctx, pointer);
+}
+
 /* ---- memory ---- */
+
+static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
+                       bytes, d->name, d->limit, d->held);
+    tally_status status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+    if (!status) d->held += memory->bytes;
+    return status;
+}
+
+static void release(tl_gpu_device *d, tl_memory *memory)
+{
+    d->held -= memory->bytes;
+    d->gpu->calls->release(d->gpu, memory);
+}
+
+void tl_gpu_empty_pool(tl_gpu_device *d)
+{
+    for (int i = 0; i < TL_GPU_POOL; i++)
+        if (d->pool[i].bytes) release(d, &d->pool[i]);
+}
 
 /* The smallest pooled block that holds `bytes` and is not twice as large, or a new one. (Allocating costs 8 us, and
  * freeing waits for the device.) */
@@ -91,12 +181,10 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
         d->pool[best] = (tl_memory){0};
         return TALLY_OK;
     }
-    tally_status status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+    tally_status status = allocate(d, ctx, bytes, memory);
     if (status == TALLY_NO_MEMORY) { /* the pool may be what is in the way */
-        for (int i = 0; i < TL_GPU_POOL; i++)
-            if (d->pool[i].bytes) d->gpu->calls->release(d->gpu, &d->pool[i]);
-        memset(d->pool, 0, sizeof d->pool);
-        status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+        tl_gpu_empty_pool(d);
+        status = allocate(d, ctx, bytes, memory);
     }
     return status;
 }
@@ -113,7 +201,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     if (empty >= 0 && pooled + memory->bytes <= POOL_BYTES)
         d->pool[empty] = *memory;
     else
-        d->gpu->calls->release(d->gpu, memory);
+        release(d, memory);
     *memory = (tl_memory){0};
 }
 
@@ -140,7 +228,9 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     }
     tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
+    double start = tl_seconds();
     status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
+    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
     if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
         char log[sizeof ctx->error];
@@ -184,7 +274,11 @@ tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int 
         status = build(l->d, l->ctx, &l->d->later);
         program = l->d->later.program;
     }
-    return status ? status : c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+    if (status) return status;
+    tl_clock_begin(l->d, l->ctx, TL_RUN);
+    status = c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    return status;
 }
 
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
@@ -197,8 +291,6 @@ tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
     return tl_go_groups(l, kernel, groups, threads ? threads : 32 * c->warps_in_group);
 }
 
-/* ---- host data in pieces: the processors ---- */
-
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
 {
     tl_memory memory;
@@ -208,27 +300,4 @@ tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const
     d->gpu->calls->leave(d->gpu);
     if (!ours) return TALLY_OK;
     return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
-}
-
-tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
-{
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
-    if (status) return status;
-    return tl_device_cpu.slab(tl_gpu_of(base)->cpu, ctx, plan, x, n, c);
-}
-tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
-{
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
-    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
-    if (status) return status;
-    return tl_device_cpu.scan_push(tl_gpu_of(base)->cpu, ctx, s, x, n, out);
-}
-tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
-                                 void *out, int64_t *produced)
-{
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
-    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
-    if (status) return status;
-    return tl_device_cpu.window_slice(tl_gpu_of(base)->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
 }

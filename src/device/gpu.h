@@ -10,12 +10,22 @@
 typedef struct tl_gpu tl_gpu;         /* one opened device of an API: begins with its calls */
 typedef struct tl_program tl_program; /* one compiled text */
 
-/* Device memory: an address (CUDA) or an object (OpenCL). bytes 0: none. */
+/* Device memory: an address, and where that is only a name an object (OpenCL, whose memory has none: opencl.c reserves
+ * addresses for it). Page-locked host memory: its address. bytes 0: none. */
 typedef struct tl_memory {
     uint64_t address;
     void *object;
     size_t bytes;
 } tl_memory;
+
+/* A lane is a queue of work that is done in order. Kernels, and the copies of small calls, go to TL_RUN (the caller's
+ * stream if there is one); gpu_pieces.c copies beside it. Event n is a place in a lane: see mark. */
+enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
+enum {
+    TL_EVENTS = 32,                      /* for the order of lanes */
+    TL_CLOCKS = 128,                     /* spans that are measured at a time, two events each (gpu_clock.c) */
+    TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
+};
 
 /* One argument of a kernel. TL_ARG_ROOM, if any the last: i64 bytes of local memory (ROOM_PARAMETER in the preludes). */
 typedef struct tl_argument {
@@ -60,8 +70,35 @@ typedef struct tl_gpu_calls {
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,
                            int threads, const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
-    /* Work goes to the caller's stream from now on (NULL: to our own again). NULL: the API has none. */
-    void (*use_stream)(tl_gpu *gpu, void *stream);
+    /* Work goes to the caller's stream from now on (NULL: to our own again); nothing is under way. The caller keeps it. If
+     * stream_moves, programs and memory belong to the stream's context: there are none when this is called. */
+    tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
+    int stream_moves;
+
+    /* Large arrays, in pieces. Bytes that can still be allocated, in all and at once (guesses: allocate has the last
+     * word). */
+    void (*room)(tl_gpu *gpu, size_t *all, size_t *once);
+    /* Page-locked host memory, at memory->address; is the host memory [p, p + bytes) that already? */
+    tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
+    void (*unlock)(tl_gpu *gpu, tl_memory *memory);
+    int (*locked)(tl_gpu *gpu, const void *p, size_t bytes);
+    /* Copies that do not wait; the host memory is page-locked, or read before the call returns. */
+    tally_status (*copy_in)(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                            size_t bytes);
+    tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                             size_t bytes);
+    /* mark: `event` is what the lane has been given so far. follow: what the lane is given from now on waits for it.
+     * reached: the host waits. An event never marked is reached. elapsed: seconds between two reached ones that are
+     * TL_EVENTS or more; negative if that is not known. quiet: the host waits for every lane. */
+    tally_status (*mark)(tl_gpu *gpu, tally *ctx, int lane, int event);
+    tally_status (*follow)(tl_gpu *gpu, tally *ctx, int lane, int event);
+    tally_status (*reached)(tl_gpu *gpu, tally *ctx, int event);
+    double (*elapsed)(tl_gpu *gpu, int from, int to);
+    tally_status (*quiet)(tl_gpu *gpu, tally *ctx);
+
+    /* An address for the API's own kind of memory object, kept until forget (or close). NULL: memory is addresses. */
+    tally_status (*adopt)(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
+    tally_status (*forget)(tl_gpu *gpu, tally *ctx, void *pointer);
 } tl_gpu_calls;
 
 struct tl_gpu {
@@ -75,6 +112,10 @@ void tl_gpu_close(tl_device *device);
 int tl_gpu_threads(const tl_device *device);
 const char *tl_gpu_isa(const tl_device *device);
 tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
+tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
+tally_status tl_gpu_forget(tl_device *, tally *, void *pointer);
+void tl_gpu_time(tl_device *, tally *, int on);
+void tl_gpu_times(tl_device *, tally *, tally_times_info *times);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
 tally_status tl_gpu_plan_host(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
 tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
@@ -96,7 +137,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,                          \
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
     .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
-    .use_stream = tl_gpu_use_stream, .law = tl_gpu_law, .text = tl_gpu_text
+    .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
+    .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text
 
 /* ---- program.c ---- */
 

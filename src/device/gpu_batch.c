@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSETS = 1, CHOSEN = 2 };
+enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 
 /* ---- batches ---- */
 
@@ -21,7 +21,10 @@ tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_
 {
     tally_status status = tl_gpu_take(d, ctx, bytes, to);
     d->host = 1;
-    if (!status && bytes) status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
+    if (status || !bytes) return status;
+    tl_clock_begin(d, ctx, TL_RUN);
+    status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
+    tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
     return status;
 }
 
@@ -71,7 +74,8 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 {
     const tl_gpu_calls *c = d->gpu->calls;
     int64_t low, high, bytes = plan->op->elem_bytes;
-    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows};
+    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
+                    .origin = d->piece.origin, .states = d->piece.states};
     tl_view_extent(in, bytes, &low, &high);
     size_t offset;
     tally_status status = TALLY_OK;
@@ -107,11 +111,12 @@ void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_
     tl_put(l, b->stride);
     tl_put(l, b->n);
     tl_put(l, chosen ? b->longs : b->rows);
-    tl_put(l, listed ? OFFSETS | (some ? CHOSEN : 0) : 0);
+    tl_put(l, (listed ? OFFSETS | (some ? CHOSEN : 0) : 0) | (b->states ? STATES : 0));
     tl_put_memory(l, listed ? &b->offsets : &b->x);
     tl_put_memory(l, some ? &b->ids : &b->x);
     tl_put_memory(l, b->first.bytes ? &b->first : &b->x);
     tl_put_real(l, b->plan->par.value);
+    tl_put(l, b->origin);
 }
 
 /* ---- results ---- */
@@ -141,6 +146,14 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out
     return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
 }
 
+static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from, size_t bytes)
+{
+    tl_clock_begin(d, ctx, TL_RUN);
+    tally_status status = d->gpu->calls->read(d->gpu, ctx, to, from, 0, bytes);
+    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
+    return status;
+}
+
 /* Waits, and brings what is ours to the host. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status)
 {
@@ -149,10 +162,10 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     size_t all = (size_t)(r->high - r->low);
     int bring = !status && r->owned && all;
     if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
-        status = c->read(d->gpu, ctx, (char *)v->data + r->low, &r->y, 0, all);
+        status = download(d, ctx, (char *)v->data + r->low, &r->y, all);
     } else if (bring) {
         char *copy = malloc(all);
-        status = copy ? c->read(d->gpu, ctx, copy, &r->y, 0, all) : tl_no_memory(ctx, all, "results");
+        status = copy ? download(d, ctx, copy, &r->y, all) : tl_no_memory(ctx, all, "results");
         for (int64_t i = 0; !status && i < v->rows; i++) {
             int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
             char *to = tl_view_row(v, i, bytes, &n);
@@ -160,7 +173,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         }
         free(copy);
     }
-    if (!d->stream || d->host || status) {
+    if (!d->piece.on && (!d->stream || d->host || status)) { /* who works by pieces waits */
         tally_status waited = c->wait(d->gpu, ctx);
         if (!status) status = waited;
     }

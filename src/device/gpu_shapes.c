@@ -59,24 +59,22 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
 }
 
-tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
     tl_batch b;
     tl_results r = {0};
     tl_memory nodes = {0};
     tl_program *program = NULL;
     tl_launch l;
-    tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result a sequence */
-    d->gpu->calls->enter(d->gpu);
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
-    if (!status) status = tl_results_open(d, ctx, &to, plan->op->result_bytes, &r);
+    if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
     int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs;
     if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
     if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
     int64_t done = 0; /* short rows that `several` has */
-    if (!status && !in->offsets && in->stride == 1 && (in->n == 128 || in->n == 256 || in->n == 512) &&
+    if (!status && !in->offsets && in->stride == 1 && !b.states && (in->n == 128 || in->n == 256 || in->n == 512) &&
         (in->rows == 1 || in->row_stride == in->n)) {
         int64_t jobs = in->rows * in->n / TL_GPU_CHUNK;
         done = jobs * (TL_GPU_CHUNK / in->n);
@@ -97,6 +95,21 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     tl_batch_close(d, &b);
+    return status;
+}
+
+tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result a sequence */
+    d->gpu->calls->enter(d->gpu);
+    tally_status status = TALLY_NO_MEMORY;
+    int pieces = tl_pieces_wanted(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
+    if (!pieces) status = tl_gpu_reduce_whole(d, ctx, plan, in, &to);
+    if (pieces || (status == TALLY_NO_MEMORY &&
+                   tl_pieces_possible(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes) &&
+                   tl_pieces_can(d, ctx, plan)))
+        status = tl_pieces_reduce(d, ctx, plan, in, &to);
     d->gpu->calls->leave(d->gpu);
     return status;
 }
@@ -177,18 +190,21 @@ static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, c
     return status;
 }
 
-static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                                 const tally_view *out, const tally_scan_options *o)
+/* Scans forward: reversed ones come as views that walk backwards. */
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                               const tally_view *out, const tally_scan_options *o)
 {
     tl_batch b;
     tl_results r = {0};
     tl_memory nodes = {0}, prefix = {0}, init = {0};
     tl_program *program = NULL;
     tl_launch l;
-    int seeded = o && o->init;
+    const void *first = d->piece.before ? d->piece.before : o ? o->init : NULL;
+    int seeded = d->piece.before ? 2 : first ? 1 : 0; /* as `initial` of shape/gpu/scan.cl */
+    size_t first_bytes = d->piece.before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
-    if (!status && seeded) status = tl_gpu_upload(d, ctx, o->init, plan->op->result_bytes, &init);
+    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
     int64_t room = 0;
     int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
@@ -249,7 +265,12 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
         y = reversed(out, plan->op->result_bytes);
     }
     d->gpu->calls->enter(d->gpu);
-    status = scan_forward(d, ctx, plan, &x, &y, o);
+    int pieces = tl_pieces_wanted(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
+    status = pieces ? TALLY_NO_MEMORY : tl_gpu_scan_whole(d, ctx, plan, &x, &y, o);
+    if (pieces || (status == TALLY_NO_MEMORY &&
+                   tl_pieces_possible(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes) &&
+                   tl_pieces_can(d, ctx, plan)))
+        status = tl_pieces_scan(d, ctx, plan, &x, &y, o);
     d->gpu->calls->leave(d->gpu);
     return status;
 }

@@ -191,10 +191,9 @@ static tally_status blank(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_re
     return status;
 }
 
-tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
-                           const tally_view *out, const tally_window_options *o)
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tally_view *in, const tally_view *out, const tally_window_options *o)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
     tl_batch b;
     tl_results r = {0};
     int masked = plan->op->masked;
@@ -202,7 +201,6 @@ tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, con
     geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
-    d->gpu->calls->enter(d->gpu);
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
     /* a window longer than the longest sequence reaches no further than that */
@@ -212,6 +210,19 @@ tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, con
     if (!status && masked && o->min_count > 0) status = blank(d, ctx, &b, &r, count, &g, o->min_count);
     status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
     tl_batch_close(d, &b);
+    return status;
+}
+
+tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
+                           const tally_view *out, const tally_window_options *o)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    d->gpu->calls->enter(d->gpu);
+    int pieces = tl_pieces_wanted(d, in, bytes, out, result);
+    tally_status status = pieces ? TALLY_NO_MEMORY : tl_gpu_window_whole(d, ctx, plan, count, in, out, o);
+    if (pieces || (status == TALLY_NO_MEMORY && tl_pieces_possible(d, in, bytes, out, result)))
+        status = tl_pieces_window(d, ctx, plan, count, in, out, o);
     d->gpu->calls->leave(d->gpu);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  *   gpu.c          open, the pool of device memory, programs, launches
  *   gpu_batch.c    views brought to the device, results brought back
- *   gpu_shapes.c   reduce, scan       gpu_window.c    windows */
+ *   gpu_shapes.c   reduce, scan       gpu_window.c    windows
+ *   gpu_pieces.c   host arrays too large to be copied as a whole       gpu_clock.c    times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
@@ -23,6 +24,25 @@ typedef struct {
     tl_program *program;
 } tl_built;
 
+/* While gpu_pieces.c calls the shapes for a piece of a sequence: what lies before the piece. */
+typedef struct {
+    int on;              /* results and errors are waited for by the caller */
+    int64_t origin;      /* index of the piece's first element in its sequence */
+    int states;          /* reduce: results are states as the host has them (packed), not values */
+    const void *before;  /* scan: NULL, or the state before the piece, packed, one for each sequence, page-locked */
+} tl_piece_of;
+
+/* What is measured (gpu_clock.c). */
+typedef struct {
+    int on, ready;    /* ready: a span has begun */
+    int first, count; /* spans under way, in the ring of TL_CLOCKS */
+    unsigned char kind[TL_CLOCKS];
+    tally_times_info sum;
+} tl_clock;
+enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
+
+enum { TL_STAGES = 4 }; /* blocks of page-locked memory for each direction */
+
 typedef struct {
     tl_device base;
     tl_gpu *gpu;
@@ -31,6 +51,10 @@ typedef struct {
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[TL_GPU_POOL], ticket;
+    size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
+    tl_piece_of piece;
+    tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
+    tl_clock clock;
     tl_built later; /* of the call under way: an operator whose kernels are built one by one */
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
@@ -45,6 +69,8 @@ static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d
 /* A block of at least `bytes` from the pool, or a new one; give puts it back (bytes 0: nothing to give). */
 tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+/* Releases the pool. */
+void tl_gpu_empty_pool(tl_gpu_device *d);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
 /* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. NULL: tl_go builds
@@ -79,6 +105,8 @@ typedef struct {
     const tl_plan *plan;
     tl_memory x;
     int owned; /* x is ours to give back */
+    int64_t origin; /* index of each sequence's first element here */
+    int states;     /* reduce: results are states */
     int64_t x_byte, row_stride, stride, n, rows;
     const int64_t *host_offsets;
     tl_memory offsets, ids, first;
@@ -104,4 +132,37 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out
 /* Waits, and brings what is ours to the host. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 void tl_put_results(tl_launch *l, const tl_results *r);
+
+/* ---- gpu_clock.c: spans of a lane, measured if asked for ---- */
+
+double tl_seconds(void);
+void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
+/* Ends the span. bytes: what it copied. */
+void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
+/* Forgets the spans under way. */
+void tl_clock_drop(tl_gpu_device *d);
+
+/* ---- pieces: host arrays that are copied while kernels run, of any size ---- */
+
+/* Is this call one for pieces? in, out: views (out of a reduce: rows of one result). */
+int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes);
+/* Is either of them host memory, so that pieces may help where the device's memory did not suffice? */
+int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes);
+/* Pieces of one sequence meet on the processors: for a user's operator, does a compiler make its functions? */
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan);
+/* The verbs by pieces. Scans: forward (reversed ones come as views that walk backwards). Between enter and leave. */
+tally_status tl_pieces_reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                              const tally_view *out);
+tally_status tl_pieces_scan(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                            const tally_view *out, const tally_scan_options *o);
+tally_status tl_pieces_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                              const tally_view *in, const tally_view *out, const tally_window_options *o);
+
+/* The shapes themselves, on views that fit the device. Between enter and leave. */
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out);
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                               const tally_view *out, const tally_scan_options *o);
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tally_view *in, const tally_view *out, const tally_window_options *o);
 #endif

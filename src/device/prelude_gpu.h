@@ -25,7 +25,8 @@ typedef i64 idx;
 typedef u64 wide;
 typedef int mask;
 typedef struct {
-    f64 value;
+    f64 value;  /* the operator's parameter */
+    i64 origin; /* index of the first element here in its whole sequence: 0 but for pieces of longer ones (batch.cl) */
 } par;
 
 #define REAL_IS_EXACT (!TL_REAL_FLOAT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
- * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c. fake_cuda_loads()
- * says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
+ * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c and cuda_lanes.c.
+ * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,9 +88,18 @@ int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, 
 {
     return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters && !extra ? 0 : 1;
 }
-int cuStreamCreate(void **s, unsigned flags) { return *s = loads, (int)flags; }
+int cuStreamCreate(void **s, unsigned flags) { return *s = loads, flags > 1; }
 int cuStreamDestroy_v2(void *s) { return s == NULL; }
 int cuStreamSynchronize(void *s) { return s == NULL; }
+int cuStreamWaitEvent(void *s, void *event, unsigned flags) { return s && event && !flags ? 0 : 1; }
+int cuEventCreate(void **event, unsigned flags) { return *event = loads, flags & ~2u ? 1 : 0; }
+int cuEventDestroy_v2(void *event) { return event == NULL; }
+int cuEventRecord(void *event, void *s) { return event && s ? 0 : 1; }
+int cuEventSynchronize(void *event) { return event == NULL; }
+int cuEventElapsedTime(float *ms, void *from, void *to) { return *ms = 0, from && to ? 0 : 1; }
+int cuMemGetInfo_v2(size_t *room, size_t *total) { return *room = *total = (size_t)1 << 30, 0; }
+int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) { return *p = malloc(bytes), *p && !flags ? 0 : 1; }
+int cuMemFreeHost(void *p) { return free(p), 0; }
 int cuGetExportTable(const void **table, const void *id)
 {
     return *table = NULL, id ? 500 : 500;

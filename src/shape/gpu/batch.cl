@@ -4,12 +4,12 @@
  * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of the
  * next, so level l has n >> (2 + 8 l) full nodes. First node of sequence s: first[l][s] if lengths differ, else s * count. */
 enum { LANES = 32, QUAD = 4, ELEMENTS_LOG = 10, STATES_LOG = 8 };
-enum { OFFSETS = 1, CHOSEN = 2 };
+enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
-    i64 seqs, flags;             /* OFFSETS: offsets and first are used; CHOSEN: ids too */
+    i64 seqs, flags;             /* OFFSETS: offsets and first are used; CHOSEN: ids too; STATES: reduce gives states */
     GLOBAL const i64 *offsets;   /* rows + 1 */
     GLOBAL const i64 *ids;       /* row of sequence s */
     GLOBAL const i64 *first;     /* [level][seqs + 1] */
@@ -18,11 +18,11 @@ typedef struct {
 
 #define BATCH_PARAMETERS                                                                                                \
     GLOBAL const u8 *x_, i64 x_byte, i64 row_stride_, i64 stride_, i64 n_, i64 seqs_, i64 flags_,                       \
-        GLOBAL const i64 *offsets_, GLOBAL const i64 *ids_, GLOBAL const i64 *first_, f64 p_
+        GLOBAL const i64 *offsets_, GLOBAL const i64 *ids_, GLOBAL const i64 *first_, f64 p_, i64 origin_
 #define BATCH_OF_PARAMETERS                                                                                             \
     batch b;                                                                                                            \
     b.x = x_ + x_byte, b.row_stride = row_stride_, b.stride = stride_, b.n = n_, b.seqs = seqs_, b.flags = flags_,      \
-    b.offsets = offsets_, b.ids = ids_, b.first = first_, b.p.value = p_
+    b.offsets = offsets_, b.ids = ids_, b.first = first_, b.p.value = p_, b.p.origin = origin_
 
 fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
 fn i64 length_of(batch b, i64 s)
@@ -103,6 +103,35 @@ fn maybe then(maybe a, state b)
 #endif
     r.have = 1;
     return r;
+}
+
+/* States as the host has them: their fields, one after the other, without holes. */
+#define SIZE_OF(type, f) +(int)sizeof(type)
+enum { PACKED = 0 OP_STATE(SIZE_OF) };
+#undef SIZE_OF
+far_fn void pack(GLOBAL u8 *to, state v)
+{
+#define PACK(type, f)                                                                                                   \
+    {                                                                                                                   \
+        const u8 *from = (const u8 *)&v.f;                                                                              \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
+        to += sizeof(type);                                                                                             \
+    }
+    OP_STATE(PACK)
+#undef PACK
+}
+far_fn state unpack(GLOBAL const u8 *from)
+{
+    state v;
+#define UNPACK(type, f)                                                                                                 \
+    {                                                                                                                   \
+        u8 *to = (u8 *)&v.f;                                                                                            \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
+        from += sizeof(type);                                                                                           \
+    }
+    OP_STATE(UNPACK)
+#undef UNPACK
+    return v;
 }
 
 fn maybe nothing(par p)
@@ -203,6 +232,11 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
         i64 mine = at + lane_index() * QUAD;                                                                            \
         if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                                          \
             UNROLL for (int r = 0; r < rows_; r++) fast_load;                                                           \
+        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {                                  \
+            UNROLL for (int r = 0; r < rows_; r++)                                                                      \
+            {                                                                                                           \
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = ((GLOBAL const item *)b.x)[start + mine + r * LANES * QUAD + k];\
+            }                                                                                                           \
         } else {                                                                                                        \
             UNROLL for (int r = 0; r < rows_; r++)                                                                      \
             {                                                                                                           \
@@ -218,6 +252,11 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 
 fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
 fn int can_load_s(batch b, i64 first) { return 1; }
+/* Side by side, but not aligned as quads: four loads, of which three find their line in the first cache. */
+fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
+#define near_load_s(b, first) 0
+#define near_load_h near_load_e
+#define near_load_r near_load_e
 fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
@@ -244,9 +283,9 @@ LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + 
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
-fn state lift_e(elem x, i64 i, par p) { return lift(x, i, p); }
-fn state lift_r(elem x, i64 i, par p) { return lift(x, i, p); }
-fn state lift_h(elem x, i64 i, par p) { return lift(x, i, p); }
+fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); } /* i: in this piece */
+fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
+fn state lift_h(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */
@@ -284,9 +323,10 @@ fn GLOBAL u8 *place(results out, batch b, i64 s, i64 i)
     i64 r = row_of(b, s), at = (b.flags & OFFSETS ? b.offsets[r] * out.stride : r * out.row_stride) + i * out.stride;
     return out.x + at * (i64)(OP_LANES * sizeof(result));
 }
-/* Result i of sequence s: the state of n elements whose first has index `first`. */
+/* Result i of sequence s: the state of n elements, and those before this piece, whose first has index `first`. */
 fn void store_state(GLOBAL u8 *p, state v, i64 n, i64 first, par q)
 {
+    n += q.origin;
     store_bytes(p, lower(v, (real)n, first, q));
 #if OP_LANES == 2
     store_bytes(p + sizeof(result), lower_1(v, (real)n, first, q));
@@ -326,4 +366,13 @@ fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
         store_state(p, v.s, n, first, q);
     else
         store_empty(p, q);
+}
+/* What reduce gives for sequence s of n elements. */
+fn void store_reduced(results out, batch b, i64 s, maybe v, i64 n)
+{
+    i64 r = row_of(b, s);
+    if (b.flags & STATES)
+        pack(out.x + r * PACKED, v.s);
+    else
+        store_maybe(out.x + r * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
 }

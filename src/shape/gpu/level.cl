@@ -35,7 +35,7 @@ KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 job
             } else {
                 UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step); /* unrolled: e stays in registers */
             }
-            UNROLL for (int k = 0; k < STEP; k++) v[k] = lift(e[k], at + k, b.p);
+            UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
             x += STEP * step;
             UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3 times slower */
                 UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)]);

@@ -21,8 +21,7 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, b, start_of(b, s), at, n - at, box);
-        if (lane_index() == 0 && !elsewhere)
-            store_maybe(out.x + row_of(b, s) * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, n, 0, b.p);
+        if (lane_index() == 0 && !elsewhere) store_reduced(out, b, s, v, n);
     }
 }
 
@@ -166,6 +165,6 @@ KERNEL_BLOCKS(once, 32 * WARPS_IN_GROUP, 1)
     v = append_s(v, level, tiles + groups + over, 0, chunks, box);
     v = append_lanes(v, row, rows, box);
     v = append_r(v, b, from, b.n >> ROW_LOG << ROW_LOG, b.n & (CHUNK_r - 1), box);
-    if (lane == 0) store_maybe(out.x, v, b.n, 0, b.p);
+    if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
 #endif

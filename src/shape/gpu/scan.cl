@@ -3,20 +3,21 @@
  * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
  * more entry there than nodes: S after the last of them. */
 
-/* S(0). seeded: 0 ABSENT, 1 init is a result, 2 init is a state. */
-fn maybe initial(i64 seeded, GLOBAL const result *init, par p)
+/* What comes before sequence s. seeded: 0 nothing; VALUE the value init[0]; BEFORE a state for each sequence, packed (batch.cl). */
+enum { VALUE = 1, BEFORE = 2 };
+fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
+    if (seeded == BEFORE) {
+        r.s = unpack((GLOBAL const u8 *)init + s * PACKED);
+        r.have = 1;
+    }
 #if OP_SEED
-    if (seeded == 1) {
+    if (seeded == VALUE) {
         r.s = seed(init[0], p);
         r.have = 1;
     }
 #endif
-    if (seeded == 2) {
-        r.s = ((GLOBAL const state *)init)[0];
-        r.have = 1;
-    }
     return r;
 }
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
@@ -40,7 +41,7 @@ KERNEL(down, 32 * WARPS_IN_GROUP)
         if (at)
             rows[0].s = above[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, b.p);
+            rows[0] = initial(seeded, init, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
             i64 i = at + r * LANES * QUAD + lane * QUAD;
@@ -65,8 +66,13 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
     GLOBAL u8 *at = place(out, b, s, row);
     if (known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(i + k + !exclusive), 0, p);
+        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
         store_row(at, w);
+        return;
+    }
+    if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
+        UNROLL for (int k = 0; k < QUAD; k++)
+            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
         return;
     }
 #endif
@@ -85,7 +91,7 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     i64 i = at + r * LANES * QUAD + lane * QUAD;
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
-    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(x[k], i + k, b.p);
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
     state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
     maybe v[QUAD + 1];
     v[0] = row_start_e(rows[r], left);
@@ -119,7 +125,7 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
         if (at)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
-            rows[0] = initial(seeded, init, b.p);
+            rows[0] = initial(seeded, init, s, b.p);
         if (at + (1 << ELEMENTS_LOG) <= n && !longest) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);

@@ -167,7 +167,7 @@ KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
             if (full2) post(d, 0, s2, k2, v);
             if (job < jobs) {
                 maybe before, after;
-                look_back(d, s, k, (k + 1) << TILE_LOG <= b.n, own, initial(seeded, init, b.p), &before, &after, box);
+                look_back(d, s, k, (k + 1) << TILE_LOG <= b.n, own, initial(seeded, init, s, b.p), &before, &after, box);
                 if (lane == 0) starts[(i + 1) & 1] = before.s, have[(i + 1) & 1] = before.have, ends[(i + 1) & 1] = after.s;
             }
             own = full2 ? post_groups(d, s2, k2, v, box) : v;

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * CUDA's copies, page-locked memory and events between streams. API calls only. */
+#include "cuda.h"
+#include <dlfcn.h>
+
+#define LANE_CALLS(F)                                                                                                  \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
+    F(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                          \
+    F(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                \
+    F(cuStreamWaitEvent, cuStreamWaitEvent, (CUstream, CUevent, unsigned))                                             \
+    F(cuEventCreate, cuEventCreate, (CUevent *, unsigned))                                                             \
+    F(cuEventDestroy, cuEventDestroy_v2, (CUevent))                                                                    \
+    F(cuEventRecord, cuEventRecord, (CUevent, CUstream))                                                               \
+    F(cuEventSynchronize, cuEventSynchronize, (CUevent))                                                               \
+    F(cuEventElapsedTime, cuEventElapsedTime, (float *, CUevent, CUevent))                                             \
+    F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
+    F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
+    F(cuMemFreeHost, cuMemFreeHost, (void *))
+#define DECLARE(name, symbol, parameters) static int(*name) parameters;
+LANE_CALLS(DECLARE)
+#undef DECLARE
+
+int tl_cuda_find_lanes(void *library)
+{
+    int whole = 1;
+#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+    LANE_CALLS(FIND)
+#undef FIND
+    return whole;
+}
+
+void tl_cuda_close_events(cuda *g)
+{
+    for (int i = 0; i < TL_EVENTS_ALL; i++)
+        if (g->events[i]) cuEventDestroy(g->events[i]);
+}
+
+void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once)
+{
+    size_t total;
+    (void)gpu;
+    if (cuMemGetInfo(all, &total)) *all = 0;
+    *once = *all;
+}
+
+tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    void *p;
+    (void)gpu;
+    CUresult error = cuMemHostAlloc(&p, bytes, 0);
+    if (error) return tl_cuda_failed(ctx, error, "cuMemHostAlloc");
+    *memory = (tl_memory){(uintptr_t)p, NULL, bytes};
+    return TALLY_OK;
+}
+
+void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    (void)gpu;
+    cuMemFreeHost((void *)(uintptr_t)memory->address);
+    *memory = (tl_memory){0};
+}
+
+int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes)
+{
+    int what = CU_POINTER_ATTRIBUTE_MEMORY_TYPE, kind = 0, last = 0;
+    void *value = &kind, *value_last = &last;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
+    (void)gpu;
+    return bytes && !cuPointerGetAttributes(1, &what, &value, at) && kind == CU_MEMORYTYPE_HOST &&
+           !cuPointerGetAttributes(1, &what, &value_last, at + bytes - 1) && last == CU_MEMORYTYPE_HOST;
+}
+
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                             size_t bytes)
+{
+    CUresult error = cuMemcpyHtoDAsync(to->address + offset, from, bytes, ((cuda *)gpu)->stream[lane]);
+    return error ? tl_cuda_failed(ctx, error, "copying to the device") : TALLY_OK;
+}
+
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                              size_t bytes)
+{
+    CUresult error = cuMemcpyDtoHAsync(to, from->address + offset, bytes, ((cuda *)gpu)->stream[lane]);
+    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
+}
+
+tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = 0;
+    if (!g->events[event]) error = cuEventCreate(&g->events[event], event < TL_EVENTS ? CU_EVENT_DISABLE_TIMING : 0);
+    if (!error) error = cuEventRecord(g->events[event], g->stream[lane]);
+    return error ? tl_cuda_failed(ctx, error, "cuEventRecord") : TALLY_OK;
+}
+
+tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = g->events[event] ? cuStreamWaitEvent(g->stream[lane], g->events[event], 0) : 0;
+    return error ? tl_cuda_failed(ctx, error, "cuStreamWaitEvent") : TALLY_OK;
+}
+
+tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    cuda *g = (cuda *)gpu;
+    CUresult error = g->events[event] ? cuEventSynchronize(g->events[event]) : 0;
+    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
+}
+
+double tl_cuda_elapsed(tl_gpu *gpu, int from, int to)
+{
+    cuda *g = (cuda *)gpu;
+    float ms;
+    return cuEventElapsedTime(&ms, g->events[from], g->events[to]) ? -1 : 1e-3 * (double)ms;
+}
+
+tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[lane]);
+        if (error && !status) status = tl_cuda_failed(ctx, error, "the kernels");
+    }
+    return status;
+}

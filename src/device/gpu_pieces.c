@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: MIT
+ * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
+ * that fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
+#include "gpu_pieces.h"
+#include "../fp.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHARE = 16,          /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
+    BUDGET_LEAST = 1024, /* bytes */
+    COLUMNS_RUN = 256,   /* columns worth copying side by side */
+    COLUMNS_MOST = 1024, /* columns of a strip that is cut along: each has a counter of 4 KB */
+    STEP_LEAST = 256     /* elements of each in a piece */
+};
+static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
+
+/* ---- whether ---- */
+
+static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
+{
+    int64_t low, high;
+    size_t offset;
+    tl_memory memory;
+    tl_view_extent(v, bytes, &low, &high);
+    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset)) return 0;
+    return high - low;
+}
+
+static int64_t least_bytes(const tl_gpu_device *d)
+{
+    int64_t share = (int64_t)(d->limit / 4);
+    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
+}
+
+int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes)
+{
+    int64_t a, b, c, e, least = least_bytes(d);
+    if (d->piece.on) return 0;
+    tl_view_extent(in, in_bytes, &a, &b);
+    tl_view_extent(out, out_bytes, &c, &e);
+    if (b - a < least && e - c < least) return 0; /* as most calls */
+    return host_bytes(d, in, in_bytes) >= least || host_bytes(d, out, out_bytes) >= least;
+}
+
+int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out,
+                       int64_t out_bytes)
+{
+    return !d->piece.on && (host_bytes(d, in, in_bytes) || host_bytes(d, out, out_bytes));
+}
+
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan)
+{
+    tl_plan host;
+    return !plan->op->user || !tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
+}
+
+int64_t tl_pieces_budget(tl_gpu_device *d)
+{
+    size_t all = 0, once = 0, pooled = 0;
+    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
+    d->gpu->calls->room(d->gpu, &all, &once);
+    all += pooled;
+    if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
+    int64_t budget = (int64_t)(all / SHARE);
+    if (once && budget > (int64_t)once) budget = (int64_t)once;
+    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
+}
+
+int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
+{
+    if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
+    if (p->wrote && p->in.view.data == p->out.view.data) return 0; /* in place, and some of it is no longer there */
+    *budget /= 2;
+    return 1;
+}
+
+/* ---- a call ---- */
+
+typedef enum { REDUCE, SCAN, WINDOW } verb;
+
+typedef struct {
+    tl_pipe pipe;
+    tl_gpu_device *d;
+    tally *ctx;
+    verb verb;
+    const tl_plan *plan, *count;
+    const tally_scan_options *scan;
+    const tally_window_options *window;
+    const tally_view *in, *out;
+    int64_t budget;
+    int shrunk;        /* the budget was halved: memory is scarce */
+    int64_t row, stop; /* rows of this run: next, end */
+    int64_t group;     /* rows at a time, without offsets */
+} call;
+
+static int64_t length_of(const call *c, int64_t r)
+{
+    return c->in->offsets ? c->in->offsets[r + 1] - c->in->offsets[r] : c->in->n;
+}
+
+/* Bytes that sequence r takes on the device, at most: elements or results, whichever are more. */
+static int64_t cost_of(const call *c, int64_t r)
+{
+    int64_t n = length_of(c, r), in = n * c->plan->op->elem_bytes;
+    int64_t out = (c->verb == REDUCE ? 1 : c->out->offsets ? n : c->out->n) * c->plan->op->result_bytes;
+    return (in > out ? in : out) + (c->in->offsets ? (int64_t)sizeof(int64_t) : 0);
+}
+
+static int is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
+/* ---- whole rows ---- */
+
+/* Where the group of rows that begins at r ends. */
+static int64_t group_end(const call *c, int64_t r)
+{
+    if (!c->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
+    int64_t bytes = cost_of(c, r);
+    for (r++; r < c->stop; r++) {
+        bytes += cost_of(c, r);
+        if (bytes > c->budget) break;
+    }
+    return r;
+}
+
+static int next_rows(tl_pipe *p, tl_part *part)
+{
+    call *c = (call *)p;
+    if (c->row >= c->stop) return 0;
+    int64_t end = group_end(c, c->row);
+    part->in = (tl_rect){c->row, end, 0, c->in->n};
+    part->out = part->made = (tl_rect){c->row, end, 0, c->out->n};
+    c->row = end;
+    return 1;
+}
+
+static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view *in, const tally_view *out, int slot)
+{
+    call *c = (call *)p;
+    (void)part, (void)slot;
+    switch (c->verb) {
+    case REDUCE:
+        return tl_gpu_reduce_whole(c->d, c->ctx, c->plan, in, out);
+    case SCAN:
+        return tl_gpu_scan_whole(c->d, c->ctx, c->plan, in, out, c->scan);
+    default:
+        return tl_gpu_window_whole(c->d, c->ctx, c->plan, c->count, in, out, c->window);
+    }
+}
+
+/* Rows c->row .. stop - 1, each of which fits. */
+static tally_status run_rows(call *c, int64_t stop)
+{
+    tl_pipe *p = &c->pipe;
+    const tl_scalar *op = c->plan->op;
+    int64_t cost = c->in->offsets ? 1 : cost_of(c, c->row);
+    c->stop = stop;
+    c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
+    p->d = c->d;
+    p->ctx = c->ctx;
+    p->next = next_rows;
+    p->work = work_rows;
+    tl_side_open(c->d, &p->in, c->in, op->elem_bytes);
+    tl_side_open(c->d, &p->out, c->out, op->result_bytes);
+    p->in.across = is_across(c->in);
+    p->out.across = is_across(c->out);
+    if (c->in->offsets) { /* elements a group can have, and rows */
+        int64_t total = c->in->offsets[stop] - c->in->offsets[c->row];
+        int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
+        p->in.most = total < most ? total : most;
+        p->out.most = c->verb != REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
+    } else {
+        int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
+        p->in.most = group * c->in->n;
+        p->out.most = group * c->out->n;
+    }
+    return tl_pipe_run(p);
+}
+
+/* ---- along ---- */
+
+/* The results of `width` counters to rows r .. of the output of a reduce. */
+static tally_status put_results(call *c, const tl_counter *counters, int64_t width, int64_t r)
+{
+    const tl_scalar *op = c->plan->op;
+    size_t bytes = (size_t)(width * op->result_bytes), offset;
+    char *host = tl_offset(c->out->data, r * op->result_bytes), *copy = NULL;
+    tl_memory memory;
+    tally_status status = TALLY_OK;
+    int here = c->d->gpu->calls->owns(c->d->gpu, host, &memory, &offset);
+    if (here && !(copy = malloc(bytes))) return tl_no_memory(c->ctx, bytes, "results");
+    for (int64_t s = 0; s < width; s++) {
+        char *to = (here ? copy : host) + s * op->result_bytes;
+        tl_state v;
+        if (tl_counter_fold(&counters[s], op, NULL, &v))
+            op->lower(&v, counters[s].end, 0, c->plan->par, to);
+        else
+            op->empty(c->plan->par, to);
+    }
+    if (here) {
+        status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
+        tally_status waited = c->d->gpu->calls->wait(c->d->gpu, c->ctx);
+        if (!status) status = waited;
+        free(copy);
+    }
+    return status;
+}
+
+/* `width` neighbouring sequences from row r on, too long for the device. */
+static tally_status run_along(call *c, int64_t r, int64_t width)
+{
+    const tl_scalar *op = c->plan->op;
+    tl_along a = {.plan = c->plan,
+                  .count = c->count,
+                  .budget = c->budget,
+                  .width = width,
+                  .shrunk = c->shrunk,
+                  .window = c->window,
+                  .at_start = 1,
+                  .at_end = 1,
+                  .scan = c->verb == SCAN};
+    int64_t made;
+    tl_state init;
+    tally_view in = *c->in, out = *c->out;
+    in.data = tl_view_row(c->in, r, op->elem_bytes, &in.n);
+    out.data = tl_view_row(c->out, r, op->result_bytes, &out.n);
+    in.offsets = out.offsets = NULL;
+    in.rows = out.rows = width;
+    tally_status status = TALLY_OK;
+    if (c->verb == WINDOW) {
+        status = tl_along_window(&a, c->d, c->ctx, &in, &out, &made);
+    } else {
+        size_t bytes = (size_t)width * sizeof *a.counters;
+        a.counters = malloc(bytes);
+        if (!a.counters) status = tl_no_memory(c->ctx, bytes, "the counters of sequences");
+        for (int64_t s = 0; !status && s < width; s++) tl_counter_init(&a.counters[s], 0);
+        if (c->scan && c->scan->init) {
+            op->seed(&init, c->scan->init, c->plan->par);
+            a.init = &init;
+        }
+        a.exclusive = c->scan && c->scan->exclusive;
+        if (!status) status = tl_along_fold(&a, c->d, c->ctx, &in, &out);
+        if (!status && c->verb == REDUCE) status = put_results(c, a.counters, width, r);
+        free(a.counters);
+    }
+    c->pipe = a.pipe; /* for tl_pieces_again */
+    return status;
+}
+
+/* ---- the verbs ---- */
+
+/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of each. */
+static int64_t strip_width(const call *c, int64_t rows)
+{
+    const tl_scalar *op = c->plan->op;
+    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes, least = STEP_LEAST;
+    if (c->window && c->window->before + c->window->after > least / 2)
+        least = 2 * (c->window->before + c->window->after);
+    int64_t fit = c->budget / bytes / least;
+    fit = fit > COLUMNS_MOST ? COLUMNS_MOST : fit < 1 ? 1 : fit;
+    return rows < fit ? rows : fit;
+}
+
+/* Does row r fit with enough neighbours? */
+static int fits(const call *c, int64_t r, int across)
+{
+    return cost_of(c, r) <= c->budget / (across ? COLUMNS_RUN : 1);
+}
+
+static tally_status run_call(call *c)
+{
+    const int across = is_across(c->in);
+    const int64_t rows = c->in->rows;
+    tally_status status = TALLY_OK;
+    c->budget = tl_pieces_budget(c->d);
+    while (!status && c->row < rows) {
+        int64_t from = c->row, end = from + 1;
+        if (fits(c, from, across)) {
+            end = c->in->offsets ? end : rows;
+            while (end < rows && fits(c, end, 0)) end++;
+            status = run_rows(c, end);
+        } else {
+            if (across) end = from + strip_width(c, rows - from);
+            status = run_along(c, from, end - from);
+        }
+        c->row = end;
+        if (status && tl_pieces_again(status, &c->pipe, &c->budget)) {
+            c->row = from;
+            c->shrunk = 1;
+            status = TALLY_OK;
+        }
+    }
+    return status;
+}
+
+tally_status tl_pieces_reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                              const tally_view *out)
+{
+    call c = {.d = d, .ctx = ctx, .verb = REDUCE, .plan = plan, .in = in, .out = out};
+    return run_call(&c);
+}
+
+tally_status tl_pieces_scan(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                            const tally_view *out, const tally_scan_options *o)
+{
+    call c = {.d = d, .ctx = ctx, .verb = SCAN, .plan = plan, .in = in, .out = out, .scan = o};
+    return run_call(&c);
+}
+
+tally_status tl_pieces_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                              const tally_view *in, const tally_view *out, const tally_window_options *o)
+{
+    call c = {.d = d, .ctx = ctx, .verb = WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o};
+    return run_call(&c);
+}
+
+/* ---- streams and fragments: large pushes ---- */
+
+static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
+{
+    return n * plan->op->elem_bytes >= least_bytes(d);
+}
+
+/* n more elements after those in *done: what comes before a multiple of the step, and pushes that are not large, the
+ * processors take. On failure *done is as it was. */
+static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s, tl_counter *done, const void *x,
+                         int64_t n, void *out)
+{
+    const tl_scalar *op = plan->op;
+    const tl_counter start = *done;
+    tally_status status = TALLY_NO_MEMORY;
+    d->gpu->calls->enter(d->gpu);
+    int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
+    if (budget) {
+        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, should memory be scarce */
+        head = -done->end & (step - 1);
+        if (head > n) head = n;
+    }
+    if (head && s) status = tl_device_cpu.scan_push(d->cpu, ctx, s, x, head, out);
+    if (head && !s) status = tl_device_cpu.slab(d->cpu, ctx, plan, x, head, done);
+    if (!head) status = TALLY_OK;
+    const tl_counter aligned = *done;
+    while (!status && head < n) {
+        *done = aligned;
+        tl_along a = {.plan = plan,
+                      .budget = budget,
+                      .width = 1,
+                      .counters = done,
+                      .base = aligned.end,
+                      .keep = 1,
+                      .scan = s != NULL,
+                      .exclusive = s && s->exclusive,
+                      .init = s && s->seeded ? &s->init : NULL};
+        tally_view in = tally_flat((const char *)x + head * op->elem_bytes, op->dtype, n - head);
+        tally_view to = tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
+        status = tl_along_fold(&a, d, ctx, &in, &to);
+        if (!status) break;
+        if (tl_pieces_again(status, &a.pipe, &budget)) status = TALLY_OK;
+    }
+    if (status) *done = start;
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+{
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
+    return status ? status : push(tl_gpu_of(base), ctx, plan, NULL, c, x, n, NULL);
+}
+
+tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+{
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
+    return status ? status : push(tl_gpu_of(base), ctx, s->plan, s, &s->done, x, n, out);
+}
+
+tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
+                                 void *out, int64_t *produced)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(d, ctx, out, "out", "streams");
+    if (status) return status;
+    if (!worth(d, plan, n))
+        return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+    tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
+    d->gpu->calls->enter(d->gpu);
+    int64_t budget = tl_pieces_budget(d);
+    for (int shrunk = 0;; shrunk = 1) {
+        tl_along a = {.plan = plan,
+                      .count = count,
+                      .budget = budget,
+                      .width = 1,
+                      .window = o,
+                      .shrunk = shrunk,
+                      .at_start = at_start,
+                      .at_end = at_end};
+        status = tl_along_window(&a, d, ctx, &in, &to, produced);
+        if (!status || !tl_pieces_again(status, &a.pipe, &budget)) break;
+    }
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}

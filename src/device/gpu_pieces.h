@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * Work by pieces: a view is cut into rectangles of sequences and elements, and each goes through three lanes.
+ *
+ *   host memory            TL_IN                  TL_RUN               TL_OUT                host memory
+ *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
+ *                         4 blocks              3 buffers           3 buffers        4 blocks
+ *
+ *   piece         j-2           j-1            j             while the threads fill the blocks with piece j, kernels
+ * run on results out   ^ threads     copy           -             j-1, and the results of j-2 go to the caller
+ *
+ * gpu_stage.c moves the pieces; gpu_pieces.c cuts views into rows that fit, and gpu_along.c sequences that do not. */
+#ifndef TALLY_GPU_PIECES_H
+#define TALLY_GPU_PIECES_H
+#include "gpu_work.h"
+#include "../counter.h"
+
+enum { TL_RING = 3 }; /* buffers on the device, for each direction */
+
+/* Events, by number. */
+enum {
+    TL_STAGED_IN = 0,                         /* [TL_STAGES] a block of page-locked memory was read */
+    TL_STAGED_OUT = TL_STAGED_IN + TL_STAGES, /* [TL_STAGES] one was written */
+    TL_LOADED = TL_STAGED_OUT + TL_STAGES,    /* [TL_RING] a buffer holds its piece */
+    TL_DONE = TL_LOADED + TL_RING,            /* [TL_RING] its kernels are done */
+    TL_STORED = TL_DONE + TL_RING,            /* [TL_RING] its results have left */
+    TL_NODES = TL_STORED + TL_RING,           /* [TL_RING] its nodes are on the host */
+    TL_START = TL_NODES + TL_RING             /* what the lane had before */
+};
+
+/* Sequences r0 .. r1 - 1, elements i0 .. i1 - 1 of each (with offsets: all their elements). */
+typedef struct tl_rect {
+    int64_t r0, r1, i0, i1;
+} tl_rect;
+
+/* One piece. out: the results that are kept; made: those that the kernels compute (windows at an edge: more). */
+typedef struct tl_part {
+    tl_rect in, out, made;
+} tl_part;
+
+/* The input or the output. */
+typedef struct tl_side {
+    tally_view view;
+    int64_t bytes; /* of an element */
+    int64_t most;  /* elements of the largest piece */
+    int here;      /* memory of the device: used in place */
+    int straight;  /* page-locked and without gaps: copied without a detour */
+    int across;    /* a piece's sequences lie side by side on the device (columns) */
+    tl_memory buffer[TL_RING];
+} tl_side;
+
+typedef struct tl_pipe tl_pipe;
+struct tl_pipe {
+    tl_gpu_device *d;
+    tally *ctx;
+    tl_side in, out;
+    /* The next piece; 0: there is none. */
+    int (*next)(tl_pipe *, tl_part *);
+    /* Issues a piece's kernels to TL_RUN. in, out: the piece on the device. slot: number of the piece modulo TL_RING.
+     */
+    tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out, int slot);
+    int wrote; /* results have reached the caller's host memory */
+};
+
+/* ---- gpu_stage.c ---- */
+
+/* Sets up a side: where the memory is. output: elements are results of `bytes` bytes. */
+void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
+/* Runs all pieces and waits for everything. On failure too: nothing is under way then, and all is given back. */
+tally_status tl_pipe_run(tl_pipe *p);
+/* Page-locked memory of at least `bytes` bytes, in place of *m. */
+tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
+
+/* ---- gpu_along.c ---- */
+
+/* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are
+ * several. budget: bytes of a piece on the device. */
+typedef struct tl_along {
+    tl_pipe pipe;
+    const tl_plan *plan, *count;
+    int64_t budget, width;    /* width: sequences */
+    int64_t step, at, end, n; /* elements (windows: centres) a piece; next; end of them; elements */
+    /* reduce, scan */
+    int scan, exclusive, keep; /* keep: the counters must hold the whole sequence at the end */
+    int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
+    const tl_state *init;      /* NULL, or the state that comes first */
+    tl_counter *counters;      /* of each sequence */
+    tl_memory states[TL_RING];
+    size_t nodes_room;  /* bytes of a slot's nodes in d->small */
+    int64_t pieces;     /* so far */
+    int nodes[TL_RING]; /* of a slot, not yet pushed */
+    unsigned char level[TL_RING][TL_MAX_LEVELS];
+    int64_t end_of[TL_RING]; /* where a slot's piece ends */
+    char *ends;              /* results at the ends of pieces, in order (put_ends) */
+    int64_t end_count;
+    /* window */
+    const tally_window_options *window;
+    int at_start, at_end;
+    int shrunk;    /* memory is scarce: pieces may be smaller than their overlap */
+    int64_t first; /* the centre of result 0 */
+} tl_along;
+
+/* The largest power of two of elements whose piece fits the budget; at least 1. */
+int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
+/* Pushes the nodes of in's elements to a->counters, and with a->scan writes the scan to out. */
+tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out);
+/* The windows of in's sequences. *made: results of each. */
+tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
+                             int64_t *made);
+
+/* ---- gpu_pieces.c ---- */
+
+/* Bytes that a piece may take on the device. */
+int64_t tl_pieces_budget(tl_gpu_device *d);
+/* Can a call that failed so be tried again with half the budget? */
+int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget);
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * OpenCL's memory: buffers and the addresses that stand for them, copies, page-locked memory, events between queues. */
+#include "opencl.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static void drop_range(opencl *g, int i)
+{
+    munmap(g->ranges[i].begin, g->ranges[i].bytes);
+    g->ranges[i] = g->ranges[--g->range_count];
+}
+
+void tl_opencl_release_ranges(opencl *g)
+{
+    while (g->range_count) {
+        tl_cl.clReleaseMemObject(g->ranges[g->range_count - 1].object);
+        drop_range(g, g->range_count - 1);
+    }
+    free(g->ranges);
+}
+
+/* ---- memory ---- */
+
+/* Gives object an address. */
+static tally_status add_range(opencl *g, tally *ctx, cl_mem object, size_t bytes, int adopted, char **begin)
+{
+    if (g->range_count == g->range_room) {
+        int room = 2 * g->range_room + 16;
+        range *more = realloc(g->ranges, (size_t)room * sizeof *more);
+        if (!more) return tl_no_memory(ctx, (size_t)room * sizeof *more, "the list of device memory");
+        g->ranges = more;
+        g->range_room = room;
+    }
+    *begin = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*begin == MAP_FAILED) return tl_no_memory(ctx, bytes, "addresses of device memory");
+    g->ranges[g->range_count++] = (range){*begin, bytes, object, adopted};
+    return TALLY_OK;
+}
+
+tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    char *begin;
+    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE, bytes, NULL, &error);
+    if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+    tally_status status = add_range(g, ctx, m, bytes, 0, &begin);
+    if (status)
+        tl_cl.clReleaseMemObject(m);
+    else
+        *memory = (tl_memory){(uintptr_t)begin, m, bytes};
+    return status;
+}
+
+void tl_cl_release(tl_gpu *gpu, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if ((uintptr_t)g->ranges[i].begin == memory->address) drop_range(g, i);
+    tl_cl.clReleaseMemObject(memory->object);
+    *memory = (tl_memory){0};
+}
+
+tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes)
+{
+    cl_int error =
+        tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[TL_RUN], to->object, 1, offset, bytes, from, 0, NULL, NULL);
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
+}
+
+tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
+{
+    cl_int error =
+        tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[TL_RUN], from->object, 1, offset, bytes, to, 0, NULL, NULL);
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
+}
+
+int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
+{
+    const opencl *g = (const opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++) {
+        uintptr_t at = (uintptr_t)p - (uintptr_t)g->ranges[i].begin;
+        if (at >= g->ranges[i].bytes) continue;
+        *memory = (tl_memory){0, g->ranges[i].object, 0};
+        *offset = at;
+        return 1;
+    }
+    return 0;
+}
+
+tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer)
+{
+    opencl *g = (opencl *)gpu;
+    size_t bytes = 0;
+    cl_context context = NULL;
+    char *begin;
+    cl_int error = tl_cl.clGetMemObjectInfo(object, CL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    if (!error) error = tl_cl.clGetMemObjectInfo(object, CL_MEM_CONTEXT, sizeof context, &context, NULL);
+    if (error) return tl_fail(ctx, TALLY_INVALID, "object is no cl_mem (clGetMemObjectInfo: error %d)", error);
+    if (context != g->context)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "object is of another cl_context: give tally_use_stream a queue of its context first");
+    error = tl_cl.clRetainMemObject(object);
+    if (error) return tl_opencl_failed(ctx, error, "clRetainMemObject");
+    tally_status status = add_range(g, ctx, object, bytes, 1, &begin);
+    if (status)
+        tl_cl.clReleaseMemObject(object);
+    else
+        *pointer = begin;
+    return status;
+}
+
+tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer)
+{
+    opencl *g = (opencl *)gpu;
+    for (int i = 0; i < g->range_count; i++)
+        if (g->ranges[i].begin == pointer && g->ranges[i].adopted) {
+            tl_cl.clReleaseMemObject(g->ranges[i].object);
+            drop_range(g, i);
+            return TALLY_OK;
+        }
+    return tl_fail(ctx, TALLY_INVALID, "pointer is %p: must be one that tally_device_pointer gave", pointer);
+}
+
+/* ---- pieces ---- */
+
+void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once)
+{
+    *all = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    *once = tl_opencl_number(((opencl *)gpu)->id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+}
+
+tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    cl_mem m = tl_cl.clCreateBuffer(g->context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, NULL, &error);
+    if (!m) return tl_opencl_failed(ctx, error, "clCreateBuffer");
+    void *p = tl_cl.clEnqueueMapBuffer(g->queue[TL_RUN], m, 1, CL_MAP_READ_WRITE, 0, bytes, 0, NULL, NULL, &error);
+    if (!p) {
+        tl_cl.clReleaseMemObject(m);
+        return tl_opencl_failed(ctx, error, "clEnqueueMapBuffer");
+    }
+    *memory = (tl_memory){(uintptr_t)p, m, bytes};
+    return TALLY_OK;
+}
+
+void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory)
+{
+    tl_cl.clEnqueueUnmapMemObject(((opencl *)gpu)->queue[TL_RUN], memory->object, (void *)(uintptr_t)memory->address, 0,
+                                  NULL, NULL);
+    tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
+    tl_cl.clReleaseMemObject(memory->object);
+    *memory = (tl_memory){0};
+}
+
+int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes)
+{
+    (void)gpu, (void)p, (void)bytes; /* OpenCL cannot tell */
+    return 0;
+}
+
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                           size_t bytes)
+{
+    cl_int error =
+        tl_cl.clEnqueueWriteBuffer(((opencl *)gpu)->queue[lane], to->object, 0, offset, bytes, from, 0, NULL, NULL);
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueWriteBuffer") : TALLY_OK;
+}
+
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                            size_t bytes)
+{
+    cl_int error =
+        tl_cl.clEnqueueReadBuffer(((opencl *)gpu)->queue[lane], from->object, 0, offset, bytes, to, 0, NULL, NULL);
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueReadBuffer") : TALLY_OK;
+}
+
+tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    if (g->events[event]) tl_cl.clReleaseEvent(g->events[event]);
+    g->events[event] = NULL;
+    cl_int error = tl_cl.clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
+    if (!error) error = tl_cl.clFlush(g->queue[lane]); /* or another lane would wait for what is not yet on its way */
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
+}
+
+tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error =
+        g->events[event] ? tl_cl.clEnqueueBarrierWithWaitList(g->queue[lane], 1, &g->events[event], NULL) : CL_SUCCESS;
+    return error ? tl_opencl_failed(ctx, error, "clEnqueueBarrierWithWaitList") : TALLY_OK;
+}
+
+tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event)
+{
+    opencl *g = (opencl *)gpu;
+    cl_int error = g->events[event] ? tl_cl.clWaitForEvents(1, &g->events[event]) : CL_SUCCESS;
+    return error ? tl_opencl_failed(ctx, error, "clWaitForEvents") : TALLY_OK;
+}
+
+double tl_cl_elapsed(tl_gpu *gpu, int from, int to)
+{
+    opencl *g = (opencl *)gpu;
+    uint64_t a, b;
+    if (tl_cl.clGetEventProfilingInfo(g->events[from], CL_PROFILING_COMMAND_END, sizeof a, &a, NULL) ||
+        tl_cl.clGetEventProfilingInfo(g->events[to], CL_PROFILING_COMMAND_END, sizeof b, &b, NULL))
+        return -1;
+    return b > a ? 1e-9 * (double)(b - a) : 0;
+}
+
+tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (int lane = 0; lane < TL_LANES; lane++) {
+        cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[lane]);
+        if (error && !status) status = tl_opencl_failed(ctx, error, "clFinish");
+    }
+    return status;
+}

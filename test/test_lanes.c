@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ * Pieces under every order that the lanes allow: the device's calls (src/device/gpu.h) are put off, and done as late as
+ * they may be, or lane by lane, or at random, as far as marks and what follows them let them. A wait that is missing,
+ * or a buffer or block of host memory that is used again too early, then gives other bits than the CPU's. A real device
+ * shows such a mistake once in a thousand runs. Skipped without a device. */
+#include "../src/device/gpu_work.h"
+#include "check.h"
+
+enum { SKIPPED = 77, N = 500000, ARGUMENTS = 64, MOST_EVENTS = 1 << 18, ROUNDS = 40 };
+
+typedef enum { COPY_IN, COPY_OUT, LAUNCH, MARK, FOLLOW } kind;
+typedef struct {
+    kind kind;
+    tl_memory memory;
+    size_t offset, bytes;
+    const void *from;
+    void *to;
+    tl_program *program;
+    char name[24];
+    int64_t groups;
+    int threads, count;
+    tl_argument args[ARGUMENTS];
+    int64_t event; /* MARK, FOLLOW */
+} task;
+
+static struct {
+    task *tasks;
+    int64_t head, count, room;
+} lanes[TL_LANES];
+static int64_t marks, last_mark[TL_EVENTS_ALL]; /* every mark has a number of its own */
+static unsigned char lane_of[MOST_EVENTS], done[MOST_EVENTS];
+static int policy; /* 0..7: the lanes of these bits as early as possible, the others as late; more: at random */
+static int locked; /* the caller's memory passes for page-locked */
+
+static const tl_gpu_calls *real;
+static tl_gpu_calls fake;
+static tl_gpu *gpu;
+static tally *ctx, *cpu;
+
+/* Does the first task of a lane; 0: there is none, or it waits for another lane. */
+static int step(int lane)
+{
+    if (lanes[lane].head == lanes[lane].count) return 0;
+    task *t = &lanes[lane].tasks[lanes[lane].head];
+    tally_status status = TALLY_OK;
+    if (t->kind == FOLLOW && !done[t->event]) return 0;
+    if (t->kind == MARK) done[t->event] = 1;
+    if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
+    if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
+    if (t->kind == LAUNCH)
+        status = real->launch(gpu, ctx, t->program, t->name, t->groups, t->threads, t->args, t->count);
+    if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
+    check_ok(ctx, status, "a task");
+    lanes[lane].head++;
+    return 1;
+}
+
+/* Does what must be done before mark number `event` is reached, and no more. */
+static void need(int64_t event)
+{
+    while (!done[event]) {
+        int lane = lane_of[event];
+        const task *t = &lanes[lane].tasks[lanes[lane].head];
+        if (!step(lane)) need(t->event);
+    }
+}
+
+static void drain(int lane)
+{
+    while (lanes[lane].head < lanes[lane].count)
+        if (!step(lane)) need(lanes[lane].tasks[lanes[lane].head].event);
+}
+
+static void drain_all(void)
+{
+    for (int lane = 0; lane < TL_LANES; lane++) drain(lane);
+}
+
+/* What may be done now, in the order of the policy. */
+static void go_on(void)
+{
+    for (int lane = 0; lane < TL_LANES && policy < 8; lane++)
+        while ((policy >> lane & 1) && step(lane)) {
+        }
+    for (int64_t i = policy > 7 ? check_below(6) : 0; i > 0; i--) step((int)check_below(TL_LANES));
+}
+
+static task *append(int lane, kind k)
+{
+    if (lanes[lane].count == lanes[lane].room) {
+        lanes[lane].room = 2 * lanes[lane].room + 64;
+        lanes[lane].tasks = realloc(lanes[lane].tasks, (size_t)lanes[lane].room * sizeof(task));
+        if (!lanes[lane].tasks) exit(2);
+    }
+    task *t = &lanes[lane].tasks[lanes[lane].count++];
+    *t = (task){.kind = k};
+    return t;
+}
+
+static tally_status f_copy_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from,
+                              size_t bytes)
+{
+    (void)g, (void)c;
+    task *t = append(lane, COPY_IN);
+    t->memory = *to, t->offset = at, t->from = from, t->bytes = bytes;
+    return TALLY_OK;
+}
+static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    (void)g, (void)c;
+    task *t = append(lane, COPY_OUT);
+    t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
+    return TALLY_OK;
+}
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+                             const tl_argument *args, int count)
+{
+    (void)g, (void)c;
+    task *t = append(TL_RUN, LAUNCH);
+    if (count > ARGUMENTS) exit(2);
+    t->program = p, t->groups = groups, t->threads = threads, t->count = count;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    memcpy(t->args, args, (size_t)count * sizeof *args);
+    return TALLY_OK;
+}
+static tally_status f_mark(tl_gpu *g, tally *c, int lane, int event)
+{
+    (void)g, (void)c;
+    if (++marks == MOST_EVENTS) exit(2);
+    lane_of[marks] = (unsigned char)lane;
+    done[marks] = 0;
+    last_mark[event] = marks;
+    append(lane, MARK)->event = marks;
+    return TALLY_OK;
+}
+static tally_status f_follow(tl_gpu *g, tally *c, int lane, int event)
+{
+    (void)g, (void)c;
+    append(lane, FOLLOW)->event = last_mark[event];
+    return TALLY_OK;
+}
+static tally_status f_reached(tl_gpu *g, tally *c, int event)
+{
+    (void)g, (void)c;
+    go_on();
+    need(last_mark[event]);
+    return TALLY_OK;
+}
+static tally_status f_wait(tl_gpu *g, tally *c)
+{
+    drain(TL_RUN);
+    return real->wait(g, c);
+}
+static tally_status f_quiet(tl_gpu *g, tally *c)
+{
+    go_on();
+    drain_all();
+    return real->quiet(g, c);
+}
+static tally_status f_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+{
+    drain(TL_RUN);
+    return real->write(g, c, to, at, from, bytes);
+}
+static tally_status f_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    drain(TL_RUN);
+    return real->read(g, c, to, from, at, bytes);
+}
+static void f_release(tl_gpu *g, tl_memory *m) /* the drivers wait, too */
+{
+    drain_all();
+    real->release(g, m);
+}
+
+static int f_locked(tl_gpu *g, const void *p, size_t bytes)
+{
+    (void)g, (void)p, (void)bytes;
+    return locked;
+}
+
+static float x[N], got[N], want[N];
+static tl_memory there; /* room for N results on the device, beyond its limit */
+
+static void check_case(int which)
+{
+    static const char *const names[] = {"sum",
+                                        "scan",
+                                        "scan in place",
+                                        "window",
+                                        "columns",
+                                        "scan of rows",
+                                        "seeded scan",
+                                        "scan of rows to the device",
+                                        "window of rows to the device",
+                                        "sums of rows"};
+    static const tally_window_options w = {9, 3, TALLY_EDGES_SHRINK, 0};
+    tally *const on[] = {ctx, cpu};
+    float *const to[] = {got, want}, init = 2.5f;
+    tally_scan_options o = {.exclusive = which == 5, .init = which == 6 ? &init : NULL};
+    for (int i = 0; i < 2; i++) {
+        tally_view in = tally_flat(x, TALLY_F32, N);
+        if (which == 4) in = tally_columns(x, TALLY_F32, N / 4, 4);
+        if (which == 5 || which > 6) in = tally_rows(x, TALLY_F32, which == 9 ? N / 4 : 500, which == 9 ? 4 : N / 500);
+        memset(to[i], 0xa5, sizeof got);
+        if (which == 2) memcpy(in.data = to[i], x, sizeof x);
+        tally_view out = in;
+        out.data = i == 0 && (which == 7 || which == 8) ? (void *)(uintptr_t)there.address : to[i];
+        tally_status status = which == 0 || which == 9   ? tally_reduce(on[i], "sum", &in, to[i])
+                              : which == 3 || which == 8 ? tally_window(on[i], "sum", &in, &out, &w)
+                                                         : tally_scan(on[i], "sum", &in, &out, &o);
+        if (!check_ok(on[i], status, names[which])) return;
+        if (out.data != to[i]) check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
+    }
+    check_same(got, want,
+               which == 9 ? N / 4
+               : which    ? N
+                          : 1,
+               sizeof(float), "%s, policy %d%s", names[which], policy, locked ? ", page-locked" : "");
+}
+
+int main(void)
+{
+    tally_device_info info;
+    int tested = 0;
+    check_start();
+    tl_random_fill(&check_state, x, TALLY_F32, N, TL_DATA_PLAIN);
+    cpu = check_open(2, NULL);
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s,memory=1M,threads=1,probe=off", info.name);
+        if (!info.usable || !strncmp(name, "cpu", 3) || !check_ok(NULL, tally_open(&ctx, name), name)) continue;
+        gpu = tl_gpu_of(ctx->device)->gpu;
+        real = gpu->calls;
+        fake = *real;
+        fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.mark = f_mark;
+        fake.follow = f_follow, fake.reached = f_reached, fake.wait = f_wait, fake.quiet = f_quiet;
+        fake.write = f_write, fake.read = f_read, fake.release = f_release;
+        gpu->calls = &fake;
+        fake.locked = f_locked;
+        done[0] = 1;
+        check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
+        for (int round = 0; round < (check_quick ? 20 : ROUNDS); round++)
+            for (int which = 0; which < 10; which++) {
+                policy = round / 2;
+                locked = round % 2;
+                check_case(which);
+                for (int lane = 0; lane < TL_LANES; lane++) lanes[lane].head = lanes[lane].count = 0;
+                marks = 0;
+                memset(last_mark, 0, sizeof last_mark);
+            }
+        real->release(gpu, &there);
+        gpu->calls = real;
+        tally_close(ctx);
+        tested++;
+    }
+    for (int lane = 0; lane < TL_LANES; lane++) free(lanes[lane].tasks);
+    tally_close(cpu);
+    if (!tested) {
+        printf("skipped: no GPU device here\n");
+        return SKIPPED;
+    }
+    return check_finish();
+}
