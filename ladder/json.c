@@ -47,6 +47,7 @@ static void one(FILE *f, const row *x)
 {
     fprintf(f, "    {");
     text(f, "rung", x->rung->name, ", ");
+    text(f, "after", x->rung->after, ", ");
     text(f, "verdict", verdict_word(x), ", ");
     text(f, "reason", x->reason, ", ");
     text(f, "got", x->got, ", ");

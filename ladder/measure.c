@@ -167,7 +167,7 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
     enum { COPIES = 4 };
-    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN};
+    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, ""};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
     memory *in[COPIES] = {NULL}, *out = NULL;
     argument inputs[COPIES];
@@ -186,7 +186,7 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
         const argument rest[] = {MEMORY(out), COUNT(n)};
         error->code = 0;
         const double read = best_of(&j, "read_all", groups, inputs, COPIES, rest, 2, runs, error);
-        const double copy = error->code ? 0 : best_of(&j, "copy_all", groups, inputs, COPIES, rest, 2, runs, error);
+        const double copy = error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, COPIES, rest, 2, runs, error);
         code = error->code;
         if (read > 0) c->read = (double)bytes / read;
         if (copy > 0) c->copy = 2 * (double)bytes / copy;

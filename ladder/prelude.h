@@ -32,6 +32,7 @@ fn elem combine(elem a, elem b)
 #ifdef TL_CUDA
 typedef struct __align__(16) { elem x, y, z, w; } elem4;
 #define load4(array, index) (*(const elem4 *)((array) + (index)))
+#define store4(array, index, q) (*(elem4 *)((array) + (index)) = (q))
 #define FENCE() __threadfence()
 #define WARP_BARRIER() __syncwarp()
 #define SHUFFLES
@@ -50,6 +51,7 @@ typedef struct __align__(16) { elem x, y, z, w; } elem4;
 #endif
 typedef struct __attribute__((aligned(16))) { elem x, y, z, w; } elem4;
 #define load4(array, index) (*(__global const elem4 *)((array) + (index)))
+#define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
 #define WARP_BARRIER() BARRIER()
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */

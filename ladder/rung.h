@@ -23,6 +23,7 @@ typedef struct rung {
     int threads, each;
     order order;
     note note;
+    const char *after;
 } rung;
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
@@ -202,7 +203,7 @@ void report_free(report *r);
 void sentences(shape_report *s);
 double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
 double least_bytes(const rung *r, kind k, int64_t n);
-const row *rung_before(const shape_report *s, int index); /* the timed or modelled rung to compare with */
+const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
 void report_table(const report *r, FILE *out);
 void report_json(const report *r, FILE *out);

@@ -18,18 +18,20 @@ double past_milliseconds(const rung *r)
 
 const row *rung_before(const shape_report *s, int index)
 {
-    return index > 0 ? &s->rows[index - 1] : NULL;
+    for (int i = 0; i < s->count; i++)
+        if (!strcmp(s->rows[i].rung->name, s->rows[index].rung->after)) return &s->rows[i];
+    return NULL;
 }
 
 typedef struct fact {
     const char *more, *none; /* "bank conflicts", and how their absence is said */
-    double was, is;
+    double was, is, least;   /* least: fewer than this many, before and now, are not worth a word */
 } fact;
 
 /* How much better (> 1) or worse (< 1); 0 to something counts as 8 times. */
 static double gain(const fact *f)
 {
-    if (f->was == f->is) return 1;
+    if (f->was == f->is || (f->was < f->least && f->is < f->least)) return 1;
     if (f->is == 0) return f->was > 0 ? 8 : 1;
     return f->was == 0 ? 1 / 8.0 : f->was / f->is;
 }
@@ -47,13 +49,13 @@ static void compare(row *x, const row *b, double ceiling)
 {
     const model_counts *is = &x->counts, *was = &b->counts;
     const fact facts[] = {
-        {"bytes moved", "no bytes moved", (double)(was->bytes_read + was->bytes_written), (double)(is->bytes_read + is->bytes_written)},
-        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts, (double)is->conflicts},
-        {"divergent branches", "no divergence", (double)was->divergent, (double)is->divergent},
-        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers},
-        {"launches", "no launches", (double)was->launches, (double)is->launches},
-        {"global requests", "no global requests", (double)was->requests, (double)is->requests},
-        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared}};
+        {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors, 0},
+        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts, (double)is->conflicts, 0.05 * (double)is->shared},
+        {"divergent branches", "no divergence", (double)was->divergent, (double)is->divergent, 0.03 * (double)is->branches},
+        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers, 0.1 * (double)is->groups},
+        {"launches", "no launches", (double)was->launches, (double)is->launches, 0},
+        {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0},
+        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared, 0.2 * (double)is->requests}};
     char *to = x->sentence;
     const size_t room = sizeof x->sentence;
     int n = 0, best = -1, worst = -1;

@@ -35,5 +35,9 @@ KERNEL(read_all, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 
 KERNEL(copy_all, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
-    for (i64 i = group_index() * THREADS + thread_index(); i < n; i += group_count() * THREADS) out[i] = in[i];
+    i64 i = group_index() * THREADS + thread_index();
+    if (i < n / 4) {
+        elem4 q = load4(in, 4 * i);
+        store4(out, 4 * i, q);
+    }
 }

@@ -45,7 +45,6 @@ static void times(const report *r, const shape_report *s, FILE *out)
     if (wide) fprintf(out, " %7s %7s %7s %9s", "overall", "copy in", "out", "spread");
     fprintf(out, " %s\n", "check");
     rule(out, width);
-    double before = 0;
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         fprintf(out, "%-17s ", x->rung->name);
@@ -64,8 +63,9 @@ static void times(const report *r, const shape_report *s, FILE *out)
             fprintf(out, " %4.0f%%", 100 * rate / limit);
         else
             fprintf(out, " %5s", "");
-        if (before > 0)
-            fprintf(out, " %5.2fx", before / t->median);
+        const row *const b = rung_before(s, i);
+        if (b && b->timed)
+            fprintf(out, " %5.2fx", b->timing.median / t->median);
         else
             fprintf(out, " %6s", "");
         if (wide) {
@@ -77,7 +77,6 @@ static void times(const report *r, const shape_report *s, FILE *out)
             fprintf(out, " %8.1f%%", 100 * (t->high - t->low) / t->median);
         }
         fprintf(out, " %s\n", verdict_word(x));
-        before = t->median;
     }
     fprintf(out, "Ceilings: ");
     if (s->device.read > 0)
@@ -100,7 +99,7 @@ static void counts(const shape_report *s, FILE *out)
         if (!x->modelled) continue;
         const double n = s->n > (1 << 20) && !x->on_host && x->timed ? 1 << 20 : (double)s->n;
         fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name, (long long)c->launches,
-                n > 0 ? (double)(c->bytes_read + c->bytes_written) / n : 0, c->requests ? (double)c->sectors / (double)c->requests : 0,
+                n > 0 ? 32.0 * (double)c->sectors / n : 0, c->requests ? (double)c->sectors / (double)c->requests : 0,
                 (long long)c->conflicts, c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0, n > 0 ? 1e3 * (double)c->barriers / n : 0, (long long)c->races);
     }

@@ -17,11 +17,11 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAST LAST
 #define ORDER_OF_LAW LAW
 #define ORDER_OF_MODEL MODEL
-#define RUNG(shape, name, schedule, threads, each, order, note)                                                        \
-    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note},
+#define RUNG(shape, name, schedule, threads, each, order, note, after)                                                      \
+    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after},
 #include "rungs.def"
 #undef RUNG
-    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN}};
+    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, ""}};
 
 typedef struct embedded {
     const char *path, *text;

@@ -237,7 +237,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         if (is_atomic)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
         else if (store)
-            put(base + offset, k, value[l]);
+            for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
             for (int q = 0; q < width; q++) value[q * n + l] = get(base + offset + q * (int64_t)kind_bytes(k), k);
     }

@@ -132,6 +132,17 @@ static int call(compiler *c, const char *name, typed *out)
             i->op = name[8] == 'd' ? DO_SHUFFLE_DOWN : DO_SHUFFLE_UP;
             i->c = (int16_t)v[1].reg;
         }
+    } else if (!strcmp(name, "store4")) {
+        const int to = array_argument(c);
+        const typed index = convert(c, parse_expression(c), KIND_I64);
+        expect(c, ",");
+        const name_entry *e = find_name(c, peek(c)->text);
+        if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
+        c->at++;
+        expect(c, ")");
+        const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
+        if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
+        *out = index;
     } else if (!strcmp(name, "atomic_combine")) {
         *out = array_call(c, DO_ATOMIC_COMBINE, 3);
     } else if (!strcmp(name, "atomic_next")) {

@@ -3,14 +3,14 @@
  * source: C++ AMP sample, "reduction_simple_1" (seed 000)
  * look at: bytes moved: three times those of a rung that reads each element once; launches: log2 n of them
  *
- * Thread i adds element i + half to element i. An odd element at the end is cut off; the last thread folds it into tail. */
+ * With s = n / 2, thread i adds element i + s to element i. An odd element at the end is cut off; the last thread folds it into tail. */
 KERNEL(halve, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *tail, i64 n)
 {
-    i64 half = n / 2;
+    i64 s = n / 2;
     i64 i = group_index() * THREADS + thread_index();
 
-    if (i < half) {
-        out[i] = combine(in[i], in[i + half]);
-        if (i == half - 1 && n > 2 * half) tail[0] = combine(tail[0], in[n - 1]);
+    if (i < s) {
+        out[i] = combine(in[i], in[i + s]);
+        if (i == s - 1 && n > 2 * s) tail[0] = combine(tail[0], in[n - 1]);
     }
 }
