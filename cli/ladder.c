@@ -33,7 +33,7 @@ static int operands(const options *o, int least, int most, const char *what)
 int run_ladder(const options *o)
 {
     static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
-    ladder_options l = {.device = o->value[OPT_device], .dtype = o->value[OPT_dtype_rung], .operation = o->value[OPT_op],
+    ladder_options l = {.device = o->value[OPT_place], .dtype = o->value[OPT_dtype_rung], .operation = o->value[OPT_op],
                         .rung = o->value[OPT_rung], .json = o->value[OPT_json_file], .html = o->value[OPT_html],
                         .sweep = has(o, OPT_sweep)};
     ladder_error error = {0};
@@ -42,7 +42,7 @@ int run_ladder(const options *o)
     if (!code) code = opt_count(o, OPT_width, 1, 1 << 20, 50, &l.width);
     if (!code) code = opt_count(o, OPT_warp, 1, 64, 32, &warp);
     if (!code) code = opt_count(o, OPT_banks, 1, 64, 32, &banks);
-    if (!code) code = opt_count(o, OPT_runs, 0, 101, 7, &runs);
+    if (!code) code = opt_count(o, OPT_runs_rung, 0, 101, 7, &runs);
     if (code) return code;
     if (warp & (warp - 1)) return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
     l.warp = (int)warp;
@@ -54,10 +54,15 @@ int run_ladder(const options *o)
     int which = 0;
     while (word && words[which] && strcmp(words[which], word) != 0) which++;
     if (word && !words[which]) return fail_choice(USAGE, "ladder", word, words);
-    if (l.rung) {
-        const char *const *name = ladder_rungs();
-        while (*name && strcmp(*name, l.rung) != 0) name++;
-        if (!*name) return fail_choice(USAGE, "rung", l.rung, ladder_rungs());
+    for (const char *at = l.rung; at && *at;) { /* shape/rung or rung, with commas between */
+        char name[64];
+        const size_t n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), at);
+        const char *const plain = strchr(name, '/') ? strchr(name, '/') + 1 : name;
+        const char *const *known = ladder_rungs();
+        while (*known && strcmp(*known, plain) != 0) known++;
+        if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
+        at += n + (at[n] == ',');
     }
     if (!word || which < 3) {
         l.shape = word;

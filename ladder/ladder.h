@@ -14,7 +14,7 @@
 
 typedef struct ladder_options {
     const char *shape;   /* reduce, scan, window, or NULL: all */
-    const char *rung;    /* one rung, or NULL: all of the shape */
+    const char *rung;    /* rungs with commas between, as reduce1 or reduce/reduce1; NULL: all of the shape */
     const char *device;  /* model, or what tally_open takes; NULL or auto: the best there is */
     const char *dtype;   /* i32 u32 i64 u64 f32 f64; NULL: i32 for reductions and scans, f32 for windows */
     const char *operation; /* sum min max; NULL: sum */

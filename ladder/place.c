@@ -160,11 +160,23 @@ static void defines(const model_setting *s, char *text, size_t room)
              k >= KIND_F32);
 }
 
+char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path, size_t *length)
+{
+    char words[600];
+    const char *const device = library_text(prelude), *const own = ladder_text("prelude.h");
+    const size_t room = strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
+    char *whole = malloc(room);
+    if (!whole) return NULL;
+    defines(setting, words, sizeof words);
+    *length = (size_t)snprintf(whole, room, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device, words, own, path, text);
+    return whole;
+}
+
 int place_build(place *p, const char *text, const char *path, const model_setting *setting, program **out,
                 ladder_error *error)
 {
     program *x = calloc(1, sizeof *x);
-    char sentence[400], words[600];
+    char sentence[400];
     *out = NULL;
     if (!x) return fail_with(error, 1, "out of memory");
     if (model_compile(text, path, setting, &x->model, sentence, sizeof sentence)) {
@@ -172,16 +184,13 @@ int place_build(place *p, const char *text, const char *path, const model_settin
         return fail_with(error, 1, "%s", sentence);
     }
     if (!p->model) {
-        const char *const device = library_text(p->gpu->calls->prelude), *const own = ladder_text("prelude.h");
-        const size_t room = strlen(device) + strlen(own) + strlen(text) + strlen(path) + sizeof words + 100;
-        char *whole = malloc(room);
+        size_t length;
+        char *whole = program_text(setting, p->gpu->calls->prelude, text, path, &length);
         if (!whole) {
             place_unload(p, x);
             return fail_with(error, 1, "out of memory");
         }
-        defines(setting, words, sizeof words);
-        const int length = snprintf(whole, room, "%s\n%s\n%s\n#line 1 \"ladder/%s\"\n%s", device, words, own, path, text);
-        const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, (size_t)length, &x->gpu);
+        const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, &x->gpu);
         free(whole);
         if (status) {
             failed(p, status, error);

@@ -68,6 +68,8 @@ void place_unload(place *p, program *x);
 /* counts: the model adds to it; NULL: values only. */
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
                  int count, model_counts *counts, ladder_error *error);
+/* A rung's text as a GPU's compiler gets it, behind the prelude of an API ("device/prelude_cuda.h"). Caller frees; NULL: no memory. */
+char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path, size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -209,6 +211,8 @@ void report_table(const report *r, FILE *out);
 void report_json(const report *r, FILE *out);
 void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);
+int start_report(const ladder_options *o, report *r, place **p, ladder_error *error); /* place_close, report_free */
+int start_shape(report *r, shape which, shape_report **s, ladder_error *error);
 int open_places(const ladder_options *o, place **p, ladder_error *error);
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,

@@ -39,7 +39,6 @@ static void times(const report *r, const shape_report *s, FILE *out)
             const double rate = (double)s->rows[i].timing.bytes / s->rows[i].timing.median;
             if (rate > most) most = rate;
         }
-    if (most <= 0) return;
     fprintf(out, "%-17s %9s %7s ", "rung", "ms", "GB/s");
     fprintf(out, "%-*s %5s %6s", bars, "", "ceil.", "faster");
     if (wide) fprintf(out, " %7s %7s %7s %9s", "overall", "copy in", "out", "spread");
@@ -78,6 +77,7 @@ static void times(const report *r, const shape_report *s, FILE *out)
         }
         fprintf(out, " %s\n", verdict_word(x));
     }
+    if (s->host.read <= 0) return;
     fprintf(out, "Ceilings: ");
     if (s->device.read > 0)
         fprintf(out, "device read %.1f, copy %.1f GB/s; ", 1e-9 * s->device.read, 1e-9 * s->device.copy);
@@ -108,7 +108,7 @@ static void counts(const shape_report *s, FILE *out)
 /* Threads that touched memory between two barriers of the first group; * where a warp diverged. */
 static void steps(const shape_report *s, FILE *out, int width)
 {
-    fprintf(out, "\nThreads at work from barrier to barrier, one group (* a warp diverges, kN an N-fold bank conflict):\n");
+    fprintf(out, "\nThreads at work from barrier to barrier in one group\n(* a warp diverges, kN an N-fold bank conflict)\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
@@ -131,16 +131,18 @@ static void steps(const shape_report *s, FILE *out, int width)
 static void wrapped(FILE *out, const char *text, int indent, int width)
 {
     int column = indent;
-    while (*text) {
+    for (int first = 1; *text; first = 0) {
         const int n = (int)strcspn(text, " ");
-        if (column + n > width && column > indent) {
+        if (!first && column + 1 + n > width) {
             fprintf(out, "\n%*s", indent, "");
             column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
         }
         fprintf(out, "%.*s", n, text);
         column += n;
-        text += n;
-        if (*text) fputc(' ', out), column++, text++;
+        text += n + (text[n] != 0);
     }
     fputc('\n', out);
 }
@@ -176,13 +178,18 @@ static void past(const report *r, const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= past_milliseconds(s->rows[i].rung) > 0;
     if (!any) return;
-    fprintf(out, "\nIn 2010, 16 million ints, ms (Tesla C2070; OpenMP on two Xeon E5620):");
+    fprintf(out, "\nmilliseconds           2010       here   (2010: 16 million ints, Tesla C2070;\n");
     for (int i = 0; i < s->count; i++) {
-        const double ms = past_milliseconds(s->rows[i].rung);
-        if (ms > 0) fprintf(out, "%s%s %.2f", i && i % 6 == 0 ? "\n " : " ", s->rows[i].rung->name, ms);
+        const row *x = &s->rows[i];
+        if (past_milliseconds(x->rung) <= 0) continue;
+        fprintf(out, "%-17s %9.2f ", x->rung->name, past_milliseconds(x->rung));
+        if (x->timed)
+            fprintf(out, "%10.4f", 1e3 * x->timing.median);
+        else
+            fprintf(out, "%10s", "-");
+        fprintf(out, "%s\n", !strcmp(x->rung->name, "openmp") ? "   OpenMP: two Xeon E5620)" : "");
     }
-    fprintf(out, "\n");
-    if (s->n != 1 << 24 || s->kind != KIND_I32 || r->operation) fprintf(out, "(beside that run, take --n 2^24 --dtype i32)\n");
+    if (s->n != 1 << 24 || s->kind != KIND_I32 || r->operation) fprintf(out, "(to compare, take --n 2^24 --dtype i32)\n");
 }
 
 void report_table(const report *r, FILE *out)
@@ -196,7 +203,7 @@ void report_table(const report *r, FILE *out)
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
-        if (r->timed_on_model) fprintf(out, "No device: kernels are counted, not timed; the rows with times ran on the processors.\n");
+        if (r->timed_on_model) fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
         counts(s, out);
         steps(s, out, width);
         errors(s, out);

@@ -37,6 +37,7 @@ int emit(compiler *c, opcode op, kind k, int a, int b, int d)
     }
     int line = peek(c)->line;
     if (c->at > 0) line = c->tokens[c->at - 1].line; /* of the token just passed */
+    if (line >= MODEL_LINES) line = MODEL_LINES - 1;   /* long texts: counted together */
     p->code[p->length] =
         (instruction){(uint8_t)op, (uint8_t)k, (uint16_t)line, (int16_t)a, (int16_t)b, 0, d, {0}};
     return p->length++;
@@ -498,4 +499,3 @@ const char *model_kernel(const model_program *p, int index)
     return index >= 0 && index < p->kernel_count ? p->kernels[index].name : NULL;
 }
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
-size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }

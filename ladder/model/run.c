@@ -167,11 +167,21 @@ void end_step(group_state *g)
     memset(g->touched, 0, sizeof g->touched);
 }
 
+/* A lane may go over all of the memory 16 times: more is a loop without end. */
+static int64_t work_of(const group_state *g)
+{
+    int64_t most = 0;
+    for (int p = 0; p < g->kernel->parameters; p++)
+        if ((int64_t)g->arguments[p].bytes > most) most = (int64_t)g->arguments[p].bytes;
+    const int64_t work = ((int64_t)1 << 18) + 4 * most * g->warps;
+    return work < WORK_MOST ? work : WORK_MOST;
+}
+
 static void start_group(group_state *g, int64_t index)
 {
     const kernel_code *kernel = g->kernel;
     g->index = index;
-    g->work = WORK_MOST;
+    g->work = work_of(g);
     g->step_number = 0;
     for (int v = 0; v < g->warps; v++) {
         warp_state *w = &g->warp_states[v];
@@ -317,7 +327,7 @@ static void run_share(launch *l, int64_t from, int64_t to)
         l->failed = 1;
         return;
     }
-    for (int64_t i = from; i < to; i++) {
+    for (int64_t i = from; i < to && l->defect != DEFECT_ENDLESS; i++) {
         g.counts = watching(l, i);
         if (g.counts) {
 #pragma omp critical(ladder_watched)
