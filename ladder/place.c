@@ -51,6 +51,8 @@ int place_open(place **out, const char *device, ladder_error *error)
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
         p->gpu->calls->enter(p->gpu);
+        /* On CUDA the library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
+        if (!strcmp(api, "cuda")) tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
         for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
             if (!strcmp(info.name, p->name)) snprintf(p->text, sizeof p->text, "%s", info.text);

@@ -85,6 +85,20 @@ static void times(const report *r, const shape_report *s, FILE *out)
             wide ? " copy in, out: ms, not part of the time." : "");
 }
 
+/* What the seeds warn of: the way to the device can cost more than it saves. */
+static void copies(const shape_report *s, FILE *out)
+{
+    const row *best = NULL;
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        if (x->timed && x->timing.copy_in > 0 && (!best || x->timing.median < best->timing.median)) best = x;
+    }
+    if (!best) return;
+    const timing *t = &best->timing;
+    fprintf(out, "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas long as %s takes to work on it.\n",
+            1e3 * t->copy_in, t->copy_in / t->median, best->rung->name);
+}
+
 static void counts(const shape_report *s, FILE *out)
 {
     int any = 0;
@@ -203,6 +217,7 @@ void report_table(const report *r, FILE *out)
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
+        copies(s, out);
         if (r->timed_on_model) fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
         counts(s, out);
         steps(s, out, width);
