@@ -16,7 +16,7 @@ struct program {
     model_program *model; /* always: the model reads the same text */
 };
 struct place {
-    int model;
+    int model, groups; /* groups: the model's */
     tally *ctx;
     tl_gpu *gpu;
     char name[40], text[200];
@@ -39,6 +39,7 @@ int place_open(place **out, const char *device, ladder_error *error)
         free(p);
         return fail_with(error, status == TALLY_NO_DEVICE || status == TALLY_INVALID ? 3 : 1, "%s", tally_error(NULL));
     }
+    p->groups = 64;
     snprintf(p->text, sizeof p->text, "the SIMT model: counts, no times");
     if (!p->model) {
         const char *const api = p->ctx->device->calls->name;
@@ -73,7 +74,8 @@ int place_is_model(const place *p) { return p->model; }
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
-int place_groups(const place *p) { return p->model ? 64 : p->gpu->calls->processors(p->gpu) * 8; }
+int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * 8; }
+void place_set_groups(place *p, int groups) { p->groups = groups; }
 int place_shares(const place *p) { return p->model || !strncmp(p->name, "cuda", 4); }
 
 int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)

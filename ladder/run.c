@@ -213,6 +213,7 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
             t.model = p;
         else
             code = place_open(&t.model, "model", error);
+        if (!code && t.model != p) place_set_groups(t.model, place_groups(p));
         if (!code) code = on_model(&t, g, text, out, n, &want);
         const int64_t launches = out->launches;
         if (!code && !place_is_model(p) && out->verdict != WRONG) {
@@ -238,13 +239,16 @@ double least_bytes(const rung *g, kind k, int64_t n)
     return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
 }
 
+/* An OpenCL for processors, such as PoCL: its times say little about GPUs, so `auto` takes the model instead. */
+static int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
+
 int open_places(const ladder_options *o, place **p, ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
     if (strcmp(device, "auto") != 0) return place_open(p, device, error);
     tally_device_info info;
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
-        if (info.usable && strcmp(info.name, "cpu") != 0 && !place_open(p, info.name, error)) return 0;
+        if (info.usable && strcmp(info.name, "cpu") != 0 && !is_processors(info.text) && !place_open(p, info.name, error)) return 0;
     return place_open(p, "model", error);
 }
 
@@ -328,11 +332,7 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
     return code;
 }
 
-/* On processors (PoCL) a million elements take as long as 16 million on a GPU. */
-static int64_t usual_n(const place *p)
-{
-    return place_is_model(p) || strstr(place_text(p), "PoCL") || strstr(place_text(p), "pthread") ? 1 << 20 : 1 << 24;
-}
+static int64_t usual_n(const place *p) { return place_is_model(p) || is_processors(place_text(p)) ? 1 << 20 : 1 << 24; }
 
 int start_report(const ladder_options *o, report *r, place **p, ladder_error *error)
 {

@@ -55,6 +55,7 @@ const char *place_name(const place *p);
 const char *place_text(const place *p); /* one line: what it is */
 tally *place_context(const place *p);   /* the library on this device; on the processors for the model */
 int place_groups(const place *p);       /* groups that it runs at once, about */
+void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
 int place_shares(const place *p);       /* can the library take this device's memory? */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);

@@ -84,6 +84,14 @@ verdict '--json - prints JSON alone' $?
 code 0 "$tally" ladder diff r.json r.json
 has '^sequential +[0-9.]+ +[0-9.]+ +1.00x +right$' out
 
+# ---- the recorded counts, and the figures of the documents drawn from them ----
+plain() { sed -E 's/"machine": "[^"]*"/"machine": "any"/; s/"threads": [0-9]+, "wrong"/"threads": 0, "wrong"/; s/"version": "[^"]*"/"version": "any"/' "$1"; }
+"$tally" ladder --device model --n 65536 --runs 0 --json - >model.json
+plain model.json | cmp - "$TALLY_SOURCE/doc/ladder/results/model.json"
+verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts/ladder-record writes it)' $?
+"$TALLY_SOURCE/scripts/ladder-figures" figures && diff -r figures "$TALLY_SOURCE/doc/ladder/figures" >out
+verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
+
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000

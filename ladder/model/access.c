@@ -113,8 +113,9 @@ static void cost_shared(group_state *g, const request *r, int line)
     at->shared++;
     at->conflicts += conflicts;
     if (degree > at->degree) at->degree = degree;
-    if (degree > c->worst_degree) {
+    if (degree > c->worst_degree || (degree == c->worst_degree && r->lanes > c->worst_lanes)) {
         c->worst_degree = degree;
+        c->worst_lanes = r->lanes;
         c->worst_line = line;
         memcpy(c->worst_bank, bank_of, sizeof bank_of);
     }

@@ -77,7 +77,7 @@ typedef struct model_counts {
     int threads, warp, banks, steps;
     model_step step[MODEL_STEPS]; /* of the first group of the first launch */
     model_line line[MODEL_LINES]; /* of all groups looked at */
-    int worst_line, worst_degree; /* the worst bank conflict, and who met whom: */
+    int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
     int16_t worst_bank[MODEL_WARP_MOST];
     int defect, defect_line; /* the first that was found */
     char sentence[200];

@@ -287,8 +287,9 @@ static void add_counts(model_counts *to, const model_counts *from, int64_t by, i
     }
 #undef ADD
     to->watched += from->groups;
-    if (from->worst_degree > to->worst_degree) {
+    if (from->worst_degree > to->worst_degree || (from->worst_degree == to->worst_degree && from->worst_lanes > to->worst_lanes)) {
         to->worst_degree = from->worst_degree;
+        to->worst_lanes = from->worst_lanes;
         to->worst_line = from->worst_line;
         memcpy(to->worst_bank, from->worst_bank, sizeof to->worst_bank);
     }
