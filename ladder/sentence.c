@@ -26,6 +26,7 @@ const row *rung_before(const shape_report *s, int index)
 typedef struct fact {
     const char *more, *none; /* "bank conflicts", and how their absence is said */
     double was, is, least;   /* least: fewer than this many, before and now, are not worth a word */
+    double was_of, is_of;    /* not 0: said as per cent of these */
 } fact;
 
 /* How much better (> 1) or worse (< 1); 0 to something counts as 8 times. */
@@ -39,6 +40,8 @@ static double gain(const fact *f)
 static int say(char *to, size_t room, const fact *f, const char *before)
 {
     const double g = gain(f);
+    if (f->is_of > 0 && f->was_of > 0)
+        return snprintf(to, room, "%.1f %% of the %s, %.1f %% in %s", 100 * f->is / f->is_of, f->more, 100 * f->was / f->was_of, before);
     if (f->is == 0) return snprintf(to, room, "%s (%s had %.0f)", f->none, before, f->was);
     if (f->was == 0) return snprintf(to, room, "%.0f %s, where %s had none", f->is, f->more, before);
     return g > 1 ? snprintf(to, room, "%.1f times fewer %s than %s", g, f->more, before)
@@ -49,13 +52,13 @@ static void compare(row *x, const row *b, double ceiling)
 {
     const model_counts *is = &x->counts, *was = &b->counts;
     const fact facts[] = {
-        {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors, 0},
-        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts, (double)is->conflicts, 0.05 * (double)is->shared},
-        {"divergent branches", "no divergence", (double)was->divergent, (double)is->divergent, 0.03 * (double)is->branches},
-        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers, 0.1 * (double)is->groups},
-        {"launches", "no launches", (double)was->launches, (double)is->launches, 0},
-        {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0},
-        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared, 0.2 * (double)is->requests}};
+        {"passes for bank conflicts", "no bank conflicts", (double)was->conflicts, (double)is->conflicts, 0.05 * (double)is->shared, 0, 0},
+        {"bytes moved", "no bytes moved", 32.0 * (double)was->sectors, 32.0 * (double)is->sectors, 0, 0, 0},
+        {"barriers", "no barriers", (double)was->barriers, (double)is->barriers, 0.1 * (double)is->groups, 0, 0},
+        {"branches diverge", "", (double)was->divergent, (double)is->divergent, 0.03 * (double)is->branches, (double)was->branches, (double)is->branches},
+        {"launches", "no launches", (double)was->launches, (double)is->launches, 0, 0, 0},
+        {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0, 0, 0},
+        {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared, 0.2 * (double)is->requests, 0, 0}};
     char *to = x->sentence;
     const size_t room = sizeof x->sentence;
     int n = 0, best = -1, worst = -1;

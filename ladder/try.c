@@ -51,7 +51,7 @@ static int choose(const ladder_options *o, const char *file, const char *text, r
     g->order = NONE; /* its order is its own: floats are held to the bound of any order */
     g->note = PLAIN;
     g->after = of->name;
-    g->name = file;
+    g->name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     if (g->threads < 1 || g->threads > MODEL_THREADS_MOST)
         return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads, MODEL_THREADS_MOST);
     if (of->each && g->each < 1) return fail_with(error, 2, "%s: each is %d and must be at least 1", file, g->each);
