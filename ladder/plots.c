@@ -39,47 +39,76 @@ void plot_rates(const shape_report *s, FILE *f)
     fprintf(f, "%.1f GB/s on the processors, whose bars have another colour.</figcaption></figure>\n", 1e-9 * (reads ? s->host.read : s->host.copy));
 }
 
-void plot_sweep(const shape_report *s, FILE *f)
+enum { PLOT_W = 720, PLOT_H = 330, EDGE_LEFT = 56, EDGE_TOP = 10, EDGE_BOTTOM = 40, EDGE_RIGHT = 150 };
+
+typedef struct axes {
+    double n_low, n_high, rate_low, rate_high; /* logarithms */
+} axes;
+
+static double across(const axes *a, double n)
 {
-    enum { W = 720, H = 320, LEFT_EDGE = 50, TOP = 10, BOTTOM = 40, RIGHT_EDGE = 150 };
-    double most = 0, end[RESULTS_MOST] = {0};
-    if (s->sweep_count < 2) return;
-    for (int k = 0; k < s->sweep_count; k++)
-        for (int i = 0; i < s->count; i++) most = fmax(most, s->sweep[k].rate[i]);
-    if (most <= 0) return;
-    const double low = log2((double)s->sweep[0].n), high = log2((double)s->sweep[s->sweep_count - 1].n);
-    fprintf(f, "<h3>GB/s over n</h3><figure class=\"sweep\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"plot over n\"><svg viewBox=\"0 0 %d %d\" style=\"min-width:34rem\" role=\"img\" aria-label=\"GB/s over n, a line a rung; the table below has the figures\">\n", W, H);
+    return EDGE_LEFT + (log2(n) - a->n_low) / (a->n_high - a->n_low) * (PLOT_W - EDGE_LEFT - EDGE_RIGHT);
+}
+static double down(const axes *a, double rate)
+{
+    return PLOT_H - EDGE_BOTTOM - (log10(rate) - a->rate_low) / (a->rate_high - a->rate_low) * (PLOT_H - EDGE_BOTTOM - EDGE_TOP);
+}
+
+static void sweep_grid(const shape_report *s, const axes *a, FILE *f)
+{
     for (int k = 0; k < s->sweep_count; k++) {
-        const double x = LEFT_EDGE + (log2((double)s->sweep[k].n) - low) / (high - low) * (W - LEFT_EDGE - RIGHT_EDGE);
-        fprintf(f, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">2^%.0f</text>\n", x, x, TOP, H - BOTTOM, x, H - BOTTOM + 18, log2((double)s->sweep[k].n));
+        const double x = across(a, (double)s->sweep[k].n), power = log2((double)s->sweep[k].n);
+        fprintf(f, "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">2^%.3g</text>\n", x, x,
+                EDGE_TOP, PLOT_H - EDGE_BOTTOM, x, PLOT_H - EDGE_BOTTOM + 18, power);
     }
-    for (int g = 0; g <= 4; g++) {
-        const double y = H - BOTTOM - g / 4.0 * (H - BOTTOM - TOP);
-        fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n", LEFT_EDGE, W - RIGHT_EDGE, y, y, LEFT_EDGE - 6, y + 4, 1e-9 * most * g / 4);
+    for (double power = a->rate_low; power <= a->rate_high; power++) {
+        const double y = down(a, pow(10, power));
+        fprintf(f, "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.1f\" y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", EDGE_LEFT,
+                PLOT_W - EDGE_RIGHT, y, y, EDGE_LEFT - 6, y + 4, pow(10, power - 9));
     }
-    for (int i = 0, n = 0; i < s->count; i++) {
-        int points = 0;
-        for (int k = 0; k < s->sweep_count; k++) points += s->sweep[k].rate[i] > 0;
-        if (!points) continue;
-        fprintf(f, "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"hsl(%d 60%% 50%%)\"%s points=\"", n * 47 % 360, n % 2 ? " stroke-dasharray=\"6 3\"" : "");
-        for (int k = 0; k < s->sweep_count; k++) {
-            const double x = LEFT_EDGE + (log2((double)s->sweep[k].n) - low) / (high - low) * (W - LEFT_EDGE - RIGHT_EDGE);
-            end[i] = H - BOTTOM - s->sweep[k].rate[i] / most * (H - BOTTOM - TOP);
-            if (s->sweep[k].rate[i] > 0) fprintf(f, "%.1f,%.1f ", x, end[i]);
-        }
-        fprintf(f, "\"><title>%s</title></polyline><text x=\"%d\" y=\"%d\" style=\"fill:hsl(%d 60%% 50%%)\">%s</text>\n", s->rows[i].rung->name, W - RIGHT_EDGE + 8, TOP + 8 + 13 * n, n * 47 % 360, s->rows[i].rung->name);
-        n++;
-    }
-    fprintf(f, "</svg></div><figcaption>Small n measures launches, large n measures memory.</figcaption></figure>\n<details><summary>figures of the plot</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"GB/s over n\"><table><thead><tr><th scope=\"col\">GB/s</th>");
+    fprintf(f, "<text x=\"%d\" y=\"%d\">elements</text><text x=\"2\" y=\"%d\">GB/s</text>\n", EDGE_LEFT, PLOT_H - 4, PLOT_H - 4);
+}
+
+static void sweep_table(const shape_report *s, FILE *f)
+{
+    fprintf(f, "<details><summary>figures of the plot</summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"GB/s over n\"><table><thead><tr>"
+               "<th scope=\"col\">GB/s</th>");
     for (int k = 0; k < s->sweep_count; k++) fprintf(f, "<th scope=\"col\">n = %lld</th>", (long long)s->sweep[k].n);
     fprintf(f, "</tr></thead><tbody>\n");
     for (int i = 0; i < s->count; i++) {
-        if (end[i] == 0) continue;
+        if (!s->rows[i].timed) continue;
         fprintf(f, "<tr><th scope=\"row\">%s</th>", s->rows[i].rung->name);
-        for (int k = 0; k < s->sweep_count; k++) fprintf(f, "<td>%.2f</td>", 1e-9 * s->sweep[k].rate[i]);
+        for (int k = 0; k < s->sweep_count; k++) fprintf(f, "<td>%.3g</td>", 1e-9 * s->sweep[k].rate[i]);
         fprintf(f, "</tr>\n");
     }
     fprintf(f, "</tbody></table></div></details>\n");
+}
+
+void plot_sweep(const shape_report *s, FILE *f)
+{
+    double most = 0, least = INFINITY;
+    for (int k = 0; k < s->sweep_count; k++)
+        for (int i = 0; i < s->count; i++) {
+            const double rate = s->sweep[k].rate[i];
+            most = fmax(most, rate);
+            if (rate > 0) least = fmin(least, rate);
+        }
+    if (s->sweep_count < 2 || most <= 0) return;
+    const axes a = {log2((double)s->sweep[0].n), log2((double)s->sweep[s->sweep_count - 1].n), floor(log10(least)), ceil(log10(most * 1.0001))};
+    fprintf(f, "<h3>GB/s over n</h3><figure class=\"sweep\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"plot over n\">"
+               "<svg viewBox=\"0 0 %d %d\" style=\"min-width:34rem\" role=\"img\" aria-label=\"GB/s over n, a line a rung; the table below has the figures\">\n", PLOT_W, PLOT_H);
+    sweep_grid(s, &a, f);
+    for (int i = 0, n = 0; i < s->count; i++) {
+        if (!s->rows[i].timed) continue;
+        fprintf(f, "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"hsl(%d 60%% 52%%)\"%s points=\"", n * 47 % 360, n % 2 ? " stroke-dasharray=\"6 3\"" : "");
+        for (int k = 0; k < s->sweep_count; k++)
+            if (s->sweep[k].rate[i] > 0) fprintf(f, "%.1f,%.1f ", across(&a, (double)s->sweep[k].n), down(&a, s->sweep[k].rate[i]));
+        fprintf(f, "\"><title>%s</title></polyline><text x=\"%d\" y=\"%d\" style=\"fill:hsl(%d 60%% 52%%)\">%s</text>\n", s->rows[i].rung->name,
+                PLOT_W - EDGE_RIGHT + 8, EDGE_TOP + 8 + 14 * n, n * 47 % 360, s->rows[i].rung->name);
+        n++;
+    }
+    fprintf(f, "</svg></div><figcaption>Both scales are logarithmic. Small n measures launches, large n measures memory.</figcaption></figure>\n");
+    sweep_table(s, f);
 }
 
 void plot_steps(const shape_report *s, FILE *f)

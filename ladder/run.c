@@ -270,7 +270,7 @@ static int sweep(report *r, shape_report *s, place *p, ladder_error *error)
 {
     const int64_t full = s->n;
     int code = 0;
-    for (int64_t n = 1 << 10; n <= full && s->sweep_count < SWEEP_POINTS && !code; n *= 8) {
+    for (int64_t n = 1 << 10; n <= full && s->sweep_count < SWEEP_POINTS && !code; n = n < full && n * 8 > full ? full : n * 8) {
         sweep_row *const at = &s->sweep[s->sweep_count++];
         at->n = n;
         for (int i = 0; i < s->count && !code; i++) {

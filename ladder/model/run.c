@@ -305,7 +305,7 @@ typedef struct launch {
     const model_argument *arguments;
     int64_t groups, watched;
     model_counts *first, *middle, *last; /* group 0; those between; the last */
-    int defect, defect_line, failed;
+    int defect, defect_line, failed, stop; /* stop: a loop has no end; read and written atomically */
     int64_t defect_group;
     char sentence[200];
 } launch;
@@ -325,10 +325,10 @@ static void run_share(launch *l, int64_t from, int64_t to)
 {
     group_state g = {.arguments = l->arguments, .groups = l->groups};
     if (open_group(&g, l->program, l->kernel)) {
-        l->failed = 1;
+        __atomic_store_n(&l->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    for (int64_t i = from; i < to && l->defect != DEFECT_ENDLESS; i++) {
+    for (int64_t i = from; i < to && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); i++) {
         g.counts = watching(l, i);
         if (g.counts) {
 #pragma omp critical(ladder_watched)
@@ -344,7 +344,7 @@ static void run_share(launch *l, int64_t from, int64_t to)
                 l->defect_group = i;
                 memcpy(l->sentence, g.sentence, sizeof l->sentence);
             }
-            if (g.defect == DEFECT_ENDLESS) break;
+            if (g.defect == DEFECT_ENDLESS) __atomic_store_n(&l->stop, 1, __ATOMIC_RELAXED);
             g.defect = 0;
         }
     }
