@@ -3,7 +3,7 @@
  * bench.cu - tally on CUDA beside CUB in one run, against the read and the copy ceiling of the same GPU.
  *
  *     nvcc -O3 -arch=native -I../../include bench.cu -o bench ../../build/libtally.a -Xcompiler -fopenmp -ldl
- *     ./bench [rounds [columns]]
+ *     ./bench [rounds [words of a problem, as "scan f32"]]
  *
  * Every figure is the median of the rounds, timed by events on one stream; a round runs all subjects of a problem one after the
  * other. Inputs rotate through several copies when they are small enough to stay in the cache. Data: uniform random bits
@@ -30,6 +30,8 @@
     } while (0)
 
 static int rounds = 9;
+static const char *only = ""; /* problems whose name has this */
+static bool wanted(const char *problem) { return strstr(problem, only) != nullptr; }
 static cudaStream_t stream;
 static tally *gpu, *cpu;
 
@@ -138,6 +140,9 @@ static subject reading(const void *const *copies, size_t bytes)
 
 template <class T, class Out> static void reduce(const char *name, tally_dtype dtype, int log)
 {
+    char problem[64];
+    snprintf(problem, sizeof problem, "sum %s 2^%d", name, log);
+    if (!wanted(problem)) return;
     data<T> x((size_t)1 << log);
     Out *out;
     void *temp = nullptr;
@@ -161,8 +166,6 @@ template <class T, class Out> static void reduce(const char *name, tally_dtype d
                                    cub::DeviceReduce::Reduce(temp, temp_bytes, x.copies[i], out, x.n, cuda::std::plus<>{},
                                                              Out(0), stream);
                                }}};
-    char problem[64];
-    snprintf(problem, sizeof problem, "sum %s 2^%d", name, log);
     print(problem, s, measure(s, (int)x.copies.size()), (double)x.n * sizeof(T));
     cudaFree(out);
     cudaFree(temp);
@@ -170,6 +173,9 @@ template <class T, class Out> static void reduce(const char *name, tally_dtype d
 
 template <class T, class Out> static void scan(const char *name, tally_dtype dtype, tally_dtype out_dtype, int log)
 {
+    char problem[64];
+    snprintf(problem, sizeof problem, "scan %s 2^%d", name, log);
+    if (!wanted(problem)) return;
     data<T> x((size_t)1 << log);
     Out *out;
     void *temp = nullptr;
@@ -191,8 +197,6 @@ template <class T, class Out> static void scan(const char *name, tally_dtype dty
         {"copy", [&](int i) { cudaMemcpyAsync(out, x.copies[i], x.n * sizeof(T), cudaMemcpyDeviceToDevice, stream); }},
         {"tally", run},
         {"CUB", [&](int i) { cub::DeviceScan::InclusiveSum(temp, temp_bytes, x.copies[i], out, x.n, stream); }}};
-    char problem[64];
-    snprintf(problem, sizeof problem, "scan %s 2^%d", name, log);
     print(problem, s, measure(s, (int)x.copies.size()), (double)x.n * (sizeof(T) + sizeof(Out)));
     cudaFree(out);
     cudaFree(temp);
@@ -200,6 +204,9 @@ template <class T, class Out> static void scan(const char *name, tally_dtype dty
 
 static void window(const char *op, int64_t w, int log)
 {
+    char problem[64];
+    snprintf(problem, sizeof problem, "window %s f32 %lld 2^%d", op, (long long)w, log);
+    if (!wanted(problem)) return;
     data<float> x((size_t)1 << log);
     float *out;
     CHECK(cudaMalloc(&out, x.n * sizeof *out));
@@ -217,8 +224,6 @@ static void window(const char *op, int64_t w, int log)
     std::vector<subject> s = {
         {"copy", [&](int i) { cudaMemcpyAsync(out, x.copies[i], x.n * sizeof *out, cudaMemcpyDeviceToDevice, stream); }},
         {"tally", run}};
-    char problem[64];
-    snprintf(problem, sizeof problem, "window %s f32 %lld 2^%d", op, (long long)w, log);
     print(problem, s, measure(s, (int)x.copies.size()), 8.0 * (double)x.n);
     cudaFree(out);
 }
@@ -226,6 +231,7 @@ static void window(const char *op, int64_t w, int log)
 /* rows, columns and segments of one array */
 static void views(const char *problem, const tally_view &like, size_t n, bool segments)
 {
+    if (!wanted(problem)) return;
     data<float> x(n);
     float *out;
     int64_t *offsets = nullptr;
@@ -265,6 +271,7 @@ static void views(const char *problem, const tally_view &like, size_t n, bool se
 int main(int argc, char **argv)
 {
     if (argc > 1) rounds = atoi(argv[1]);
+    if (argc > 2) only = argv[2];
     cudaDeviceProp p;
     CHECK(cudaGetDeviceProperties(&p, 0));
     int driver;
@@ -275,10 +282,6 @@ int main(int argc, char **argv)
     ok(tally_open(&gpu, "cuda:0"), nullptr);
     ok(tally_open(&cpu, "cpu"), nullptr);
     ok(tally_use_stream(gpu, stream), gpu);
-    if (argc > 2 && !strcmp(argv[2], "columns")) { /* one problem alone, for a profiler */
-        views("sum f32, columns 32768x8192", tally_columns(nullptr, TALLY_F32, 32768, 8192), (size_t)1 << 28, false);
-        return 0;
-    }
     for (int log : {16, 20, 24, 28}) reduce<float, float>("f32", TALLY_F32, log);
     for (int log : {16, 24, 27}) reduce<double, double>("f64", TALLY_F64, log);
     for (int log : {16, 24, 28}) reduce<int, int64_t>("i32", TALLY_I32, log);

@@ -20,6 +20,10 @@ enum {
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
+    SHARED_ANYWAY = 2 << 10,   /* more than any kernel has beside what the launch gives it */
     CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2
@@ -45,6 +49,7 @@ enum {
     F(cuModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                  \
     F(cuModuleUnload, cuModuleUnload, (CUmodule))                                                                      \
     F(cuModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                \
+    F(cuFuncSetAttribute, cuFuncSetAttribute, (CUfunction, int, int))                                                  \
     F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))  \
     F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
@@ -68,7 +73,7 @@ NVRTC_CALLS(DECLARE)
 
 enum { DEVICES_MOST = 16, KERNELS_MOST = 8 };
 static struct {
-    int capability, processors;
+    int capability, processors, shared;
     char name[16], text[160];
 } devices[DEVICES_MOST];
 static int device_count;
@@ -78,7 +83,7 @@ typedef struct {
     CUdevice device;
     CUcontext context;
     CUstream stream, own;
-    int capability, processors, number;
+    int capability, processors, shared, number;
 } cuda;
 
 struct tl_program {
@@ -87,6 +92,7 @@ struct tl_program {
     struct {
         char name[16];
         CUfunction function;
+        int room; /* bytes of local memory it is set to */
     } kernels[KERNELS_MOST];
 };
 
@@ -113,6 +119,7 @@ static void find_devices(void)
             cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
             cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
             cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
+            cuDeviceGetAttribute(&devices[i].shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,
@@ -188,6 +195,7 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     *g = (cuda){.base = {&calls},
                 .capability = devices[index].capability,
                 .processors = devices[index].processors,
+                .shared = devices[index].shared,
                 .number = index};
     CUresult error = cuDeviceGet(&g->device, index);
     if (!error) error = cuDevicePrimaryCtxRetain(&g->context, g->device);
@@ -212,6 +220,7 @@ static void cu_leave(tl_gpu *gpu)
     cuCtxPopCurrent(NULL);
 }
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
+static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared - SHARED_ANYWAY; }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
@@ -337,22 +346,30 @@ static tally_status cu_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
                               int threads, const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
-    CUfunction f = NULL;
     CUresult error = 0;
     void *values[64];
-    for (int i = 0; i < program->count; i++)
-        if (!strcmp(program->kernels[i].name, name)) f = program->kernels[i].function;
-    if (!f) {
-        error = cuModuleGetFunction(&f, program->module, name);
+    int at = 0, room = 0;
+    while (at < program->count && strcmp(program->kernels[at].name, name)) at++;
+    if (at == program->count) {
+        error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return failed(ctx, error, name);
-        snprintf(program->kernels[program->count].name, sizeof program->kernels[0].name, "%s", name);
-        program->kernels[program->count++].function = f;
+        snprintf(program->kernels[at].name, sizeof program->kernels[0].name, "%s", name);
+        program->kernels[at].room = SHARED_UNASKED;
+        program->count++;
+    }
+    CUfunction f = program->kernels[at].function;
+    if (count && arguments[count - 1].kind == TL_ARG_ROOM) room = (int)arguments[--count].i64;
+    if (room > program->kernels[at].room) {
+        error = cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, room);
+        if (error) return failed(ctx, error, name);
+        program->kernels[at].room = room;
     }
     for (int i = 0; i < count; i++)
         values[i] = arguments[i].kind == TL_ARG_MEMORY
                         ? (void *)(uintptr_t)&arguments[i].memory.address
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, 0, g->stream, values, NULL);
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream, values,
+                           NULL);
     return error ? failed(ctx, error, name) : TALLY_OK;
 }
 
@@ -379,6 +396,7 @@ static const tl_gpu_calls calls = {
     .enter = cu_enter,
     .leave = cu_leave,
     .processors = cu_processors,
+    .local_bytes = cu_local_bytes,
     .allocate = cu_allocate,
     .release = cu_release,
     .write = cu_write,

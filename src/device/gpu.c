@@ -37,7 +37,8 @@ void tl_gpu_close(tl_device *base)
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     for (int i = 0; i < TL_GPU_POOL; i++)
         if (d->pool[i].bytes) c->release(d->gpu, &d->pool[i]);
-    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
+    if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
+    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
     c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);
@@ -136,6 +137,7 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 void tl_put(tl_launch *l, int64_t v) { l->args[l->count++] = (tl_argument){TL_ARG_I64, {.i64 = v}}; }
 void tl_put_real(tl_launch *l, double v) { l->args[l->count++] = (tl_argument){TL_ARG_F64, {.f64 = v}}; }
+void tl_put_room(tl_launch *l, int64_t bytes) { l->args[l->count++] = (tl_argument){TL_ARG_ROOM, {.i64 = bytes}}; }
 void tl_put_memory(tl_launch *l, const tl_memory *m)
 {
     l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};

@@ -16,9 +16,9 @@ typedef struct tl_memory {
     size_t bytes;
 } tl_memory;
 
-/* One argument of a kernel. */
+/* One argument of a kernel. TL_ARG_ROOM, if any the last: i64 bytes of local memory (ROOM_PARAMETER in the preludes). */
 typedef struct tl_argument {
-    enum { TL_ARG_MEMORY, TL_ARG_I64, TL_ARG_F64 } kind;
+    enum { TL_ARG_MEMORY, TL_ARG_I64, TL_ARG_F64, TL_ARG_ROOM } kind;
     union {
         tl_memory memory;
         int64_t i64;
@@ -42,6 +42,7 @@ typedef struct tl_gpu_calls {
     void (*leave)(tl_gpu *gpu);
 
     int (*processors)(const tl_gpu *gpu);
+    int64_t (*local_bytes)(const tl_gpu *gpu); /* the most that ROOM_PARAMETER can be */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);
     tally_status (*write)(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes);
@@ -95,12 +96,14 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
                              size_t *length);
 
-/* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the room of a window's
- * tile. */
+/* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the states of a tile of
+ * the kernels window and window_whole, as powers of 2. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
-/* The set bits of a window's length that window_few can put aside; 0: there is no room for it. */
-int tl_gpu_kept(const tl_scalar *op);
+int tl_gpu_whole_log(const tl_scalar *op);
+/* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
+int tl_gpu_once_blocks(const tl_scalar *op);
+int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */
 
 /* ---- cache.c: compiled programs on disk ---- */
 

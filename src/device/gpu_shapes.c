@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACROSS_LEAST = 16 }; /* columns worth a lane each */
+enum {
+    ACROSS_LEAST = 16, /* columns worth a lane each */
+    TILE_LOG = 13,     /* elements of a tile of the kernel once */
+    ONCE_GROUPS = 8    /* its groups a processor */
+};
 
 /* ---- shapes ---- */
 
@@ -27,27 +31,33 @@ static tally_status make_nodes(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     return status;
 }
 
-/* A sequence for one launch (`once`); nodes is the room for levels 1 and 2. */
+/* A sequence in one launch (kernel once); nodes is its room. */
 static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                                 tl_program *program, tl_memory *nodes)
 {
+    const tl_gpu_calls *c = d->gpu->calls;
+    int64_t tiles = b->n >> TILE_LOG, groups = tiles >> 8, over = groups >> 8;
+    size_t tickets = (size_t)(groups + 1) * sizeof(uint32_t);
     tl_launch l;
     tally_status status = TALLY_OK;
-    if (!d->ticket.bytes) {
-        status = d->gpu->calls->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
-        if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
-        d->host = 1;
+    if (d->tickets.bytes < tickets) {
+        if (d->tickets.bytes) c->release(d->gpu, &d->tickets);
+        void *zeros = calloc(1, tickets);
+        status = zeros ? c->allocate(d->gpu, ctx, tickets, &d->tickets) : tl_no_memory(ctx, tickets, "a counter");
+        if (!status) status = c->write(d->gpu, ctx, &d->tickets, 0, zeros, tickets);
+        if (!status) status = c->wait(d->gpu, ctx);
+        free(zeros);
+        if (status && d->tickets.bytes) c->release(d->gpu, &d->tickets);
     }
     if (!status)
-        status = tl_gpu_take(
-            d, ctx, (size_t)(b->counts[1] + b->counts[2] + 1) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+        status = tl_gpu_take(d, ctx, (size_t)(tiles + groups + over + 8) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     tl_begin(&l, d, ctx, b, program, 1);
     tl_put_results(&l, r);
     tl_put_memory(&l, nodes);
-    tl_put_memory(&l, &d->ticket);
-    tl_put(&l, b->counts[1]);
-    return tl_go(&l, "once", b->counts[1], 0);
+    tl_put_memory(&l, &d->tickets);
+    int64_t most = (int64_t)ONCE_GROUPS * c->processors(d->gpu), jobs = tiles ? tiles : 1;
+    return tl_go(&l, "once", jobs < most ? jobs : most, 32 * c->warps_in_group);
 }
 
 tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
@@ -63,7 +73,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, &to, plan->op->result_bytes, &r);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs && b.levels <= 2;
+    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs;
     if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
     if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
     int64_t done = 0; /* short rows that `several` has */
@@ -101,6 +111,73 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
     return r;
 }
 
+/* ---- scans in one launch ---- */
+
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
+
+/* A board of at least so many words, none of them of this epoch. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
+{
+    d->board.epoch++;
+    if (d->board.words >= words) return TALLY_OK;
+    size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
+    if (d->board.memory.bytes) d->gpu->calls->release(d->gpu, &d->board.memory);
+    d->board.words = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? d->gpu->calls->allocate(d->gpu, ctx, bytes, &d->board.memory)
+                                : tl_no_memory(ctx, bytes, "the board of a scan");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status)
+        d->board.words = words;
+    else if (d->board.memory.bytes)
+        d->gpu->calls->release(d->gpu, &d->board.memory);
+    return status;
+}
+
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits. Rows shorter than half a tile would leave most of its warps idle. */
+static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
+{
+    const tl_scalar *op = b->plan->op;
+    int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
+    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
+           tiles < ONCE_TILES && b->rows < ONCE_NODES / tiles && *room <= d->gpu->calls->local_bytes(d->gpu);
+}
+
+static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, tl_program *program,
+                              int64_t room, int exclusive, int seeded, const tl_memory *init)
+{
+    int log = tl_gpu_once_log(b->plan->op), levels = 0;
+    int64_t tiles = (b->n + (1 << log) - 1) >> log, all = 0, jobs = tiles * b->rows;
+    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || tiles >> (ONCE_RADIX_LOG * (k - 1))); k++) {
+        all += b->rows * ((tiles >> (ONCE_RADIX_LOG * k)) + 1);
+        if ((tiles - 1) >> (ONCE_RADIX_LOG * k)) levels = k;
+    }
+    int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
+    if (groups > jobs) groups = jobs;
+    tl_launch l;
+    tally_status status = board_for(d, ctx, all * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8));
+    if (!status) {
+        tl_begin(&l, d, ctx, b, program, 0);
+        tl_put_results(&l, r);
+        tl_put_memory(&l, &d->board.memory);
+        tl_put(&l, d->board.taken);
+        tl_put(&l, d->board.epoch);
+        tl_put(&l, tiles);
+        tl_put(&l, levels);
+        tl_put(&l, jobs);
+        tl_put(&l, exclusive);
+        tl_put(&l, seeded);
+        tl_put_memory(&l, init);
+        tl_put_room(&l, room);
+        status = tl_go(&l, "scan_once", groups, ONCE_THREADS);
+        if (!status) d->board.taken += jobs + (ONCE_STAGES + 1) * groups; /* a group takes so many more than there are */
+    }
+    return status;
+}
+
 static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                  const tally_view *out, const tally_scan_options *o)
 {
@@ -112,16 +189,18 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     int seeded = o && o->init;
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);
     if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
-    if (!status)
-        status = tl_gpu_upload(d, ctx, seeded ? o->init : &(int64_t){0}, seeded ? plan->op->result_bytes : 8, &init);
+    if (!status && seeded) status = tl_gpu_upload(d, ctx, o->init, plan->op->result_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
-    if (!status && b.longs) status = make_nodes(d, ctx, &b, program, &nodes);
-    if (!status && b.longs) {
+    int64_t room = 0;
+    int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
+    if (once) status = scan_once(d, ctx, &b, &r, program, room, o && o->exclusive, seeded, seeded ? &init : &b.x);
+    if (!status && steps) status = make_nodes(d, ctx, &b, program, &nodes);
+    if (!status && steps) {
         int64_t all = 1;
         for (int k = 1; k <= b.levels; k++) all += b.counts[k] + b.longs;
         status = tl_gpu_take(d, ctx, (size_t)all * (size_t)tl_gpu_state_bytes(plan->op), &prefix);
     }
-    for (int k = b.levels; !status && b.longs && k >= 1; k--) {
+    for (int k = b.levels; !status && steps && k >= 1; k--) {
         int64_t jobs = (k < b.levels ? b.counts[k + 1] : 0) + b.longs;
         tl_begin(&l, d, ctx, &b, program, 1);
         tl_put_memory(&l, &nodes);
@@ -129,11 +208,11 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
         tl_put(&l, k);
         tl_put(&l, jobs);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         status = tl_go(&l, "down", jobs, 0);
     }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs : !b.shorts) continue;
+        if (longs ? !steps : !b.shorts) continue;
         int64_t jobs = longs ? b.counts[1] + b.longs : b.rows;
         tl_begin(&l, d, ctx, &b, program, longs);
         tl_put_memory(&l, longs ? &prefix : &b.x);
@@ -141,7 +220,7 @@ static tally_status scan_forward(tl_gpu_device *d, tally *ctx, const tl_plan *pl
         tl_put(&l, jobs);
         tl_put(&l, o && o->exclusive);
         tl_put(&l, seeded);
-        tl_put_memory(&l, &init);
+        tl_put_memory(&l, seeded ? &init : &b.x);
         tl_put(&l, longs ? 0 : TL_GPU_CHUNK - 1);
         status = tl_go(&l, "scan", jobs, 0);
     }

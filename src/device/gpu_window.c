@@ -10,7 +10,7 @@ static const int64_t SLAB = 1 << 22; /* results of long windows computed at a ti
 
 typedef struct {
     int64_t before, after, least;
-    int valid;
+    int valid, whole; /* whole: a window that is not whole is empty */
 } geometry;
 
 static void put_window(tl_launch *l, const tl_results *r, const geometry *g)
@@ -22,43 +22,82 @@ static void put_window(tl_launch *l, const tl_results *r, const geometry *g)
     tl_put(l, g->least);
 }
 
-/* Windows that fit local memory: one launch for all sequences. */
+/* The arrays that window_whole needs for windows of w, and the bits of w that are kept: all set ones but the highest. */
+static int arrays_of(int64_t w, int *top, int *kept)
+{
+    int unkept[2] = {!(w & 1) || w == 1, 0}; /* those two that levels change between */
+    *top = 63 - __builtin_clzll((unsigned long long)w);
+    *kept = __builtin_popcountll((unsigned long long)w) - 1;
+    for (int k = 2; k < *top; k++)
+        if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
+    return *kept + (unkept[1] ? 2 : unkept[0]);
+}
+
+/* Does window_whole take these windows? 1: all; 0: the whole ones, but not those cut off by an edge; -1: none. */
+static int takes_whole(const tl_gpu_device *d, const tl_batch *b, const geometry *g, int64_t *room)
+{
+    int top, kept, log = tl_gpu_whole_log(b->plan->op);
+    int64_t w = g->before + g->after + 1;
+    if (w > (int64_t)1 << (log - 1)) return -1;
+    *room = (int64_t)arrays_of(w, &top, &kept) * ((int64_t)tl_gpu_state_bytes(b->plan->op) << log);
+    if (*room > d->gpu->calls->local_bytes(d->gpu)) return -1;
+    return g->valid || g->whole ? 1 : d->gpu->calls->once ? 0 : -1;
+}
+
+/* Cuts results into tiles of `each`: tiles of every sequence, or with offsets in b->first; jobs: all. */
+static tally_status cut(tl_gpu_device *d, tally *ctx, tl_batch *b, const geometry *g, int64_t each, int64_t *tiles,
+                        int64_t *jobs)
+{
+    *tiles = *jobs = 0;
+    if (!b->host_offsets) {
+        int64_t count = g->valid ? b->n - g->before - g->after : b->n;
+        *tiles = count > 0 ? (count + each - 1) / each : 0;
+        *jobs = *tiles * b->rows;
+        return TALLY_OK;
+    }
+    size_t bytes = (size_t)(b->rows + 1) * sizeof(int64_t);
+    int64_t *first = malloc(bytes);
+    if (!first) return tl_no_memory(ctx, bytes, "the tiles of segments");
+    for (int64_t s = 0; s < b->rows; s++) {
+        first[s] = *jobs;
+        *jobs += (b->host_offsets[s + 1] - b->host_offsets[s] + each - 1) / each;
+    }
+    first[b->rows] = *jobs;
+    tl_gpu_give(d, &b->first);
+    tally_status status = tl_gpu_upload(d, ctx, first, bytes, &b->first);
+    free(first);
+    return status;
+}
+
+/* Windows that fit local memory: one launch for those that are whole, one for those at an edge that are shorter. */
 static tally_status window_tiles(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, tl_program *program,
                                  const geometry *g)
 {
-    tl_launch l;
-    int64_t room = (int64_t)1 << tl_gpu_room_log(b->plan->op), each = room - (g->before + g->after), tiles = 0,
-            jobs = 0;
+    int64_t w = g->before + g->after + 1, whole_bytes;
+    int whole = takes_whole(d, b, g, &whole_bytes), top, kept;
     tally_status status = TALLY_OK;
-    if (each > room / 2) each = room / 2;
-    if (b->host_offsets) {
-        size_t bytes = (size_t)(b->rows + 1) * sizeof(int64_t);
-        int64_t *first = malloc(bytes);
-        if (!first) return tl_no_memory(ctx, bytes, "the tiles of segments");
-        for (int64_t s = 0; s < b->rows; s++) {
-            first[s] = jobs;
-            jobs += (b->host_offsets[s + 1] - b->host_offsets[s] + each - 1) / each;
+    for (int edges = whole < 0; !status && edges < 2 - (whole > 0); edges++) {
+        int64_t room = (int64_t)1 << (edges ? tl_gpu_room_log : tl_gpu_whole_log)(b->plan->op), tiles, jobs;
+        int64_t each = room - (w - 1) < room / 2 || !edges ? room - (w - 1) : room / 2;
+        if (!edges) each &= -4; /* quads of results stay aligned */
+        tl_launch l;
+        status = cut(d, ctx, b, g, each, &tiles, &jobs);
+        if (status) break;
+        tl_begin(&l, d, ctx, b, program, 0);
+        put_window(&l, r, g);
+        tl_put(&l, tiles);
+        tl_put(&l, jobs);
+        tl_put(&l, each);
+        tl_put(&l, whole == 0);
+        if (!edges) {
+            arrays_of(w, &top, &kept);
+            tl_put(&l, top);
+            tl_put(&l, kept);
+            tl_put_room(&l, whole_bytes);
         }
-        first[b->rows] = jobs;
-        tl_gpu_give(d, &b->first);
-        status = tl_gpu_upload(d, ctx, first, bytes, &b->first);
-        free(first);
-    } else {
-        int64_t count = g->valid ? b->n - g->before - g->after : b->n;
-        tiles = count > 0 ? (count + each - 1) / each : 0;
-        jobs = tiles * b->rows;
+        status = tl_go(&l, edges ? "window" : "window_whole", jobs, 256);
     }
-    if (status) return status;
-    tl_begin(&l, d, ctx, b, program, 0);
-    put_window(&l, r, g);
-    tl_put(&l, tiles);
-    tl_put(&l, jobs);
-    tl_put(&l, each);
-    int few = d->gpu->calls->once &&
-              __builtin_popcountll((unsigned long long)(g->before + g->after + 1)) <= tl_gpu_kept(b->plan->op);
-    if (few) status = tl_go(&l, "window_few", jobs, 256);
-    tl_put(&l, few);
-    return status ? status : tl_go(&l, "window", jobs, 256);
+    return status;
 }
 
 /* Longer windows: every level an array, a slab of results of one sequence at a time. */
@@ -115,7 +154,8 @@ static tally_status windows(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_
 {
     tl_program *program = NULL;
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1);
+    int64_t unused;
+    int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1) || takes_whole(d, b, g, &unused) > 0;
     if (!status) status = (small ? window_tiles : window_slabs)(d, ctx, b, r, program, g);
     return status;
 }
@@ -159,7 +199,7 @@ tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, con
     tl_results r = {0};
     int masked = plan->op->masked;
     int shrink = o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
-    geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID};
+    geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
     d->gpu->calls->enter(d->gpu);

@@ -30,7 +30,11 @@ typedef struct {
     char name[32];
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
-    tl_memory pool[TL_GPU_POOL], ticket;
+    tl_memory pool[TL_GPU_POOL], tickets;
+    struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
+        tl_memory memory;
+        int64_t words, taken, epoch;
+    } board;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -59,6 +63,7 @@ typedef struct {
 void tl_put(tl_launch *l, int64_t v);
 void tl_put_real(tl_launch *l, double v);
 void tl_put_memory(tl_launch *l, const tl_memory *m);
+void tl_put_room(tl_launch *l, int64_t bytes);
 /* jobs: warps (threads 0) or groups of `threads`. */
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads);
 

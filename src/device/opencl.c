@@ -218,6 +218,10 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
+static int64_t cl_local_bytes(const tl_gpu *gpu)
+{
+    return (int64_t)number_of(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) - 2048; /* what a kernel has anyway */
+}
 
 static tally_status cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
 {
@@ -317,6 +321,9 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         case TL_ARG_F64:
             error = clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
             break;
+        case TL_ARG_ROOM:
+            error = clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
+            break;
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
     if (!error) error = clEnqueueNDRangeKernel(g->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL);
@@ -339,6 +346,7 @@ static const tl_gpu_calls calls = {
     .enter = nothing_to_do,
     .leave = nothing_to_do,
     .processors = cl_processors,
+    .local_bytes = cl_local_bytes,
     .allocate = cl_allocate,
     .release = cl_release,
     .write = cl_write,

@@ -15,13 +15,41 @@ typedef double f64;
 #define fn static __device__ __forceinline__
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
 #define KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #define GLOBAL
 #define LOCAL
 #define SHARED __shared__
+#define ALIGNED(bytes) __align__(bytes)
+/* Local memory whose size the launch gives: the last parameter, where the API wants one. */
+extern __shared__ __align__(16) u8 tl_room[];
+#define ROOM_PARAMETER
+#define ROOM_OF_PARAMETER tl_room
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #define BARRIER() __syncthreads()
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p) ((u64)(p))
+
+/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before that of no
+ * vector, though every GPU does it.) */
+fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
+{
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p), "l"(value), "l"(mark) : "memory");
+#else
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(value), "l"(mark) : "memory");
+#endif
+}
+fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
+{
+    u64 mark;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+    asm volatile("{ .reg .b128 t; ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 {%0, %1}, t; }" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+#else
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+#endif
+    return mark;
+}
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
@@ -61,4 +89,4 @@ template <bool across, class T> fn T shuffle(T v, int at)
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct __align__(align) { T x, y, z, w; }
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }

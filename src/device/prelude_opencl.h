@@ -19,7 +19,11 @@ typedef double f64;
 #define GLOBAL __global
 #define LOCAL __local
 #define SHARED __local
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+#define ROOM_PARAMETER , __local u8 *room_
+#define ROOM_OF_PARAMETER room_
 #define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 /* Exchanges are barriers here, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
  * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
@@ -45,4 +49,4 @@ fn i64 warp_count() { return (i64)get_num_groups(0); }
 
 #define QUAD_ALIGN (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct __attribute__((aligned(align))) { T x, y, z, w; }
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }

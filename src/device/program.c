@@ -95,7 +95,8 @@ static void add_facts(buffer *b, const tl_scalar *op)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define TL_KEPT %d\n", tl_gpu_room_log(op), tl_gpu_kept(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
+        tl_gpu_whole_log(op), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
@@ -106,21 +107,31 @@ int tl_gpu_state_bytes(const tl_scalar *op)
 
 int tl_gpu_room_log(const tl_scalar *op) { return tl_gpu_state_bytes(op) <= 8 ? 11 : 10; }
 
-int tl_gpu_kept(const tl_scalar *op)
+int tl_gpu_whole_log(const tl_scalar *op)
 {
-    int state = tl_gpu_state_bytes(op), room = 1 << tl_gpu_room_log(op);
-    int fit = (49152 - 2 * room * state) / (room / 2 * state); /* local memory of a group without asking for more */
-    return fit > 4 ? 4 : fit < 0 ? 0 : fit;
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB an array, but for states of 32 bytes */
 }
 
-/* The chunk kernels, for elements and for states. */
-static void add_chunks(buffer *b)
+int tl_gpu_once_blocks(const tl_scalar *op)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
+}
+int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
+
+/* The chunk kernels, for elements and for states; for scan_once half as large ones of elements of 8 bytes. */
+static void add_chunks(buffer *b, int halves)
 {
     say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) name##_e\n#define ITEM elem\n#define ROWS "
            "8\n#define LOG_ROWS 3\n");
     add_file(b, "shape/gpu/chunk.cl");
     say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_s\n#define ITEM "
            "state\n#define ROWS 2\n#define LOG_ROWS 1\n");
+    add_file(b, "shape/gpu/chunk.cl");
+    if (!halves) return;
+    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_h\n#define ITEM "
+           "elem\n#define ROWS 4\n#define LOG_ROWS 2\n");
     add_file(b, "shape/gpu/chunk.cl");
 }
 
@@ -150,11 +161,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, "shape/defaults.h");
     add_file(&b, "shape/gpu/batch.cl");
     if (strcmp(shape, "window")) {
-        add_chunks(&b);
+        add_chunks(&b, !strcmp(shape, "scan") && strstr(prelude, "cuda") && tl_gpu_once_log(op) == 12);
         add_file(&b, "shape/gpu/level.cl");
     }
     snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);
     add_file(&b, name);
+    if (!strcmp(shape, "scan")) add_file(&b, "shape/gpu/scan_once.cl");
+    if (!strcmp(shape, "window")) add_file(&b, "shape/gpu/window_whole.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -230,10 +230,14 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
         : gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit)
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], LONG_WAY), 0)
+#define can_load_h can_load_e
+LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+          put_quad(e[r], LONG_WAY), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
 fn state lift_e(elem x, i64 i, par p) { return lift(x, i, p); }
+fn state lift_h(elem x, i64 i, par p) { return lift(x, i, p); }
 fn state lift_s(state x, i64 i, par p) { return x; }
 
 /* ---- results ---- */

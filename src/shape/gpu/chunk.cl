@@ -7,11 +7,9 @@ enum { N(CHUNK) = ROWS * LANES * QUAD };
  * folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
  * reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. `every`: elements are numbered anew from each multiple
  * of it (CHUNK or more: not). */
-fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state *box)
+fn void N(fold_items)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every, LOCAL state *box)
 {
     const int lane = lane_index();
-    ITEM e[ROWS][QUAD];
-    N(load)(e, b, from, at, at + N(CHUNK));
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         i64 i = r * LANES * QUAD + lane * QUAD;
@@ -30,14 +28,24 @@ fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state
     }
     UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1);
 }
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state *box)
+{
+    ITEM e[ROWS][QUAD];
+    N(load)(e, b, from, at, at + N(CHUNK));
+    N(fold_items)(v, e, b, at, every, box);
+}
 
-/* The node of a full chunk, in every lane. Bit s of the lane is bit LOG_ROWS - 1 - s of the row it holds. */
+/* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the row it holds. */
+fn state N(fold_lanes)(state v, LOCAL state *box)
+{
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1);
+    return v;
+}
 fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
 {
     state v[ROWS];
     N(fold_rows)(v, b, from, at, N(CHUNK), box);
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane_index() >> s & 1);
-    return v[0];
+    return N(fold_lanes)(v[0], box);
 }
 
 /* Row r's items as states, q, and its node from v, the lane's node of the four; left: what the lane's neighbours at its bits

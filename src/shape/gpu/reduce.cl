@@ -53,40 +53,66 @@ KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 j
 }
 
 #ifdef TL_CUDA
-/* One sequence of fewer than 2^26 elements in one launch: the group that finishes last makes level 2 and the result. ticket: 0
- * before and after. */
+/* One sequence in one launch. A tile is 8 chunks, a group 256 tiles: who finishes a group's last tile makes the group's node, and the
+ * group of warps that finishes last makes the result. nodes: tiles, groups, groups of groups, and the chunks after the last tile.
+ * tickets: one a group, and one; all 0 before and after. */
+enum { TILE_WARPS = WARPS_IN_GROUP, TILE_ELEMENTS_LOG = ELEMENTS_LOG + 3 };
+
 KERNEL(once, 32 * WARPS_IN_GROUP)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *ticket, i64 jobs)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *tickets)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED u32 order;
-    const i64 count = level_count(b.n, 1), groups = level_count(b.n, 2), from = start_of(b, 0);
-    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        state v = chunk_node_e(b, from, job * CHUNK_e, box);
-        if (lane_index() == 0) nodes[job] = v;
+    SHARED state parts[2][TILE_WARPS];
+    const int lane = lane_index(), warp = thread_index() / LANES;
+    const i64 tiles = b.n >> TILE_ELEMENTS_LOG, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
+    const i64 chunks = (b.n >> ELEMENTS_LOG) - tiles * TILE_WARPS; /* after the last tile */
+    batch level = b;
+    level.x = (GLOBAL const u8 *)nodes;
+    int turn = 0;
+    for (i64 t = group_index(); t < tiles; t += group_count(), turn ^= 1) {
+        state v = chunk_node_e(b, from, (t * TILE_WARPS + warp) * CHUNK_e, box);
+        if (lane == 0) parts[turn][warp] = v;
+        BARRIER();
+        if (warp) continue;
+        v = parts[turn][lane & (TILE_WARPS - 1)];
+        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
+        u32 others = 0;
+        if (lane == 0) {
+            nodes[t] = v;
+            __threadfence();
+            if (t >> STATES_LOG < groups) others = atomicAdd(tickets + (t >> STATES_LOG), 1u);
+        }
+        if (shuffle<false>(others, 0) == CHUNK_s - 1) {
+            __threadfence();
+            v = chunk_node_s(level, 0, t >> STATES_LOG << STATES_LOG, box);
+            if (lane == 0) nodes[tiles + (t >> STATES_LOG)] = v;
+        }
+    }
+    if (group_index() == group_count() - 1 && warp < chunks) {
+        state v = chunk_node_e(b, from, (tiles * TILE_WARPS + warp) * CHUNK_e, box);
+        if (lane == 0) nodes[tiles + groups + over + warp] = v;
     }
     __threadfence();
     BARRIER();
-    if (thread_index() == 0) order = atomicAdd(ticket, 1u);
+    if (thread_index() == 0) order = atomicAdd(tickets + groups, 1u);
     BARRIER();
     if (order != group_count() - 1) return;
     __threadfence();
-    batch level = b;
-    level.x = (GLOBAL const u8 *)nodes;
-    for (i64 g = thread_index() / LANES; g < groups; g += WARPS_IN_GROUP) {
-        state v = chunk_node_s(level, 0, g * CHUNK_s, box);
-        if (lane_index() == 0) nodes[count + g] = v;
+    for (i64 g = thread_index(); g <= groups; g += LANES * TILE_WARPS) tickets[g] = 0;
+    for (i64 g = warp; g < over; g += TILE_WARPS) {
+        state v = chunk_node_s(level, tiles, g * CHUNK_s, box);
+        if (lane == 0) nodes[tiles + groups + g] = v;
     }
     BARRIER();
-    if (thread_index() >= LANES) return;
-    maybe v = append_s(nothing(b.p), level, count, 0, groups, box);
-    v = append_s(v, level, 0, groups * CHUNK_s, count - groups * CHUNK_s, box);
-    v = append_e(v, b, from, count * CHUNK_e, b.n - count * CHUNK_e, box);
-    if (thread_index() == 0) {
-        store_maybe(out.x, v, b.n, 0, b.p);
-        *ticket = 0;
-    }
+    if (warp) return;
+    maybe v = append_s(nothing(b.p), level, tiles + groups, 0, over, box);
+    v = append_s(v, level, tiles, over * CHUNK_s, groups - over * CHUNK_s, box);
+    v = append_s(v, level, 0, groups * CHUNK_s, tiles - groups * CHUNK_s, box);
+    v = append_s(v, level, tiles + groups + over, 0, chunks, box);
+    v = append_e(v, b, from, (tiles * TILE_WARPS + chunks) * CHUNK_e, b.n & (CHUNK_e - 1), box);
+    if (lane == 0) store_maybe(out.x, v, b.n, 0, b.p);
 }
 #endif

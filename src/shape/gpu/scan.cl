@@ -3,15 +3,20 @@
  * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
  * more entry there than nodes: S after the last of them. */
 
+/* S(0). seeded: 0 ABSENT, 1 init is a result, 2 init is a state. */
 fn maybe initial(i64 seeded, GLOBAL const result *init, par p)
 {
     maybe r = nothing(p);
 #if OP_SEED
-    if (seeded) {
+    if (seeded == 1) {
         r.s = seed(init[0], p);
         r.have = 1;
     }
 #endif
+    if (seeded == 2) {
+        r.s = ((GLOBAL const state *)init)[0];
+        r.have = 1;
+    }
     return r;
 }
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
@@ -68,6 +73,32 @@ fn void store_quad(results out, batch b, i64 s, i64 i, i64 n, maybe *v, i64 excl
     }
 }
 
+/* The results of row r of the chunk at `at`, whose elements x the lane holds; calls with r = 0, 1, 2, ... rows[0]: S before the chunk;
+ * after: S after it, if it is full; last: its last row. */
+fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack, state after,
+                 int last, i64 exclusive, LOCAL state *box)
+{
+    const int lane = lane_index();
+    i64 i = at + r * LANES * QUAD + lane * QUAD;
+    state q[QUAD], left[5];
+    if (SKIPS && at + r * LANES * QUAD >= n) return;
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(x[k], i + k, b.p);
+    state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
+    maybe v[QUAD + 1];
+    v[0] = row_start_e(rows[r], left);
+    next_row_e(rows, stack, r, node);
+    v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
+    /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
+    v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
+    v[4].have = 1;
+    if (!exclusive) {
+        if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
+        store_quad(out, b, s, i, n, v + 1, 0, b.p);
+    } else {
+        store_quad(out, b, s, i, n, v, 1, b.p);
+    }
+}
+
 KERNEL(scan, 32 * WARPS_IN_GROUP)
 (BATCH_PARAMETERS, GLOBAL const state *prefix, RESULTS_PARAMETERS, i64 jobs, i64 exclusive, i64 seeded,
  GLOBAL const result *init, i64 longest)
@@ -75,43 +106,20 @@ KERNEL(scan, 32 * WARPS_IN_GROUP)
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
-    const int lane = lane_index();
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = longest ? job : sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
         i64 at = longest ? 0 : (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
         if (longest && n > longest) n = 0; /* another launch has it */
         if (SKIPS && at >= n) continue;
         maybe rows[ROWS_E + 1];
-        state stack[LOG_ROWS_E + 1], left[5];
+        state stack[LOG_ROWS_E + 1], after = nothing(b.p).s;
         if (at)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
             rows[0] = initial(seeded, init, b.p);
+        if (at + (1 << ELEMENTS_LOG) <= n && !longest) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++)
-        {
-            i64 i = at + r * LANES * QUAD + lane * QUAD;
-            if (SKIPS && at + r * LANES * QUAD >= n) continue;
-            state q[QUAD];
-            UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift(e[r][k], i + k, b.p);
-            state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
-            maybe v[QUAD + 1];
-            v[0] = row_start_e(rows[r], left);
-            next_row_e(rows, stack, r, node);
-            v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
-            /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
-            v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
-            v[4].have = 1;
-            if (!exclusive) {
-                if (lane == LANES - 1) {
-                    v[4] = rows[r + 1];
-                    if (r == ROWS_E - 1 && at + (1 << ELEMENTS_LOG) <= n) v[4].s = prefix[job + 1];
-                }
-                store_quad(out, b, s, i, n, v + 1, 0, b.p);
-            } else {
-                store_quad(out, b, s, i, n, v, 1, b.p);
-            }
-        }
+        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1, exclusive, box);
     }
 }

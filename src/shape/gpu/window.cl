@@ -5,7 +5,8 @@
  *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (the higher bits of the length)]
  *
  * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
- *   window          all levels in local memory, for windows of at most ROOM / 2
+ *   window_whole    (window_whole.cl) levels in registers and local memory, where every window has its whole length
+ *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
  *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones */
 enum { WINDOW_THREADS = 256, WINDOW_LEVELS = ROOM_LOG, ROOM = 1 << ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };
@@ -36,7 +37,7 @@ typedef struct {
 fn tile tile_of(batch b, i64 job, i64 before, i64 after, i64 valid, i64 tiles, i64 each)
 {
     tile t;
-    t.s = b.flags & OFFSETS ? sequence_of(b, 0, 0, job) : job / tiles;
+    t.s = b.seqs == 1 ? 0 : b.flags & OFFSETS ? sequence_of(b, 0, 0, job) : job / tiles;
     t.n = length_of(b, t.s);
     t.j0 = (job - (b.flags & OFFSETS ? level_first(b, 0, t.s) : t.s * tiles)) * each;
     i64 results_ = valid ? t.n - before - after : t.n, w = before + after + 1;
@@ -63,9 +64,9 @@ fn void load_tile(LOCAL state *z, batch b, tile t)
     }
 }
 
-/* few: another launch has the tiles without an edge. */
+/* edges: another launch has the windows of their whole length. */
 KERNEL(window, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 few)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 edges)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -73,7 +74,7 @@ KERNEL(window, 256)
     const int me = thread_index();
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         tile t = tile_of(b, job, before, after, valid, tiles, each);
-        if (SKIPS && few && t.inside) continue;
+        if (SKIPS && edges && t.inside) continue;
         load_tile(z, b, t);
         BARRIER();
         state keep[WINDOW_LEVELS][OUTPUTS];
@@ -117,53 +118,6 @@ KERNEL(window, 256)
         BARRIER();
     }
 }
-
-#ifdef TL_CUDA
-/* The tiles without an edge, for lengths with at most TL_KEPT bits set: levels change between two arrays, and what the set bits need is
- * put aside in local memory, by each thread for itself. Few registers, so that many tiles are under way. */
-KERNEL(window_few, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each)
-{
-#if TL_KEPT
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    SHARED state z[2][ROOM], kept[TL_KEPT][ROOM / 2];
-    const int me = thread_index(), w = (int)(before + after + 1);
-    for (i64 job = group_index(); job < jobs; job += group_count()) {
-        tile t = tile_of(b, job, before, after, valid, tiles, each);
-        const int results_ = (int)(t.j1 - t.j0);
-        int now = 0, slots = 0;
-        if (!t.inside) continue;
-        load_tile(z[0], b, t);
-        BARRIER();
-        for (int k = 0; w >> k; k++) {
-            if (w >> k & 1) {
-                const int far = w >> (k + 1) << (k + 1);
-                for (int j = me; j < results_; j += WINDOW_THREADS) kept[slots][j] = z[now][j + far];
-                slots++;
-            }
-            if (w >> (k + 1) == 0) break;
-            UNROLL for (int r = 0; r < ITEMS; r++)
-            {
-                int i = r * WINDOW_THREADS + me;
-                if (i + (2 << k) <= t.count) z[now ^ 1][i] = TWIN(z[now][i], z[now][i + (1 << k)]);
-            }
-            now ^= 1;
-            BARRIER();
-        }
-        for (int j = me; j < results_; j += WINDOW_THREADS) {
-            maybe acc;
-            acc.s = kept[slots - 1][j];
-            acc.have = 1;
-            for (int k = slots - 2; k >= 0; k--) acc = then(acc, kept[k][j]);
-            acc.have = w >= least;
-            store_maybe(place(out, b, t.s, t.j0 + j), acc, w, t.lo + j, b.p);
-        }
-        BARRIER();
-    }
-#endif
-}
-#endif
 
 /* y: level k at y + k * room. Items lo .. lo + count - 1 of the one sequence. */
 KERNEL(lift_all, 256)(BATCH_PARAMETERS, GLOBAL state *y, i64 s, i64 lo, i64 count)

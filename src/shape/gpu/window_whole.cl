@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ * Windows of their whole length w. A thread holds quads of four neighbouring items: Y_1 and Y_2 of a quad need its right
+ * neighbour only, and from level 2 on a level is one store and one load of a quad:
+ *
+ *   Y_0 in local memory -> own quad, next quad -> Y_1, Y_2 in registers
+ *   level k >= 2:  store Y_k, barrier, load the quad 2^k items to the right, Y_(k+1) in registers
+ *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others change between two arrays
+ *
+ * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for quads, so
+ * loads are single elements, side by side. */
+enum { WHOLE = 1 << WHOLE_LOG, WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
+
+#define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
+#define FOUR_ALIGN (FOUR_LOW_BIT(4 * sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(4 * sizeof(state)))
+typedef struct ALIGNED(FOUR_ALIGN) {
+    state s[QUAD];
+} four;
+
+/* A tile in terms of memory: item 0 and result 0 of it, and how far it may be taken without a look. */
+typedef struct {
+    GLOBAL const u8 *x;
+    GLOBAL u8 *out;
+    i64 lo, n;                         /* number of item 0, below 0 at an edge; items of the sequence */
+    int results, before, beyond;       /* items from `before` on and below `beyond` are in the sequence */
+    int dense_items, dense_results;    /* all WHOLE items are side by side in it; every window is whole, its results quads */
+} stretch;
+fn void stretch_of(LOCAL stretch *p, batch b, results out, i64 job, i64 before, i64 after, i64 valid, i64 least, i64 tiles, i64 each)
+{
+    const tile t = tile_of(b, job, before, after, valid, tiles, each);
+    const i64 lo = valid ? t.j0 : t.j0 - before, w = before + after + 1, count = t.j1 - t.j0 + w - 1;
+    GLOBAL const u8 *x = b.x + (start_of(b, t.s) + lo * b.stride) * TL_SIZE;
+    GLOBAL u8 *to = place(out, b, t.s, t.j0);
+    const int near = b.stride == 1 && ADDRESS(x) % TL_SIZE == 0;
+    p->x = x, p->out = to, p->lo = lo, p->n = t.n, p->results = (int)(t.j1 - t.j0);
+    p->before = lo < 0 ? (int)-lo : 0, p->beyond = lo + count > t.n ? (int)(t.n - lo) : (int)count;
+    p->dense_items = near && lo >= 0 && lo + WHOLE <= t.n;
+    p->dense_results = OP_LANES == 1 && t.inside && out.stride == 1 && w >= least && ADDRESS(to) % QUAD_OUT_ALIGN == 0;
+}
+
+/* Y_0. Items outside of the sequence are in no result. */
+fn void load_whole(LOCAL state *z, batch b, stretch p)
+{
+    const int me = thread_index();
+    if (p.dense_items) {
+        elem e[WHOLE / WINDOW_THREADS];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = ((GLOBAL const elem *)p.x)[k * WINDOW_THREADS + me];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
+            z[k * WINDOW_THREADS + me] = lift(e[k], p.lo + k * WINDOW_THREADS + me, b.p);
+    } else {
+        for (int i = p.before + me; i < p.beyond; i += WINDOW_THREADS)
+            z[i] = lift(load_element(p.x + i * b.stride * TL_SIZE), p.lo + i, b.p);
+    }
+}
+
+/* `count` results of a quad, one by one, at an edge or not side by side. */
+far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 least, i64 edges, par q)
+{
+    ROLLED for (int c = 0; c < QUAD && c < count; c++)
+    {
+        maybe m;
+        int whole = start + c >= 0 && start + c + w <= n;
+        m.s = choose(c > 1, choose(c > 2, v.s[3], v.s[2]), choose(c, v.s[1], v.s[0]));
+        m.have = whole && w >= least;
+        if (whole || !edges) store_maybe(to + c * step, m, w, start + c, q);
+    }
+}
+fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 least, i64 edges, const four *v)
+{
+    const i64 start = p->lo + q;
+#if OP_LANES == 1
+    if (p->dense_results && q + QUAD <= p->results) {
+        result_quad r;
+        r.x = lower(v->s[0], (real)w, start, b.p), r.y = lower(v->s[1], (real)w, start + 1, b.p);
+        r.z = lower(v->s[2], (real)w, start + 2, b.p), r.w = lower(v->s[3], (real)w, start + 3, b.p);
+        *(GLOBAL result_quad *)(p->out + q * (i64)sizeof(result)) = r;
+        return;
+    }
+#endif
+    store_some(p->out + q * out.stride * (i64)(OP_LANES * sizeof(result)), out.stride * (i64)(OP_LANES * sizeof(result)),
+               p->results - q, *v, start, p->n, w, least, edges, b.p);
+}
+
+/* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most that. */
+fn four quad_at(LOCAL const four *z, int q, int m, int far)
+{
+    if ((m + 1) * WINDOW_THREADS + far > WHOLE_QUADS && q >= WHOLE_QUADS) q = WHOLE_QUADS - 1;
+    return z[q];
+}
+enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
+
+/* top: the highest bit of w; each: results a tile, a multiple of 4; edges: another launch has the windows that are not
+ * whole, else they get the empty value. Room: one array of WHOLE states for each set bit but the highest, and up to two. */
+KERNEL(window_whole, 256)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 edges, i64 top_, i64 kept_ ROOM_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
+    LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
+    const int w = (int)(before + after + 1), top = (int)top_, kept = (int)kept_, me = thread_index();
+    int turn = 0;
+    if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least, tiles, each);
+    BARRIER();
+    for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
+        const stretch p = tile_at[turn];
+        LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * WHOLE_QUADS;
+        four y[MINE];
+        load_whole((LOCAL state *)y0, b, p);
+        if (me == 0 && job + group_count() < jobs)
+            stretch_of(&tile_at[turn ^ 1], b, out, job + group_count(), before, after, valid, least, tiles, each);
+        BARRIER();
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + me;
+            y[m] = y0[q];
+            if (top) {
+                four right = quad_at(y0, q + 1, m, 1);
+                state one = TWIN(right.s[0], right.s[1]), two = TWIN(right.s[1], right.s[2]);
+                UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1]);
+                y[m].s[3] = TWIN(y[m].s[3], right.s[0]);
+                if (top > 1) {
+                    if (w & 2) z[(w & 1) * WHOLE_QUADS + q] = y[m];
+                    y[m].s[0] = TWIN(y[m].s[0], y[m].s[2]), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3]);
+                    y[m].s[2] = TWIN(y[m].s[2], one), y[m].s[3] = TWIN(y[m].s[3], two);
+                }
+            }
+        }
+        int slot = (w & 1) + (w >> 1 & 1);
+        for (int k = 2; k < top; k++) {
+            LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS + me;
+            UNROLL for (int m = 0; m < MINE; m++) to[m * WINDOW_THREADS] = y[m];
+            BARRIER();
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                four right = quad_at(to - me, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
+                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c]);
+            }
+        }
+        BARRIER();
+        slot = kept;
+        for (int k = top - 1; k >= 0; k--) {
+            if ((w >> k & 1) == 0) continue;
+            const int far = w >> (k + 1) << (k + 1);
+            LOCAL const four *from = z + --slot * WHOLE_QUADS;
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                const int q = m * WINDOW_THREADS + me + far / QUAD;
+                four right = quad_at(from, q, m, FAR_BITS);
+                if (far & 2) { /* level 0: half a quad further */
+                    four next = quad_at(from, q + 1, m, FAR_BITS);
+                    right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
+                }
+                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = combine(y[m].s[c], right.s[c]);
+            }
+        }
+        UNROLL for (int m = 0; m < MINE; m++) store_whole(&p, b, out, (m * WINDOW_THREADS + me) * QUAD, w, least, edges, &y[m]);
+        BARRIER();
+    }
+}
