@@ -207,6 +207,7 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     out->rung = g;
     out->error_ulp = -1;
     out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
+    out->with_copies = g->schedule == LIBRARY && !place_is_model(p) && !place_shares(p);
     if (!host) {
         const int64_t n = place_is_model(p) || s->n < MODEL_MOST ? s->n : MODEL_MOST;
         if (place_is_model(p))

@@ -163,7 +163,7 @@ typedef struct row {
     char got[40], want[40];
     double error_ulp;  /* -1: exact kinds */
     int bits;          /* 1: compared by bits */
-    int timed, on_host;
+    int timed, on_host, with_copies; /* with_copies: the library took host memory, and its time includes the copies */
     timing timing;
     int modelled;
     model_counts counts;

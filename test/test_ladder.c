@@ -167,6 +167,9 @@ static void finds(const char *name, const char *find, const char *put, int what,
 static void defects(void)
 {
     finds("tiled_4", "        BARRIER();\n", "", DEFECT_RACE, "");
+    finds("atomic", "atomic_combine(out, 0, data[0])", "out[0] = combine(out[0], data[0])", DEFECT_RACE, "groups 0 and 1");
+    finds("simple_1", "out[i] =", "out[i / 2] =", DEFECT_RACE, "");
+    finds("sma_simple", "out[i] =", "out[i - i % 2] =", DEFECT_RACE, "");
     finds("reduce5_fixed", "WARP_BARRIER();", "", DEFECT_RACE, "race: threads");
     finds("tiled_3", "tid < s)", "tid <= s)", DEFECT_BOUNDS, "reads data[256]: it has 256 elements");
     finds("tiled_3", "i < n ?", "i < n - 1 ?", -1, "instead of");

@@ -6,8 +6,8 @@
  *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
  * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no excuse,
- * because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. Only shared memory is watched
- * for races. */
+ * because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global memory, groups are not ordered at
+ * all: there atomics are no race, and memory declared volatile is left to the kernel's own fences and flags. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -182,6 +182,40 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     }
 }
 
+/* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above. */
+static void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
+{
+    global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
+    if (!all || a->by_hand) return;
+    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / 4];
+    const int group = (int)g->index + 1, step = g->step_number;
+    const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
+    const int was_read = store && s->reader_group && (s->reader_group != group || (s->read_step == step && s->reader != thread));
+    if (wrote || was_read) {
+        const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1, other = wrote ? s->writer : s->reader;
+        const char *const what = wrote && store ? "both write" : wrote ? "write and read" : "read and write";
+        g->counts->races++;
+        g->counts->line[line].races++;
+        g->step->races++;
+        if (other_group == g->index)
+            defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread, what, a->name, (long long)at);
+        else if (other_group >= 0)
+            defect(g, DEFECT_RACE, line, "race: groups %d and %lld %s %s[%lld], and groups are not ordered", other_group, (long long)g->index, what,
+                   a->name, (long long)at);
+        else
+            defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and group %lld writes it", a->name, (long long)at, (long long)g->index);
+    }
+    if (store) {
+        s->writer_group = group;
+        s->writer = (int16_t)thread;
+        s->write_step = step;
+    } else {
+        s->reader_group = !s->reader_group || s->reader_group == group ? group : -1;
+        s->reader = (int16_t)thread;
+        s->read_step = step;
+    }
+}
+
 /* ---- the access ---- */
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
@@ -233,7 +267,10 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             r.offset[r.lanes] = (a->shared ? a->offset : 0) + offset;
             r.lane[r.lanes++] = l;
             g->touched[w->first + l] = 1;
-            if (a->shared) watch(g, w, a, a->offset + offset, w->first + l, store, i->line);
+            if (a->shared)
+                watch(g, w, a, a->offset + offset, w->first + l, store, i->line);
+            else if (!is_atomic)
+                for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
         }
         if (is_atomic)
             atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);

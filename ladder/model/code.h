@@ -53,6 +53,7 @@ typedef union lane {
 typedef struct array {
     char name[NAME_BYTES];
     int shared, parameter; /* an index of arguments, where it is not shared */
+    int by_hand;           /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
     int64_t offset, length;
     kind kind;
 } array_info;
@@ -133,6 +134,14 @@ typedef struct shadow {
     int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
 } shadow;
 
+/* The same for a word of global memory, over all groups of a launch that are looked at. */
+typedef struct global_shadow {
+    int32_t writer_group, reader_group; /* + 1; 0: none; readers of several groups: -1 */
+    int32_t write_step;
+    int16_t writer, reader;
+    int32_t read_step;
+} global_shadow;
+
 typedef struct group_state {
     const model_program *program;
     const kernel_code *kernel;
@@ -146,6 +155,7 @@ typedef struct group_state {
     model_step *step;
     int step_number;
     shadow *shared_shadow;
+    global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
     uint8_t touched[MODEL_THREADS_MOST];
     int64_t work; /* operations left before this is called a loop without end */
     int defect, defect_line;

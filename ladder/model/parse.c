@@ -415,6 +415,8 @@ static void parameters(compiler *c)
         const int at = kernel->parameters++;
         while (is_word(c, "volatile")) c->at++;
         const int memory = take_word(c, "GLOBAL");
+        int by_hand = 0;
+        for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++) by_hand |= !strcmp(c->tokens[ahead].text, "volatile");
         if (!parse_type(c, &k, &quad)) model_error(c, "a parameter's type was expected before '%s'", peek(c)->text);
         if (memory) expect(c, "*");
         kernel->parameter_array[at] = kernel->parameter_register[at] = -1;
@@ -424,6 +426,7 @@ static void parameters(compiler *c)
             array_info *a = add_array(c, peek(c)->text, k);
             if (!a) return;
             a->parameter = at;
+            a->by_hand = by_hand;
         } else {
             if (k != KIND_I64 && k != KIND_F64) model_error(c, "a parameter is memory, i64 or f64; '%s' is not", peek(c)->text);
             kernel->parameter_register[at] = new_register(c);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHADOWED_MOST = 1 << 22 }; /* words of global memory watched for races: 80 MiB of shadows */
 enum { WATCHED = 12, WATCH_ALL = 32 }; /* groups of a launch that are looked at, where there are more than 32 */
 static const int64_t WORK_MOST = (int64_t)1 << 28; /* operations of one group: more is a loop without end */
 
@@ -307,6 +308,7 @@ typedef struct launch {
     model_counts *first, *middle, *last; /* group 0; those between; the last */
     int defect, defect_line, failed, stop; /* stop: a loop has no end; read and written atomically */
     int64_t defect_group;
+    global_shadow *shadows[ARRAYS_MOST]; /* one a memory */
     char sentence[200];
 } launch;
 
@@ -330,6 +332,7 @@ static void run_share(launch *l, int64_t from, int64_t to)
     }
     for (int64_t i = from; i < to && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); i++) {
         g.counts = watching(l, i);
+        g.global_shadows = g.counts ? l->shadows : NULL;
         if (g.counts) {
 #pragma omp critical(ladder_watched)
             run_group(&g, i);
@@ -364,6 +367,31 @@ static void run_groups(launch *l)
         run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups);
 }
 
+/* A shadow for each memory that the kernel gets, if all of them together are not too large. */
+static int open_shadows(launch *l)
+{
+    size_t words = 0;
+    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / 4;
+    if (words > SHADOWED_MOST) return 0;
+    for (int p = 0; p < l->kernel->parameters; p++) {
+        if (!l->arguments[p].data) continue;
+        for (int q = 0; q < p && !l->shadows[p]; q++)
+            if (l->arguments[q].data == l->arguments[p].data) l->shadows[p] = l->shadows[q];
+        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / 4 + 1, sizeof(global_shadow));
+        if (!l->shadows[p]) return -1;
+    }
+    return 0;
+}
+
+static void close_shadows(launch *l)
+{
+    for (int p = 0; p < l->kernel->parameters; p++) {
+        int first = 1;
+        for (int q = 0; q < p; q++) first &= l->shadows[q] != l->shadows[p];
+        if (first) free(l->shadows[p]);
+    }
+}
+
 static const kernel_code *find_kernel(const model_program *p, const char *name)
 {
     for (int k = 0; k < p->kernel_count; k++)
@@ -385,7 +413,9 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
         return -1;
     }
     if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
-    run_groups(&l);
+    if (counts && open_shadows(&l)) l.failed = 1;
+    if (!l.failed) run_groups(&l);
+    close_shadows(&l);
     if (counts) {
         const int fresh = counts->launches++ == 0;
         counts->groups += groups;
