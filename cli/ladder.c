@@ -33,8 +33,12 @@ static int operands(const options *o, int least, int most, const char *what)
 int run_ladder(const options *o)
 {
     static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
-    ladder_options l = {.device = o->value[OPT_place], .dtype = o->value[OPT_dtype_rung], .operation = o->value[OPT_op],
-                        .rung = o->value[OPT_rung], .json = o->value[OPT_json_file], .html = o->value[OPT_html],
+    ladder_options l = {.device = o->value[OPT_place],
+                        .dtype = o->value[OPT_dtype_rung],
+                        .operation = o->value[OPT_op],
+                        .rung = o->value[OPT_rung],
+                        .json = o->value[OPT_json_file],
+                        .html = o->value[OPT_html],
                         .sweep = has(o, OPT_sweep)};
     ladder_error error = {0};
     int64_t warp, banks, runs;

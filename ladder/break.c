@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on the model, and says which check
- * notices. An exercise: guess first. */
+ * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on the model, and says which
+ * check notices. An exercise: guess first. */
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,8 @@ static int fits(const char *text, const damage *d, const char *at)
 {
     if (inside_comment(text, at)) return 0;
     if (d->find[0] == 'B' && at > text && at[-1] == '_') return 0; /* WARP_BARRIER has a row of its own */
-    if (!strcmp(d->find, "< n") && !strchr(";)", at[3]) && strncmp(at + 3, " ?", 2) && strncmp(at + 3, " &", 2)) return 0;
+    if (!strcmp(d->find, "< n") && !strchr(";)", at[3]) && strncmp(at + 3, " ?", 2) && strncmp(at + 3, " &", 2))
+        return 0;
     if (d->wrap) { /* a declaration is not an access */
         const char *start = at;
         while (start > text && start[-1] != '\n') start--;
@@ -74,8 +75,12 @@ static int fits(const char *text, const damage *d, const char *at)
 
 static const char *noticed_by(const row *x)
 {
-    static const char *const by[] = {"", "the race check", "the bounds check", "the check for values never written",
-                                     "the barrier check", "the step limit"};
+    static const char *const by[] = {"",
+                                     "the race check",
+                                     "the bounds check",
+                                     "the check for values never written",
+                                     "the barrier check",
+                                     "the step limit"};
     if (x->counts.defect) return by[x->counts.defect];
     if (x->verdict == RIGHT) return "nothing";
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
@@ -91,8 +96,8 @@ static int try_one(const report *r, shape_report *s, const rung *g, place *p, co
     const int code = run_rung(r, s, g, broken, p, 0, &x, &own);
     const size_t length = strcspn(at, "\n") < 30 ? strcspn(at, "\n") : 30;
     free(broken);
-    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(text, at), d->what,
-            code ? "the compiler" : noticed_by(&x), (int)length, at);
+    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(text, at), d->what, code ? "the compiler" : noticed_by(&x),
+            (int)length, at);
     if (code) fprintf(out, "      %s\n", own.sentence);
     if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
     *seen += code || noticed_by(&x)[0] != 'n';
@@ -108,7 +113,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     place *p;
     shape_report *s;
     int total = 0, seen = 0;
-    if (!g) return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+    if (!g)
+        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
     if (g->schedule <= LIBRARY) return fail_with(error, 2, "the rung '%s' has no kernel to break", name);
     const char *const text = rung_text(g, path, sizeof path);
     with.device = "model";
@@ -117,14 +123,18 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     plain.note = PLAIN;
     int code = start_report(&with, &r, &p, error);
     if (!code) code = start_shape(&r, g->shape, &s, error);
-    if (!code) fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", path, (long long)with.n, "damage", "noticed by");
+    if (!code)
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", path,
+                (long long)with.n, "damage", "noticed by");
     for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
         for (const char *at = text; (at = strstr(at, damages[k].find)) && !code; at++) {
             if (!fits(text, &damages[k], at)) continue;
             total++;
             code = try_one(&r, s, &plain, p, text, &damages[k], at, out, error, &seen);
         }
-    if (!code) fprintf(out, "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check missing?\n", seen, total);
+    if (!code)
+        fprintf(out, "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check missing?\n", seen,
+                total);
     report_free(&r);
     place_close(p);
     return code;

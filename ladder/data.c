@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive sequence"), so that
- * the sum is a formula and not another loop. Floats are tenths of these, which no float holds exactly: their sum needs
- * rounding, and every order rounds differently. The exact sum of the stored floats is a whole number of 2^-60, in 128 bits. */
+ * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive
+ * sequence"), so that the sum is a formula and not another loop. Floats are tenths of these, which no float holds
+ * exactly: their sum needs rounding, and every order rounds differently. The exact sum of the stored floats is a whole
+ * number of 2^-60, in 128 bits. */
 #include "rung.h"
 #include <math.h>
 #include <string.h>
@@ -32,11 +33,20 @@ element data_get(const void *x, kind k, int64_t i)
 {
     element e;
     switch (k) {
-    case KIND_I32: e.i = ((const int32_t *)x)[i]; break;
-    case KIND_U32: e.i = ((const uint32_t *)x)[i]; break;
-    case KIND_F32: e.f = ((const float *)x)[i]; break;
-    case KIND_F64: e.f = ((const double *)x)[i]; break;
-    default: e.i = ((const int64_t *)x)[i];
+    case KIND_I32:
+        e.i = ((const int32_t *)x)[i];
+        break;
+    case KIND_U32:
+        e.i = ((const uint32_t *)x)[i];
+        break;
+    case KIND_F32:
+        e.f = ((const float *)x)[i];
+        break;
+    case KIND_F64:
+        e.f = ((const double *)x)[i];
+        break;
+    default:
+        e.i = ((const int64_t *)x)[i];
     }
     return e;
 }
@@ -45,10 +55,17 @@ void data_put(void *x, kind k, int64_t i, element e)
 {
     switch (k) {
     case KIND_I32:
-    case KIND_U32: ((uint32_t *)x)[i] = (uint32_t)e.i; break;
-    case KIND_F32: ((float *)x)[i] = (float)e.f; break;
-    case KIND_F64: ((double *)x)[i] = e.f; break;
-    default: ((int64_t *)x)[i] = e.i;
+    case KIND_U32:
+        ((uint32_t *)x)[i] = (uint32_t)e.i;
+        break;
+    case KIND_F32:
+        ((float *)x)[i] = (float)e.f;
+        break;
+    case KIND_F64:
+        ((double *)x)[i] = e.f;
+        break;
+    default:
+        ((int64_t *)x)[i] = e.i;
     }
 }
 

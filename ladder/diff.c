@@ -20,7 +20,8 @@ static const char *value_of(const char *from, const char *key)
         while (*end && *end != '"') end += *end == '\\' && end[1] ? 2 : 1;
         if (!*end) return NULL;
         if (depth == 1 && (size_t)(end - at - 1) == n && !strncmp(at + 1, key, n) && end[1] == ':') {
-            for (end += 2; *end == ' ' || *end == '\n'; end++) {}
+            for (end += 2; *end == ' ' || *end == '\n'; end++) {
+            }
             return end;
         }
         at = end;
@@ -106,12 +107,14 @@ static void compare_shape(const char *a, const char *b, FILE *out)
 {
     char name[64], left[16], right[16];
     text_at(a, "shape", name, sizeof name);
-    fprintf(out, "\n%s: n = %.0f and %.0f\n%-18s %10s %10s %8s  %s\n", name, number_at(a, "n"), number_at(b, "n"), "GB/s", "A", "B", "B / A", "check");
+    fprintf(out, "\n%s: n = %.0f and %.0f\n%-18s %10s %10s %8s  %s\n", name, number_at(a, "n"), number_at(b, "n"),
+            "GB/s", "A", "B", "B / A", "check");
     const char *const list = value_of(a, "rungs"), *const other = value_of(b, "rungs"), *x;
     for (int i = 0; (x = element_of(list, i)); i++) {
         text_at(x, "rung", name, sizeof name);
         const char *const y = named(other, "rung", name);
-        const double one = number_at(value_of(x, "time"), "bytes_a_second"), two = y ? number_at(value_of(y, "time"), "bytes_a_second") : 0;
+        const double one = number_at(value_of(x, "time"), "bytes_a_second"),
+                     two = y ? number_at(value_of(y, "time"), "bytes_a_second") : 0;
         text_at(x, "verdict", left, sizeof left);
         text_at(y, "verdict", right, sizeof right);
         fprintf(out, "%-18s", name);
@@ -121,11 +124,15 @@ static void compare_shape(const char *a, const char *b, FILE *out)
             fprintf(out, " %7.2fx", two / one);
         else
             fprintf(out, " %8s", "");
-        fprintf(out, "  %s%s%s\n", left, y && strcmp(left, right) ? " / " : "", !y ? " / not run" : strcmp(left, right) ? right : "");
+        fprintf(out, "  %s%s%s\n", left, y && strcmp(left, right) ? " / " : "",
+                !y                    ? " / not run"
+                : strcmp(left, right) ? right
+                                      : "");
     }
     static const char *const keys[] = {"device_read", "device_copy", "host_read", "host_copy"};
     for (int i = 0; i < 4; i++) {
-        const double one = number_at(value_of(a, "ceilings"), keys[i]), two = number_at(value_of(b, "ceilings"), keys[i]);
+        const double one = number_at(value_of(a, "ceilings"), keys[i]),
+                     two = number_at(value_of(b, "ceilings"), keys[i]);
         if (one <= 0 && two <= 0) continue;
         fprintf(out, "%-18s", keys[i]);
         cell(out, one);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #define EACH_KIND(F)                                                                                                   \
-    F(KIND_I32, int32_t, uint32_t) F(KIND_U32, uint32_t, uint32_t) F(KIND_I64, int64_t, uint64_t)                      \
-    F(KIND_U64, uint64_t, uint64_t) F(KIND_F32, float, float) F(KIND_F64, double, double)
+    F(KIND_I32, int32_t, uint32_t)                                                                                     \
+    F(KIND_U32, uint32_t, uint32_t)                                                                                    \
+    F(KIND_I64, int64_t, uint64_t) F(KIND_U64, uint64_t, uint64_t) F(KIND_F32, float, float) F(KIND_F64, double, double)
 
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
 #define LOOPS(K, T, WORK)                                                                                              \
@@ -26,14 +27,14 @@
         WORK sum = (WORK)start;                                                                                        \
         T best = start;                                                                                                \
         if (operation == 0) {                                                                                          \
-            _Pragma("omp parallel for reduction(+ : sum) num_threads(threads)")                                        \
-            for (int64_t i = 0; i < n; i++) sum += (WORK)x[i];                                                         \
+            _Pragma("omp parallel for reduction(+ : sum) num_threads(threads)") for (int64_t i = 0; i < n; i++) sum += \
+                (WORK)x[i];                                                                                            \
         } else if (operation == 1) {                                                                                   \
-            _Pragma("omp parallel for reduction(min : best) num_threads(threads)")                                     \
-            for (int64_t i = 0; i < n; i++) best = best < x[i] ? best : x[i];                                          \
+            _Pragma("omp parallel for reduction(min : best) num_threads(threads)") for (int64_t i = 0; i < n; i++)     \
+                best = best < x[i] ? best : x[i];                                                                      \
         } else {                                                                                                       \
-            _Pragma("omp parallel for reduction(max : best) num_threads(threads)")                                     \
-            for (int64_t i = 0; i < n; i++) best = x[i] < best ? best : x[i];                                          \
+            _Pragma("omp parallel for reduction(max : best) num_threads(threads)") for (int64_t i = 0; i < n; i++)     \
+                best = x[i] < best ? best : x[i];                                                                      \
         }                                                                                                              \
         return operation ? best : (T)sum;                                                                              \
     }
@@ -57,7 +58,8 @@ static void loop(job *j, const void *x)
     }
         EACH_KIND(CASE)
 #undef CASE
-    default: break;
+    default:
+        break;
     }
 }
 
@@ -87,7 +89,8 @@ int host_launch(job *j, int at, ladder_error *error)
     return 0;
 }
 
-/* The library widens sums of whole numbers to 64 bits; here they are cut back to the kind, as the other rungs have them. */
+/* The library widens sums of whole numbers to 64 bits; here they are cut back to the kind, as the other rungs have
+ * them. */
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error)
 {

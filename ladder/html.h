@@ -4,7 +4,7 @@
 #define LADDER_HTML_H
 #include "rung.h"
 
-void html_text(FILE *f, const char *text); /* with < > & " escaped */
+void html_text(FILE *f, const char *text);               /* with < > & " escaped */
 double row_ceiling(const shape_report *s, const row *x); /* bytes a second; 0: unknown */
 void plot_rates(const shape_report *s, FILE *f);
 void plot_sweep(const shape_report *s, FILE *f);

@@ -35,10 +35,14 @@ static void counts(FILE *f, const model_counts *c)
     fprintf(f, "],\n        \"steps\": [");
     for (int i = 0; i < c->steps; i++) {
         const model_step *s = &c->step[i];
-        fprintf(f, "%s\n          {\"threads\": %d, \"warps\": %d, \"divergent_warps\": %d, \"bank_degree\": %d, \"shared\": %lld, "
-                   "\"conflicts\": %lld, \"requests\": %lld, \"sectors\": %lld, \"bytes\": %lld, \"races\": %d, \"line\": %d}",
-                i ? "," : "", s->threads, s->warps, s->divergent, s->shared_degree, (long long)s->shared, (long long)s->conflicts,
-                (long long)s->requests, (long long)s->sectors, (long long)s->bytes, s->races, s->line);
+        fprintf(
+            f,
+            "%s\n          {\"threads\": %d, \"warps\": %d, \"divergent_warps\": %d, \"bank_degree\": %d, \"shared\": "
+            "%lld, "
+            "\"conflicts\": %lld, \"requests\": %lld, \"sectors\": %lld, \"bytes\": %lld, \"races\": %d, \"line\": %d}",
+            i ? "," : "", s->threads, s->warps, s->divergent, s->shared_degree, (long long)s->shared,
+            (long long)s->conflicts, (long long)s->requests, (long long)s->sectors, (long long)s->bytes, s->races,
+            s->line);
     }
     fprintf(f, "]}");
 }
@@ -53,7 +57,8 @@ static void one(FILE *f, const row *x)
     text(f, "got", x->got, ", ");
     text(f, "want", x->want, ", ");
     number(f, "error_ulp", x->error_ulp < 0 ? NAN : x->error_ulp, ", ");
-    fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ", x->bits ? "true" : "false", x->on_host ? "true" : "false", (long long)x->launches);
+    fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ", x->bits ? "true" : "false",
+            x->on_host ? "true" : "false", (long long)x->launches);
     text(f, "sentence", x->sentence, "");
     if (x->timed) {
         const timing *t = &x->timing;
@@ -83,13 +88,15 @@ void report_json(const report *r, FILE *f)
     text(f, "machine", r->machine, ", ");
     text(f, "version", tally_version(), ", ");
     text(f, "operation", operations[r->operation], ", ");
-    fprintf(f, "\"warp\": %d, \"banks\": %d, \"threads\": %d, \"wrong\": %d, \"shapes\": [", r->warp, r->banks, r->threads, r->wrong);
+    fprintf(f, "\"warp\": %d, \"banks\": %d, \"threads\": %d, \"wrong\": %d, \"shapes\": [", r->warp, r->banks,
+            r->threads, r->wrong);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
         fprintf(f, "%s\n  {", i ? "," : "");
         text(f, "shape", shape_name(s->shape), ", ");
         text(f, "dtype", kind_name(s->kind), ", ");
-        fprintf(f, "\"n\": %lld, \"width\": %lld, \"ceilings\": {", (long long)s->n, s->shape == SHAPE_window ? (long long)s->width : 0LL);
+        fprintf(f, "\"n\": %lld, \"width\": %lld, \"ceilings\": {", (long long)s->n,
+                s->shape == SHAPE_window ? (long long)s->width : 0LL);
         number(f, "device_read", s->device.read, ", "), number(f, "device_copy", s->device.copy, ", ");
         number(f, "host_read", s->host.read, ", "), number(f, "host_copy", s->host.copy, "}, \"rungs\": [\n");
         for (int k = 0; k < s->count; k++) {

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-static int write_file(const char *path, const report *r, void (*print)(const report *, FILE *), FILE *out, ladder_error *error)
+static int write_file(const char *path, const report *r, void (*print)(const report *, FILE *), FILE *out,
+                      ladder_error *error)
 {
     if (!path) return 0;
     if (!strcmp(path, "-")) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many launches of the rung, one
- * after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. The input is one of several
- * copies in turn, 256 MiB in all, so that it comes from memory and not from a cache. */
+ * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many launches of
+ * the rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. The
+ * input is one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache. */
 #define _GNU_SOURCE
 #include "rung.h"
 #include <stdlib.h>
@@ -34,15 +34,30 @@ void job_needs(const job *j, int64_t bytes[6])
     memset(bytes, 0, 6 * sizeof *bytes);
     switch (j->rung->schedule) {
     case LOOP:
-    case OPENMP: break;
-    case LIBRARY: bytes[0] = (j->rung->shape == SHAPE_reduce ? 1 : n) * 8; break;
-    case HALVES: bytes[0] = n / 2 * size, bytes[1] = size; break;
-    case EIGHTHS: bytes[0] = n / 8 * size, bytes[1] = size; break;
+    case OPENMP:
+        break;
+    case LIBRARY:
+        bytes[0] = (j->rung->shape == SHAPE_reduce ? 1 : n) * 8;
+        break;
+    case HALVES:
+        bytes[0] = n / 2 * size, bytes[1] = size;
+        break;
+    case EIGHTHS:
+        bytes[0] = n / 8 * size, bytes[1] = size;
+        break;
     case TILES:
-    case LEVELS: bytes[0] = tiles * size, bytes[1] = (tiles + each - 1) / each * size; break;
-    case STRIDES: bytes[0] = job_groups(j) * size; break;
-    case ATOMIC: bytes[0] = size; break;
-    case ONCE: bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4; break;
+    case LEVELS:
+        bytes[0] = tiles * size, bytes[1] = (tiles + each - 1) / each * size;
+        break;
+    case STRIDES:
+        bytes[0] = job_groups(j) * size;
+        break;
+    case ATOMIC:
+        bytes[0] = size;
+        break;
+    case ONCE:
+        bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
+        break;
     case RECURSE:
     case DIFFERENCE: {
         const int first = j->rung->schedule == RECURSE ? 1 : 2;
@@ -55,8 +70,12 @@ void job_needs(const job *j, int64_t bytes[6])
         }
         break;
     }
-    case LOOKBACK: bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4; break;
-    case WINDOW: bytes[0] = n * size; break;
+    case LOOKBACK:
+        bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
+        break;
+    case WINDOW:
+        bytes[0] = n * size;
+        break;
     }
 }
 
@@ -66,7 +85,8 @@ int job_open(job *j, ladder_error *error)
     int code = 0;
     job_needs(j, bytes);
     int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
-    if (room < MODEL_THREADS_MOST * 8) room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
+    if (room < MODEL_THREADS_MOST * 8)
+        room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
     j->output = malloc((size_t)room);
     if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
     for (int i = 0; i < 6 && !code; i++)
@@ -136,7 +156,8 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
     code = job_finish(j, partials, &e, error);
     t->copy_out = clock_seconds() - start;
     start = clock_seconds();
-    if (!code) code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(j->setting.elem), error);
+    if (!code)
+        code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(j->setting.elem), error);
     if (!code) code = place_wait(j->place, error);
     t->copy_in = clock_seconds() - start;
     return code;
@@ -144,8 +165,8 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
 
 /* ---- ceilings ---- */
 
-static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs, int copies, const argument *rest,
-                      int count, int runs, ladder_error *error)
+static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs, int copies,
+                      const argument *rest, int count, int runs, ladder_error *error)
 {
     double best = 0;
     int at = 0, repeat = 1;
@@ -187,7 +208,8 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
         const argument rest[] = {MEMORY(out), COUNT(n)};
         error->code = 0;
         const double read = best_of(&j, "read_all", groups, inputs, COPIES, rest, 2, runs, error);
-        const double copy = error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, COPIES, rest, 2, runs, error);
+        const double copy =
+            error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, COPIES, rest, 2, runs, error);
         code = error->code;
         if (read > 0) c->read = (double)bytes / read;
         if (copy > 0) c->copy = 2 * (double)bytes / copy;
@@ -199,9 +221,10 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     return code;
 }
 
-/* The processors' ceilings: the best of several plain reads and copies, by all threads and by one (all of them lose where others use
- * the machine too). */
-static void host_pass(uint64_t *a, uint64_t *b, int64_t bytes, int threads, uint64_t *sink, double *reading, double *copying)
+/* The processors' ceilings: the best of several plain reads and copies, by all threads and by one (all of them lose
+ * where others use the machine too). */
+static void host_pass(uint64_t *a, uint64_t *b, int64_t bytes, int threads, uint64_t *sink, double *reading,
+                      double *copying)
 {
     const int64_t words = bytes / 8;
     uint64_t sum = 0;
@@ -212,7 +235,8 @@ static void host_pass(uint64_t *a, uint64_t *b, int64_t bytes, int threads, uint
     *sink += sum;
     start = clock_seconds();
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t piece = 0; piece < bytes / 4096; piece++) memcpy((char *)b + piece * 4096, (char *)a + piece * 4096, 4096);
+    for (int64_t piece = 0; piece < bytes / 4096; piece++)
+        memcpy((char *)b + piece * 4096, (char *)a + piece * 4096, 4096);
     *copying = clock_seconds() - start;
 }
 

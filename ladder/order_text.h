@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * order.c for one type: T, WORK (where it adds: whole numbers wrap), NAME(x). Included once a type; takes its words back. */
+ * order.c for one type: T, WORK (where it adds: whole numbers wrap), NAME(x). Included once a type; takes its words
+ * back. */
 
 static T NAME(c)(const order_how *h, T a, T b)
 {
@@ -67,7 +68,8 @@ static T NAME(group)(const order_how *h, const T *x, int64_t n, int64_t g, T neu
         T sum = neutral;
         if (h->order == QUADS || h->order == LAST) {
             for (int64_t i = g * h->threads + t; i < quads; i += step)
-                sum = NAME(c)(h, sum, NAME(c)(h, NAME(c)(h, x[4 * i], x[4 * i + 1]), NAME(c)(h, x[4 * i + 2], x[4 * i + 3])));
+                sum = NAME(c)(h, sum,
+                              NAME(c)(h, NAME(c)(h, x[4 * i], x[4 * i + 1]), NAME(c)(h, x[4 * i + 2], x[4 * i + 3])));
             if (g == 0 && 4 * quads + t < n) sum = NAME(c)(h, sum, x[4 * quads + t]);
         } else {
             for (int64_t i = g * h->threads + t; i < n; i += step) sum = NAME(c)(h, sum, x[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where kernels run: a GPU through the library's API layer (device/gpu.h), or the model. The only file of the ladder that sees
- * inside the library. */
+ * Where kernels run: a GPU through the library's API layer (device/gpu.h), or the model. The only file of the ladder
+ * that sees inside the library. */
 #include "rung.h"
 #include "device/gpu_work.h"
 #include <stdlib.h>
@@ -46,13 +46,16 @@ int place_open(place **out, const char *device, ladder_error *error)
         if (!strcmp(api, "cpu")) {
             tally_close(p->ctx);
             free(p);
-            return fail_with(error, 3, "the ladder runs kernels on cuda, opencl or model; device '%s' has none: its rows "
-                                       "sequential, openmp and tally run beside every device", device);
+            return fail_with(error, 3,
+                             "the ladder runs kernels on cuda, opencl or model; device '%s' has none: its rows "
+                             "sequential, openmp and tally run beside every device",
+                             device);
         }
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
         p->gpu->calls->enter(p->gpu);
-        /* On CUDA the library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
+        /* On CUDA the library's calls then return without waiting, as launches do, so that all rungs are timed alike.
+         */
         if (!strcmp(api, "cuda")) tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
         for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
@@ -151,20 +154,25 @@ static const char *library_text(const char *name)
 static void defines(const model_setting *s, char *text, size_t room)
 {
     static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
-    static const char *const low[] = {"(-2147483647 - 1)", "0", "(-9223372036854775807l - 1)", "0",
-                                      "as_f32(0xff800000u)", "as_f64(0xfff0000000000000ul)"};
-    static const char *const high[] = {"2147483647", "0xffffffffu", "9223372036854775807l", "0xfffffffffffffffful",
-                                       "as_f32(0x7f800000u)", "as_f64(0x7ff0000000000000ul)"};
+    static const char *const low[] = {"(-2147483647 - 1)",           "0",
+                                      "(-9223372036854775807l - 1)", "0",
+                                      "as_f32(0xff800000u)",         "as_f64(0xfff0000000000000ul)"};
+    static const char *const high[] = {"2147483647",           "0xffffffffu",         "9223372036854775807l",
+                                       "0xfffffffffffffffful", "as_f32(0x7f800000u)", "as_f64(0x7ff0000000000000ul)"};
     const int k = s->elem, size = (int)kind_bytes(s->elem);
-    snprintf(text, room,
-             "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE %s\n#define THREADS %d\n"
-             "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
-             types[k], size == 4 ? "u32" : "u64", s->operation,
-             !s->operation ? "0" : s->operation == 1 ? high[k] : low[k], s->threads ? s->threads : 256, size,
-             k >= KIND_F32);
+    snprintf(
+        text, room,
+        "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE %s\n#define THREADS %d\n"
+        "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
+        types[k], size == 4 ? "u32" : "u64", s->operation,
+        !s->operation       ? "0"
+        : s->operation == 1 ? high[k]
+                            : low[k],
+        s->threads ? s->threads : 256, size, k >= KIND_F32);
 }
 
-char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path, size_t *length)
+char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
+                   size_t *length)
 {
     char words[600];
     const char *const device = library_text(prelude), *const own = ladder_text("prelude.h");
@@ -216,12 +224,13 @@ void place_unload(place *p, program *x)
 
 const char *program_kernel(const program *x, int index) { return model_kernel(x->model, index); }
 
-int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments, int count,
-                 model_counts *counts, ladder_error *error)
+int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
+                 int count, model_counts *counts, ladder_error *error)
 {
     enum { MOST = 16 };
     if (groups < 1) return 0;
-    if (groups > INT32_MAX) return fail_with(error, 2, "%lld groups: a launch has at most 2147483647", (long long)groups);
+    if (groups > INT32_MAX)
+        return fail_with(error, 2, "%lld groups: a launch has at most 2147483647", (long long)groups);
     if (p->model) {
         model_argument list[MOST] = {0};
         char sentence[400];

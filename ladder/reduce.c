@@ -2,10 +2,9 @@
  * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result a tile, again until at most one tile is left; two arrays take turns; the processor folds the rest
- *   LEVELS            the same until one is left
- *   STRIDES           one launch; the processor folds a result a group
- *   ATOMIC, ONCE      one launch; one cell */
+ *   TILES             a result a tile, again until at most one tile is left; two arrays take turns; the processor folds
+ * the rest LEVELS            the same until one is left STRIDES           one launch; the processor folds a result a
+ * group ATOMIC, ONCE      one launch; one cell */
 #include "rung.h"
 
 int64_t job_groups(const job *j)
@@ -51,7 +50,8 @@ static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error
 {
     const argument arguments[] = {MEMORY(m), COUNT(n)};
     j->launches++;
-    return place_launch(j->place, j->support, how, up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL, error);
+    return place_launch(j->place, j->support, how, up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
+                        error);
 }
 
 int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
@@ -69,8 +69,12 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
         code = set_cells(j, "clear", j->work[1], 1, error);
         if (!code) code = shrink(j, in, &left, j->rung->schedule == HALVES ? 2 : 8, kernel, error);
         break;
-    case TILES: code = tiles(j, in, &left, j->rung->threads, kernel, error); break;
-    case LEVELS: code = tiles(j, in, &left, 1, kernel, error); break;
+    case TILES:
+        code = tiles(j, in, &left, j->rung->threads, kernel, error);
+        break;
+    case LEVELS:
+        code = tiles(j, in, &left, 1, kernel, error);
+        break;
     case STRIDES:
     case ATOMIC: {
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[0]), COUNT(j->n)};
@@ -83,7 +87,8 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
         break;
     }
     default: { /* ONCE */
-        const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]), MEMORY(j->work[0]), COUNT(j->n)};
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]), MEMORY(j->work[0]),
+                                      COUNT(j->n)};
         code = set_cells(j, "zero", j->work[2], 1, error);
         if (!code) code = launch_kernel(j, kernel, job_groups(j), arguments, 5, error);
         left = 1;

@@ -29,7 +29,8 @@ static int zero_cells(job *j, memory *m, int64_t n, ladder_error *error)
 {
     const argument arguments[] = {MEMORY(m), COUNT(n)};
     j->launches++;
-    return place_launch(j->place, j->support, "zero", up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL, error);
+    return place_launch(j->place, j->support, "zero", up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
+                        error);
 }
 
 int series_launch(job *j, int at, ladder_error *error)
@@ -40,7 +41,8 @@ int series_launch(job *j, int at, ladder_error *error)
     int code = 0;
     if (!j->n) return 0;
     switch (j->rung->schedule) {
-    case RECURSE: return scan_level(j, in, j->work[OUT], j->n, SUMS, error);
+    case RECURSE:
+        return scan_level(j, in, j->work[OUT], j->n, SUMS, error);
     case LOOKBACK: {
         const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]), MEMORY(j->work[2]),
                                       MEMORY(j->work[3]), MEMORY(j->work[4]), COUNT(j->n)};

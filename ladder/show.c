@@ -54,7 +54,8 @@ int ladder_show(const ladder_options *o, const char *name, FILE *out, ladder_err
     report r;
     place *p;
     shape_report *s;
-    if (!g) return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+    if (!g)
+        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
     const char *const text = rung_text(g, path, sizeof path);
     with.device = "model";
     if (with.n < 0) with.n = SHOWN_N;
@@ -64,9 +65,12 @@ int ladder_show(const ladder_options *o, const char *name, FILE *out, ladder_err
         row *const x = &s->rows[s->count++];
         code = run_rung(&r, s, g, NULL, p, 0, x, error);
         if (!code) {
-            fprintf(out, "ladder/%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n, kind_name(s->kind), r.warp, r.banks);
-            fprintf(out, "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
-                         "sectors: of 32 bytes, a request\n\n");
+            fprintf(out, "ladder/%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n,
+                    kind_name(s->kind), r.warp, r.banks);
+            fprintf(
+                out,
+                "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
+                "sectors: of 32 bytes, a request\n\n");
             print_lines(text, &x->counts, out);
             if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
         }

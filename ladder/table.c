@@ -95,7 +95,9 @@ static void copies(const shape_report *s, FILE *out)
     }
     if (!best) return;
     const timing *t = &best->timing;
-    fprintf(out, "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas long as %s takes to work on it.\n",
+    fprintf(out,
+            "Copies are not in these times: the input takes %.3f ms to the device, %.1f times\nas long as %s takes to "
+            "work on it.\n",
             1e3 * t->copy_in, t->copy_in / t->median, best->rung->name);
 }
 
@@ -104,25 +106,31 @@ static void counts(const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
-    fprintf(out, "\n%-17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-", "active", "barriers", "races");
-    fprintf(out, "%-17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes", "/1000 el");
+    fprintf(out, "\n%-17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
+            "active", "barriers", "races");
+    fprintf(out, "%-17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
+            "/1000 el");
     rule(out, 80);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
         const double n = s->n > (1 << 20) && !x->on_host && x->timed ? 1 << 20 : (double)s->n;
-        fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name, (long long)c->launches,
-                n > 0 ? 32.0 * (double)c->sectors / n : 0, c->requests ? (double)c->sectors / (double)c->requests : 0,
-                (long long)c->conflicts, c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
-                c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0, n > 0 ? 1e3 * (double)c->barriers / n : 0, (long long)c->races);
+        fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
+                (long long)c->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
+                c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
+                c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
+                c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
+                n > 0 ? 1e3 * (double)c->barriers / n : 0, (long long)c->races);
     }
 }
 
 /* Threads that touched memory between two barriers of the first group; * where a warp diverged. */
 static void steps(const shape_report *s, FILE *out, int width)
 {
-    fprintf(out, "\nThreads at work from barrier to barrier in one group\n(* a warp diverges, kN an N-fold bank conflict)\n");
+    fprintf(
+        out,
+        "\nThreads at work from barrier to barrier in one group\n(* a warp diverges, kN an N-fold bank conflict)\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
@@ -167,9 +175,11 @@ static void words(const shape_report *s, FILE *out, int width)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         char line[600];
-        const char *const mark = x->verdict == WRONG ? "WRONG: " : x->verdict == EXPECTED ? "caught, as it should be: " : "";
-        snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason, x->reason[0] && x->sentence[0] ? ". " : "", x->sentence,
-                 x->reason[0] || x->sentence[0] ? "." : "");
+        const char *const mark = x->verdict == WRONG      ? "WRONG: "
+                                 : x->verdict == EXPECTED ? "caught, as it should be: "
+                                                          : "";
+        snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason, x->reason[0] && x->sentence[0] ? ". " : "",
+                 x->sentence, x->reason[0] || x->sentence[0] ? "." : "");
         if (!line[0]) continue;
         fprintf(out, "%-17s ", x->rung->name);
         wrapped(out, line, 18, width);
@@ -182,7 +192,8 @@ static void errors(const shape_report *s, FILE *out)
     fprintf(out, "\n%-17s %12s  %s\n", "error in ulp", "", "compared with");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        fprintf(out, "%-17s %12.4g  %s\n", x->rung->name, x->error_ulp, x->bits ? "its documented order, bit for bit" : "the bound of any order");
+        fprintf(out, "%-17s %12.4g  %s\n", x->rung->name, x->error_ulp,
+                x->bits ? "its documented order, bit for bit" : "the bound of any order");
     }
 }
 
@@ -203,7 +214,8 @@ static void past(const report *r, const shape_report *s, FILE *out)
             fprintf(out, "%10s", "-");
         fprintf(out, "%s\n", !strcmp(x->rung->name, "openmp") ? "   OpenMP: two Xeon E5620)" : "");
     }
-    if (s->n != 1 << 24 || s->kind != KIND_I32 || r->operation) fprintf(out, "(to compare, take --n 2^24 --dtype i32)\n");
+    if (s->n != 1 << 24 || s->kind != KIND_I32 || r->operation)
+        fprintf(out, "(to compare, take --n 2^24 --dtype i32)\n");
 }
 
 void report_table(const report *r, FILE *out)
@@ -213,12 +225,14 @@ void report_table(const report *r, FILE *out)
     fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp, r->banks);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
-        fprintf(out, "\n%s, %s, n = %lld %s", shape_name(s->shape), s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+        fprintf(out, "\n%s, %s, n = %lld %s", shape_name(s->shape),
+                s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
         copies(s, out);
-        if (r->timed_on_model) fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
+        if (r->timed_on_model)
+            fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
         counts(s, out);
         steps(s, out, width);
         errors(s, out);

@@ -5,19 +5,19 @@
 #include <string.h>
 
 const rung ladder_table[] = {
-#define ORDER_OF_LEFT LEFT
-#define ORDER_OF_NONE NONE
-#define ORDER_OF_HALVES ORDER_HALVES
-#define ORDER_OF_EIGHTHS ORDER_EIGHTHS
+#define ORDER_OF_LEFT       LEFT
+#define ORDER_OF_NONE       NONE
+#define ORDER_OF_HALVES     ORDER_HALVES
+#define ORDER_OF_EIGHTHS    ORDER_EIGHTHS
 #define ORDER_OF_NEIGHBOURS NEIGHBOURS
-#define ORDER_OF_DISTANT DISTANT
-#define ORDER_OF_STRIDES ORDER_STRIDES
-#define ORDER_OF_WARPS WARPS
-#define ORDER_OF_QUADS QUADS
-#define ORDER_OF_LAST LAST
-#define ORDER_OF_LAW LAW
-#define ORDER_OF_MODEL MODEL
-#define RUNG(shape, name, schedule, threads, each, order, note, after)                                                      \
+#define ORDER_OF_DISTANT    DISTANT
+#define ORDER_OF_STRIDES    ORDER_STRIDES
+#define ORDER_OF_WARPS      WARPS
+#define ORDER_OF_QUADS      QUADS
+#define ORDER_OF_LAST       LAST
+#define ORDER_OF_LAW        LAW
+#define ORDER_OF_MODEL      MODEL
+#define RUNG(shape, name, schedule, threads, each, order, note, after)                                                 \
     {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after},
 #include "rungs.def"
 #undef RUNG

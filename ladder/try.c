@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder try FILE: a kernel of the reader's in the place of a rung, with the same checks, counts and clock. The rung is named by
- * --rung or by a line `like: reduce/tiled_1` in the file's head; `threads: 128` and `each: 512` there change the group. The model
- * reads the file itself, so no compiler is needed; a device compiles it with its own. */
+ * tally ladder try FILE: a kernel of the reader's in the place of a rung, with the same checks, counts and clock. The
+ * rung is named by
+ * --rung or by a line `like: reduce/tiled_1` in the file's head; `threads: 128` and `each: 512` there change the group.
+ * The model reads the file itself, so no compiler is needed; a device compiles it with its own. */
 #include "rung.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -42,9 +43,12 @@ static int choose(const ladder_options *o, const char *file, const char *text, r
     head_line(text, "like", like, sizeof like);
     if (o->rung) snprintf(like, sizeof like, "%s", o->rung);
     like[strcspn(like, " \t\r")] = 0;
-    if (!like[0]) return fail_with(error, 2, "%s: which rung does it stand in for? Give --rung, or a line `like: reduce/tiled_1`", file);
+    if (!like[0])
+        return fail_with(error, 2, "%s: which rung does it stand in for? Give --rung, or a line `like: reduce/tiled_1`",
+                         file);
     const rung *of = find_rung(NULL, like);
-    if (!of || of->schedule <= LIBRARY) return fail_with(error, 2, "%s: there is no rung '%s' with a kernel", file, like);
+    if (!of || of->schedule <= LIBRARY)
+        return fail_with(error, 2, "%s: there is no rung '%s' with a kernel", file, like);
     *g = *of;
     g->threads = number_in_head(text, "threads", of->threads);
     g->each = number_in_head(text, "each", of->each * g->threads / of->threads);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Is a rung's answer right? Whole numbers, minima and maxima: equal to the known result. Floats: equal in bits to the rung's
- * documented order where it has one; where the order depends on timing, no further from the exact result than any order can be
- * (Higham 2002, 4.2: (n - 1) u sum |x|): a theorem, not a tolerance. */
+ * Is a rung's answer right? Whole numbers, minima and maxima: equal to the known result. Floats: equal in bits to the
+ * rung's documented order where it has one; where the order depends on timing, no further from the exact result than
+ * any order can be (Higham 2002, 4.2: (n - 1) u sum |x|): a theorem, not a tolerance. */
 #include "rung.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,13 +26,19 @@ void verify_reduce(const job *j, element got, row *out)
     out->error_ulp = k < KIND_F32 ? -1 : ulp_error(k, j->n, j->setting.operation, 1, got);
     out->bits = !real || j->rung->order != NONE;
     if (real && j->rung->order != NONE) {
-        const order_how how = {j->rung->order, j->rung->schedule, j->rung->threads, j->rung->each, 32,
-                               j->setting.operation, j->rung->threads ? job_groups(j) : 0};
+        const order_how how = {j->rung->order,
+                               j->rung->schedule,
+                               j->rung->threads,
+                               j->rung->each,
+                               32,
+                               j->setting.operation,
+                               j->rung->threads ? job_groups(j) : 0};
         order_how with = how;
         if (place_is_model(j->place)) with.warp = j->setting.warp;
         want = order_reduce(k, &with, j->host[0], j->n);
     }
-    if (!j->n && j->rung->order == LAW && k >= KIND_F32 && j->setting.operation) want.f = NAN; /* as `tally ops min` says */
+    if (!j->n && j->rung->order == LAW && k >= KIND_F32 && j->setting.operation)
+        want.f = NAN; /* as `tally ops min` says */
     element_text(k, got, out->got, sizeof out->got);
     element_text(k, want, out->want, sizeof out->want);
     char what[160];
@@ -134,7 +140,8 @@ void verify_window(const job *j, int hostile, row *out)
     int64_t bad = 0, seen = 0, after_large = 0, after_inf = 0, first = -1;
     out->error_ulp = 0;
     out->bits = j->rung->order != NONE;
-    for (int64_t i = w - 1; i < j->n; i = i < j->n - 1 && i + step >= j->n ? j->n - 1 : i + step) { /* the last one too */
+    for (int64_t i = w - 1; i < j->n;
+         i = i < j->n - 1 && i + step >= j->n ? j->n - 1 : i + step) { /* the last one too */
         double left = 0, exact = 0, size = 0;
         int special = 0;
         for (int64_t at = i - w + 1; at <= i; at++) {
@@ -168,7 +175,8 @@ void verify_window(const job *j, int hostile, row *out)
     if (!bad) return;
     char what[180];
     if (hostile)
-        snprintf(what, sizeof what, "after 1e16 %lld windows are wrong, after an inf %lld: together %.3g %% of those without either",
+        snprintf(what, sizeof what,
+                 "after 1e16 %lld windows are wrong, after an inf %lld: together %.3g %% of those without either",
                  (long long)after_large, (long long)after_inf, 100.0 * (double)bad / (double)seen);
     else
         snprintf(what, sizeof what, "window %lld is %s instead of %s; %lld of %lld are off", (long long)first, out->got,

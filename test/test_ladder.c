@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The ladder on its model: every rung x dtype x operation x n has the right answer; the counts of known kernels are exactly what
- * the lectures say; races and other defects are found, and not found where there are none; damaged texts never crash. */
+ * The ladder on its model: every rung x dtype x operation x n has the right answer; the counts of known kernels are
+ * exactly what the lectures say; races and other defects are found, and not found where there are none; damaged texts
+ * never crash. */
 #include "check.h"
 #include "rung.h"
 
@@ -47,14 +48,16 @@ static void check_answer(const ladder_options *o, const rung *g, int64_t n)
     int good = x.verdict == RIGHT;
     if (g->note == RACY) good = n > 1 ? x.verdict == EXPECTED && x.counts.defect == DEFECT_RACE : x.verdict == RIGHT;
     if (g->note == INEXACT) good = x.verdict == RIGHT || x.verdict == EXPECTED;
-    check(good, "%s %s %s n %lld warp %d: %s: %s", name, o->dtype ? o->dtype : "", o->operation ? o->operation : "", (long long)n,
-          o->warp, verdict_word(&x), x.reason);
+    check(good, "%s %s %s n %lld warp %d: %s: %s", name, o->dtype ? o->dtype : "", o->operation ? o->operation : "",
+          (long long)n, o->warp, verdict_word(&x), x.reason);
 }
 
 static void answers(void)
 {
-    static const int64_t sizes[] = {0, 1, 2, 3, 7, 8, 31, 32, 33, 127, 255, 256, 257, 511, 512, 513, 1000, 2047, 2048, 2049, 4999, 65535, 65537};
-    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64"}, *const operations[] = {"sum", "min", "max"};
+    static const int64_t sizes[] = {0,   1,   2,   3,   7,    8,    31,   32,   33,   127,   255,  256,
+                                    257, 511, 512, 513, 1000, 2047, 2048, 2049, 4999, 65535, 65537};
+    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64"}, *const operations[] = {"sum", "min",
+                                                                                                           "max"};
     const int size_count = sizeof sizes / sizeof *sizes;
     ladder_options o = plain;
     o.width = 7;
@@ -93,41 +96,46 @@ static void steps_are(const char *name, const int (*want)[3], int count)
     for (int i = 0; i < count; i++) {
         const model_step *s = &x.counts.step[i];
         check(s->threads == want[i][0] && s->warps == want[i][1] && s->divergent == want[i][2],
-              "%s step %d: %d threads, %d warps, %d divergent instead of %d, %d, %d", name, i, s->threads, s->warps, s->divergent,
-              want[i][0], want[i][1], want[i][2]);
+              "%s step %d: %d threads, %d warps, %d divergent instead of %d, %d, %d", name, i, s->threads, s->warps,
+              s->divergent, want[i][0], want[i][1], want[i][2]);
     }
 }
 
-static void counts_are(const char *name, int64_t barriers, int64_t divergent, int64_t conflicts, int64_t requests, int64_t sectors,
-                       int64_t launches)
+static void counts_are(const char *name, int64_t barriers, int64_t divergent, int64_t conflicts, int64_t requests,
+                       int64_t sectors, int64_t launches)
 {
     const row x = run_one(&plain, name, NULL, 65536);
     const model_counts *c = &x.counts;
-    check(c->barriers == barriers && c->divergent == divergent && c->conflicts == conflicts && c->requests == requests &&
-              c->sectors == sectors && c->launches == launches,
-          "%s: barriers %lld divergent %lld conflicts %lld requests %lld sectors %lld launches %lld", name, (long long)c->barriers,
-          (long long)c->divergent, (long long)c->conflicts, (long long)c->requests, (long long)c->sectors, (long long)c->launches);
+    check(c->barriers == barriers && c->divergent == divergent && c->conflicts == conflicts &&
+              c->requests == requests && c->sectors == sectors && c->launches == launches,
+          "%s: barriers %lld divergent %lld conflicts %lld requests %lld sectors %lld launches %lld", name,
+          (long long)c->barriers, (long long)c->divergent, (long long)c->conflicts, (long long)c->requests,
+          (long long)c->sectors, (long long)c->launches);
 }
 
 static void golden(void)
 {
     /* The lecture's block: 1024 threads, 2048 elements (seed 002). Load, 11 steps of the tree, the store. */
-    static const int better[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 16, 0}, {256, 8, 0}, {128, 4, 0}, {64, 2, 0}, {32, 1, 0},
-                                    {16, 1, 1},    {8, 1, 1},     {4, 1, 1},    {2, 1, 1},   {1, 1, 1},   {1, 1, 1}};
-    static const int naive[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 32, 32}, {256, 32, 32}, {128, 32, 32}, {64, 32, 32}, {32, 32, 32},
-                                   {16, 16, 16},  {8, 8, 8},     {4, 4, 4},     {2, 2, 2},     {1, 1, 1},     {1, 1, 1}};
+    static const int better[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 16, 0}, {256, 8, 0}, {128, 4, 0},
+                                    {64, 2, 0},    {32, 1, 0},    {16, 1, 1},   {8, 1, 1},   {4, 1, 1},
+                                    {2, 1, 1},     {1, 1, 1},     {1, 1, 1}};
+    static const int naive[][3] = {{1024, 32, 0}, {1024, 32, 0}, {512, 32, 32}, {256, 32, 32}, {128, 32, 32},
+                                   {64, 32, 32},  {32, 32, 32},  {16, 16, 16},  {8, 8, 8},     {4, 4, 4},
+                                   {2, 2, 2},     {1, 1, 1},     {1, 1, 1}};
     steps_are("better", better, 13);
     steps_are("naive", naive, 13);
     /* 65536 i32, groups of 256: 256 groups, then TILES stops at 256 partials. By hand, tiled_1: 9 barriers a group;
-     * 8 warps diverge in steps 1..5, 4, 2, 1 after that and one at the store: 48 a group; 8 + 1 requests, 32 + 1 sectors. */
+     * 8 warps diverge in steps 1..5, 4, 2, 1 after that and one at the store: 48 a group; 8 + 1 requests, 32 + 1
+     * sectors. */
     counts_are("tiled_1", 256 * 9, 256 * 48, 0, 256 * 9, 256 * 33, 1);
-    /* tiled_2: conflicts of its steps 2, 4, 8, 8, 8, 4, 2, 1-fold: 3 accesses a warp, each n - 1 passes more, 4 2 1 1 1 1 1 1 warps */
+    /* tiled_2: conflicts of its steps 2, 4, 8, 8, 8, 4, 2, 1-fold: 3 accesses a warp, each n - 1 passes more, 4 2 1 1 1
+     * 1 1 1 warps */
     counts_are("tiled_2", 256 * 9, 256 * 6, 256 * 3 * (4 * 1 + 2 * 3 + 7 + 7 + 7 + 3 + 1), 256 * 9, 256 * 33, 1);
     counts_are("tiled_3", 256 * 9, 256 * 6, 0, 256 * 9, 256 * 33, 1);
     /* tiled_4: 128 groups load 512 each */
     counts_are("tiled_4", 128 * 9, 128 * 6, 0, 128 * 17, 128 * 65, 1);
-    /* simple_1: 16 launches, of 1024, 512, ..., 1 warps and five of less than a warp; 3 requests a warp, of 4 sectors each, then of
-     * 2 (16 elements), then of 1 (8 and fewer) */
+    /* simple_1: 16 launches, of 1024, 512, ..., 1 warps and five of less than a warp; 3 requests a warp, of 4 sectors
+     * each, then of 2 (16 elements), then of 1 (8 and fewer) */
     counts_are("simple_1", 0, 5, 0, 3 * (2047 + 5), 3 * (4 * 2047 + 2 + 4), 16);
     check(run_one(&plain, "tiled_2", NULL, 4096).counts.worst_degree == 8, "tiled_2: worst bank conflict");
     check(run_one(&plain, "blelloch", NULL, 4096).counts.worst_degree == 16, "blelloch: worst bank conflict");
@@ -167,7 +175,8 @@ static void finds(const char *name, const char *find, const char *put, int what,
 static void defects(void)
 {
     finds("tiled_4", "        BARRIER();\n", "", DEFECT_RACE, "");
-    finds("atomic", "atomic_combine(out, 0, data[0])", "out[0] = combine(out[0], data[0])", DEFECT_RACE, "groups 0 and 1");
+    finds("atomic", "atomic_combine(out, 0, data[0])", "out[0] = combine(out[0], data[0])", DEFECT_RACE,
+          "groups 0 and 1");
     finds("simple_1", "out[i] =", "out[i / 2] =", DEFECT_RACE, "");
     finds("sma_simple", "out[i] =", "out[i - i % 2] =", DEFECT_RACE, "");
     finds("reduce5_fixed", "WARP_BARRIER();", "", DEFECT_RACE, "race: threads");
@@ -178,7 +187,8 @@ static void defects(void)
     finds("tiled_3", "s /= 2", "s /= 1", DEFECT_ENDLESS, "a loop does not end"); /* the seed's listing */
     finds("reduce2", "s *= 2", "s <= 1", DEFECT_ENDLESS, "a loop does not end"); /* and the slide's */
     finds("tiled_1", "    data[tid] = i < n ? in[i] : NEUTRAL;", "    if (i < n) data[tid] = in[i];", DEFECT_UNSET, "");
-    finds("sma_tiled", "        BARRIER();\n    }", "    }", DEFECT_RACE, "race"); /* the article's listing has no barriers */
+    finds("sma_tiled", "        BARRIER();\n    }", "    }", DEFECT_RACE,
+          "race"); /* the article's listing has no barriers */
 }
 
 /* ---- the language of the model ---- */
@@ -189,12 +199,16 @@ static void expression(const char *text, kind k, double want)
     model_program *p;
     char cell[8] = {0};
     const model_setting setting = {k, 0, 32, 32, 32};
-    snprintf(source, sizeof source, "KERNEL(one, 1)(GLOBAL elem *out, i64 n) { int a = 7; int b = -3; u32 c = 4000000000u; i64 d = 5; f32 e = 0.5f; %s }", text);
+    snprintf(source, sizeof source,
+             "KERNEL(one, 1)(GLOBAL elem *out, i64 n) { int a = 7; int b = -3; u32 c = 4000000000u; i64 d = 5; f32 e = "
+             "0.5f; %s }",
+             text);
     if (!check(!model_compile(source, "test", &setting, &p, error, sizeof error), "%s: %s", text, error)) return;
     const model_argument arguments[] = {{cell, kind_bytes(k), 0, 0}, {NULL, 0, 11, 0}};
     check(!model_launch(p, "one", 1, arguments, 2, NULL, error, sizeof error), "%s: %s", text, error);
     const element e = data_get(cell, k, 0);
-    check(k < KIND_F32 ? (double)e.i == want : e.f == want, "%s: %.17g instead of %.17g", text, k < KIND_F32 ? (double)e.i : e.f, want);
+    check(k < KIND_F32 ? (double)e.i == want : e.f == want, "%s: %.17g instead of %.17g", text,
+          k < KIND_F32 ? (double)e.i : e.f, want);
     model_free(p);
 }
 
@@ -215,7 +229,8 @@ static void language(void)
     expression("out[0] = e + 1.0f / 3.0f;", KIND_F32, 0.5f + 1.0f / 3.0f);
     expression("out[0] = (elem)0.1f * 3;", KIND_F32, (float)0.1f * 3);
     expression("out[0] = d * n;", KIND_I64, 55);
-    expression("elem s = 0; for (int i = 0; i < 10; i++) { if (i == 7) break; if (i % 2) s += i; } out[0] = s;", KIND_I32, 9);
+    expression("elem s = 0; for (int i = 0; i < 10; i++) { if (i == 7) break; if (i % 2) s += i; } out[0] = s;",
+               KIND_I32, 9);
     expression("int i = 3; while (i > 0) i -= 1; out[0] = i + !i;", KIND_I32, 1);
     expression("int t = thread_index(); if (t > 5) return; out[0] = smaller(a, b) * larger(d, n);", KIND_I64, -33);
     expression("a <<= 2; a |= 1; a -= 30; --a; a++; out[0] = a;", KIND_I32, -1);

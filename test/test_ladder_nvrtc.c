@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung for sm_90, each for three of the element
- * types and operations; together they go through every branch of ladder/prelude.h. */
+ * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung for sm_90, each for
+ * three of the element types and operations; together they go through every branch of ladder/prelude.h. */
 #include "check.h"
 #include "rung.h"
 #include <dlfcn.h>
@@ -14,7 +14,8 @@ static int (*destroy)(void **);
 
 static int open_compiler(void)
 {
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"};
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
     if (!library) return 0;
@@ -60,7 +61,8 @@ int main(void)
         const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
-                if (all || (k == KIND_F32 && operation == 0) || (turn++ % 17 == 0)) try_one(path, text, g->threads, (kind)k, operation);
+                if (all || (k == KIND_F32 && operation == 0) || (turn++ % 17 == 0))
+                    try_one(path, text, g->threads, (kind)k, operation);
     }
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_I64, 2);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
  *
- *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for each
- *            other; the same word is given to all that want it. Elements of 8 bytes go half a warp at a time.
- *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
+ *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
+ * each other; the same word is given to all that want it. Elements of 8 bytes go half a warp at a time. global sectors
+ * of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
- * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no excuse,
- * because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global memory, groups are not ordered at
- * all: there atomics are no race, and memory declared volatile is left to the kernel's own fences and flags. */
+ * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no
+ * excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global
+ * memory, groups are not ordered at all: there atomics are no race, and memory declared volatile is left to the
+ * kernel's own fences and flags. */
 #include "code.h"
 #include <stdarg.h>
 #include <stdio.h>
@@ -146,16 +147,18 @@ static void cost_global(group_state *g, const request *r, int line, int store)
 
 /* ---- races ---- */
 
-static void found_race(group_state *g, int line, const array_info *a, int64_t offset, int one, int other, const char *what)
+static void found_race(group_state *g, int line, const array_info *a, int64_t offset, int one, int other,
+                       const char *what)
 {
     g->counts->races++;
     g->counts->line[line].races++;
     g->step->races++;
-    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", one, other, what, a->name,
-           (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
+    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", one, other, what,
+           a->name, (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
 }
 
-static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread, int store, int line)
+static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread, int store,
+                  int line)
 {
     shadow *s = &g->shared_shadow[offset / 4];
     const int step = g->step_number, warp = thread / g->warp;
@@ -172,7 +175,8 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         s->write_step = step;
         s->writer = (int16_t)thread;
         s->write_epoch = (int16_t)w->epoch;
-    } else if (s->read_step != step || (s->read_epoch >= 0 && s->reader / g->warp == warp && s->read_epoch < w->epoch)) {
+    } else if (s->read_step != step ||
+               (s->read_epoch >= 0 && s->reader / g->warp == warp && s->read_epoch < w->epoch)) {
         s->read_step = step;
         s->reader = (int16_t)thread;
         s->read_epoch = (int16_t)w->epoch;
@@ -182,7 +186,8 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     }
 }
 
-/* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above. */
+/* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above.
+ */
 static void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
 {
     global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
@@ -190,20 +195,24 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
     global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / 4];
     const int group = (int)g->index + 1, step = g->step_number;
     const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
-    const int was_read = store && s->reader_group && (s->reader_group != group || (s->read_step == step && s->reader != thread));
+    const int was_read =
+        store && s->reader_group && (s->reader_group != group || (s->read_step == step && s->reader != thread));
     if (wrote || was_read) {
-        const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1, other = wrote ? s->writer : s->reader;
+        const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1,
+                  other = wrote ? s->writer : s->reader;
         const char *const what = wrote && store ? "both write" : wrote ? "write and read" : "read and write";
         g->counts->races++;
         g->counts->line[line].races++;
         g->step->races++;
         if (other_group == g->index)
-            defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread, what, a->name, (long long)at);
+            defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread,
+                   what, a->name, (long long)at);
         else if (other_group >= 0)
-            defect(g, DEFECT_RACE, line, "race: groups %d and %lld %s %s[%lld], and groups are not ordered", other_group, (long long)g->index, what,
-                   a->name, (long long)at);
+            defect(g, DEFECT_RACE, line, "race: groups %d and %lld %s %s[%lld], and groups are not ordered",
+                   other_group, (long long)g->index, what, a->name, (long long)at);
         else
-            defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and group %lld writes it", a->name, (long long)at, (long long)g->index);
+            defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and group %lld writes it", a->name,
+                   (long long)at, (long long)g->index);
     }
     if (store) {
         s->writer_group = group;
@@ -225,8 +234,9 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
     if (i->op == DO_ATOMIC_NEXT) v.i = old->i + 1;
     if (i->op == DO_ATOMIC_GET) return;
     if (i->op == DO_ATOMIC_COMBINE) {
-        const int real = k >= KIND_F32, less = real ? given.d < old->d : k == KIND_U64 ? (uint64_t)given.i < (uint64_t)old->i
-                                                                                      : given.i < old->i;
+        const int real = k >= KIND_F32, less = real            ? given.d < old->d
+                                               : k == KIND_U64 ? (uint64_t)given.i < (uint64_t)old->i
+                                                               : given.i < old->i;
         if (operation == 0 && real)
             v.d = k == KIND_F32 ? (double)(float)(old->d + given.d) : old->d + given.d;
         else if (operation == 0)

@@ -22,11 +22,14 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
 
 /* ---- code: operations on registers of one value a lane ---- */
 #define OPERATIONS(F)                                                                                                  \
-    F(CONST) F(MOVE) F(CONVERT) F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) \
-    F(LESS) F(LESS_EQ) F(EQUAL) F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(CHOOSE) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT)      \
-    F(LOAD) F(STORE) F(SHUFFLE_DOWN) F(SHUFFLE_UP) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT)        \
-    F(IF) F(ELSE) F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(RETURN)                 \
-    F(BARRIER) F(WARP_BARRIER) F(STOP)
+    F(CONST)                                                                                                           \
+    F(MOVE)                                                                                                            \
+    F(CONVERT)                                                                                                         \
+    F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
+        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(CHOOSE) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
+            F(SHUFFLE_DOWN) F(SHUFFLE_UP) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
+                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(RETURN) F(BARRIER)        \
+                    F(WARP_BARRIER) F(STOP)
 typedef enum {
 #define F(name) DO_##name,
     OPERATIONS(F)
@@ -53,7 +56,7 @@ typedef union lane {
 typedef struct array {
     char name[NAME_BYTES];
     int shared, parameter; /* an index of arguments, where it is not shared */
-    int by_hand;           /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
+    int by_hand; /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
     int64_t offset, length;
     kind kind;
 } array_info;
@@ -105,8 +108,13 @@ token *peek(compiler *c);
 int is_sign(compiler *c, const char *text); /* is the next token this one? */
 int take(compiler *c, const char *text);    /* and if so, passes it */
 void expect(compiler *c, const char *text);
+int is_word(compiler *c, const char *text);
+int take_word(compiler *c, const char *text);
 int new_register(compiler *c);
 name_entry *find_name(compiler *c, const char *name);
+name_entry *add_name(compiler *c, const char *name, int reg, int array, kind k, int lanes);
+array_info *add_array(compiler *c, const char *name, kind k);
+void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
@@ -129,8 +137,8 @@ typedef struct warp_state {
 
 /* Who touched a word of memory last, for races. */
 typedef struct shadow {
-    int32_t write_step, read_step; /* -1: never; else barrier interval of this group */
-    int16_t writer, reader;        /* threads */
+    int32_t write_step, read_step;   /* -1: never; else barrier interval of this group */
+    int16_t writer, reader;          /* threads */
     int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
 } shadow;
 
@@ -165,5 +173,5 @@ typedef struct group_state {
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
-void end_step(group_state *g);
+void run_group(group_state *g, int64_t index); /* one group, all steps */
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only MOVE, CONVERT of an arm of ?:
- * and memory heed the mask. Whole numbers live in 64 bits and are cut back to their kind after each operation. f32 is computed
- * in double and rounded, which gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
+ * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only MOVE, CONVERT of an arm
+ * of ?: and memory heed the mask. Whole numbers live in 64 bits and are cut back to their kind after each operation.
+ * f32 is computed in double and rounded, which gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
 #include "code.h"
 #include <string.h>
 
@@ -35,15 +35,24 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
     }                                                                                                                  \
     break
     switch (op) {
-    case DO_ADD: EACH(x + y);
-    case DO_SUB: EACH(x - y);
-    case DO_MUL: EACH(x * y);
-    case DO_AND: EACH(x & y);
-    case DO_OR: EACH(x | y);
-    case DO_XOR: EACH(x ^ y);
-    case DO_SHL: EACH(x << (y & (unsigned)bits));
-    case DO_EQUAL: EACH(x == y);
-    case DO_UNEQUAL: EACH(x != y);
+    case DO_ADD:
+        EACH(x + y);
+    case DO_SUB:
+        EACH(x - y);
+    case DO_MUL:
+        EACH(x * y);
+    case DO_AND:
+        EACH(x & y);
+    case DO_OR:
+        EACH(x | y);
+    case DO_XOR:
+        EACH(x ^ y);
+    case DO_SHL:
+        EACH(x << (y & (unsigned)bits));
+    case DO_EQUAL:
+        EACH(x == y);
+    case DO_UNEQUAL:
+        EACH(x != y);
     case DO_SHR:
         if (k == KIND_U64) {
             EACH(x >> (y & 63));
@@ -86,7 +95,8 @@ WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, 
             EACH(y ? x % y : 0);
         }
         EACH(y + 1 <= 1 ? 0 : (uint64_t)((int64_t)x % (int64_t)y));
-    default: break;
+    default:
+        break;
     }
 #undef EACH
     if (op != DO_EQUAL && op != DO_UNEQUAL && op != DO_LESS && op != DO_LESS_EQ) cut(a, n, k);
@@ -101,17 +111,28 @@ WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int
     }                                                                                                                  \
     break
     switch (op) {
-    case DO_ADD: EACH(d, x + y);
-    case DO_SUB: EACH(d, x - y);
-    case DO_MUL: EACH(d, x * y);
-    case DO_DIV: EACH(d, x / y);
-    case DO_MIN: EACH(d, x < y ? x : y);
-    case DO_MAX: EACH(d, y < x ? x : y);
-    case DO_LESS: EACH(i, x < y);
-    case DO_LESS_EQ: EACH(i, x <= y);
-    case DO_EQUAL: EACH(i, x == y);
-    case DO_UNEQUAL: EACH(i, x != y);
-    default: break;
+    case DO_ADD:
+        EACH(d, x + y);
+    case DO_SUB:
+        EACH(d, x - y);
+    case DO_MUL:
+        EACH(d, x * y);
+    case DO_DIV:
+        EACH(d, x / y);
+    case DO_MIN:
+        EACH(d, x < y ? x : y);
+    case DO_MAX:
+        EACH(d, y < x ? x : y);
+    case DO_LESS:
+        EACH(i, x < y);
+    case DO_LESS_EQ:
+        EACH(i, x <= y);
+    case DO_EQUAL:
+        EACH(i, x == y);
+    case DO_UNEQUAL:
+        EACH(i, x != y);
+    default:
+        break;
     }
 #undef EACH
     if (k == KIND_F32 && (op == DO_ADD || op == DO_SUB || op == DO_MUL || op == DO_DIV)) cut(a, n, k);
@@ -122,7 +143,8 @@ WIDE static void change_kind(lane *a, const lane *b, int n, int to, int from)
     if (is_real(to) && is_real(from))
         for (int l = 0; l < n; l++) a[l].d = b[l].d;
     else if (is_real(to) && from == KIND_U64)
-        for (int l = 0; l < n; l++) a[l].d = to == KIND_F32 ? (double)(float)(uint64_t)b[l].i : (double)(uint64_t)b[l].i;
+        for (int l = 0; l < n; l++)
+            a[l].d = to == KIND_F32 ? (double)(float)(uint64_t)b[l].i : (double)(uint64_t)b[l].i;
     else if (is_real(to))
         for (int l = 0; l < n; l++) a[l].d = to == KIND_F32 ? (double)(float)b[l].i : (double)b[l].i;
     else if (is_real(from))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Expressions of the dialect as code, by precedence climbing. Types follow C: the usual conversions over i32 < u32 < i64 <
- * u64 < f32 < f64. The untaken arm of ?: && || is not evaluated: a mask is pushed around it, which GPUs do by predication,
- * so that it does not count as a branch. */
+ * Expressions of the dialect as code, by precedence climbing. Types follow C: the usual conversions over i32 < u32 <
+ * i64 < u64 < f32 < f64. The untaken arm of ?: && || is not evaluated: a mask is pushed around it, which GPUs do by
+ * predication, so that it does not count as a branch. */
 #include "code.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static int call(compiler *c, const char *name, typed *out)
     typed v[2];
     if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") || !strcmp(name, "group_count")) {
         arguments(c, v, NULL, 0);
-        *out = name[0] == 't' ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
+        *out = name[0] == 't'   ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
                : name[6] == 'i' ? emit_value(c, DO_GROUP_INDEX, KIND_I64, 0, 0)
                                 : emit_value(c, DO_GROUP_COUNT, KIND_I64, 0, 0);
     } else if (!strcmp(name, "combine")) {
@@ -261,11 +261,11 @@ static const struct {
     int level;
     opcode op;
     int swap;
-} signs[] = {{"*", 10, DO_MUL, 0},    {"/", 10, DO_DIV, 0},     {"%", 10, DO_MOD, 0},     {"+", 9, DO_ADD, 0},
-             {"-", 9, DO_SUB, 0},     {"<<", 8, DO_SHL, 0},     {">>", 8, DO_SHR, 0},     {"<", 7, DO_LESS, 0},
-             {">", 7, DO_LESS, 1},    {"<=", 7, DO_LESS_EQ, 0}, {">=", 7, DO_LESS_EQ, 1}, {"==", 6, DO_EQUAL, 0},
-             {"!=", 6, DO_UNEQUAL, 0}, {"&", 5, DO_AND, 0},     {"^", 4, DO_XOR, 0},      {"|", 3, DO_OR, 0},
-             {"&&", 2, DO_AND, 0},    {"||", 1, DO_OR, 0}};
+} signs[] = {{"*", 10, DO_MUL, 0},     {"/", 10, DO_DIV, 0},     {"%", 10, DO_MOD, 0},     {"+", 9, DO_ADD, 0},
+             {"-", 9, DO_SUB, 0},      {"<<", 8, DO_SHL, 0},     {">>", 8, DO_SHR, 0},     {"<", 7, DO_LESS, 0},
+             {">", 7, DO_LESS, 1},     {"<=", 7, DO_LESS_EQ, 0}, {">=", 7, DO_LESS_EQ, 1}, {"==", 6, DO_EQUAL, 0},
+             {"!=", 6, DO_UNEQUAL, 0}, {"&", 5, DO_AND, 0},      {"^", 4, DO_XOR, 0},      {"|", 3, DO_OR, 0},
+             {"&&", 2, DO_AND, 0},     {"||", 1, DO_OR, 0}};
 
 static typed climb(compiler *c, int least)
 {
@@ -321,7 +321,7 @@ static int assigned_operation(compiler *c, opcode *op)
     static const struct {
         const char *sign;
         opcode op;
-    } table[] = {{"=", DO_MOVE},  {"+=", DO_ADD},  {"-=", DO_SUB},  {"*=", DO_MUL}, {"/=", DO_DIV}, {"%=", DO_MOD},
+    } table[] = {{"=", DO_MOVE},  {"+=", DO_ADD},  {"-=", DO_SUB}, {"*=", DO_MUL}, {"/=", DO_DIV}, {"%=", DO_MOD},
                  {"<<=", DO_SHL}, {">>=", DO_SHR}, {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (take(c, table[i].sign)) {
@@ -374,8 +374,7 @@ typed parse_expression(compiler *c)
             c->at++;
             typed one = constant(c, KIND_I32, 1, 0);
             if (e->array >= 0)
-                store_element(c, e->array, index,
-                              binary(c, add ? DO_ADD : DO_SUB, element(c, e->array, index), one));
+                store_element(c, e->array, index, binary(c, add ? DO_ADD : DO_SUB, element(c, e->array, index), one));
             else
                 store_name(c, e, binary(c, add ? DO_ADD : DO_SUB, (typed){e->reg, e->kind}, one));
             return (typed){e->array >= 0 ? one.reg : e->reg, e->array >= 0 ? KIND_I32 : e->kind};

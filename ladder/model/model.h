@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * The SIMT model: reads a kernel text in the dialect and runs it as a GPU would, in lock step, counting as it goes.
  *
- *   lex.c       text -> tokens
+ *   lex.c       text -> tokens              compile.c      kernels -> code
  *   parse.c     statements -> code          expression.c   expressions -> code
- *   run.c       groups, warps, masks        compute.c      one operation on the lanes of a warp
+ *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
+ *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
  *
- * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is executed
- * on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run in turn,
- * each up to its next barrier, in the order of their numbers. Everything is deterministic.
+ * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
+ * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
+ * in turn, each up to its next barrier, in the order of their numbers. Everything is deterministic.
  *
  * A warp of 1 lane is a legal machine: then no lanes are in step, and code that relies on it gives a wrong result. */
 #ifndef LADDER_MODEL_H
@@ -42,9 +43,9 @@ int model_compile(const char *text, const char *name, const model_setting *setti
 void model_free(model_program *program);
 
 typedef struct model_argument {
-    void *data;    /* memory, or NULL */
-    size_t bytes;  /* of that memory */
-    int64_t i64;   /* a whole number */
+    void *data;   /* memory, or NULL */
+    size_t bytes; /* of that memory */
+    int64_t i64;  /* a whole number */
     double f64;
 } model_argument;
 
@@ -58,7 +59,7 @@ typedef struct model_step {
     int64_t bytes;             /* that the lanes asked for, of global memory */
     int64_t operations, lanes; /* operations of warps; of their lanes that were active */
     int races;
-    int line;                  /* of the first memory access */
+    int line; /* of the first memory access */
 } model_step;
 
 /* The same by line of the text. */
@@ -75,8 +76,8 @@ typedef struct model_counts {
     int64_t barriers, branches, divergent, operations, lanes;
     int64_t shared, conflicts, requests, sectors, bytes_read, bytes_written, races;
     int threads, warp, banks, steps;
-    model_step step[MODEL_STEPS]; /* of the first group of the first launch */
-    model_line line[MODEL_LINES]; /* of all groups looked at */
+    model_step step[MODEL_STEPS];              /* of the first group of the first launch */
+    model_line line[MODEL_LINES];              /* of all groups looked at */
     int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
     int16_t worst_bank[MODEL_WARP_MOST];
     int defect, defect_line; /* the first that was found */

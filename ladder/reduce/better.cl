@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * teaches: the same tree with its partial sums kept at the front: threads that work are neighbours, so warps are full or at rest
+ * teaches: the same tree with its partial sums kept at the front: warps are full or at rest
  * source: university lecture "A Better Reduction Kernel", the better kernel (seed 002)
  * look at: the table of steps: 1024, 512, 256, 128, 64, 32 threads without divergence, then five steps that diverge
  *
- * Launched again on its own results until one is left. The slide speaks of the first 5 steps and lists six numbers: six it is. */
+ * Launched again on its own results until one is left. The slide speaks of the first 5 steps and lists six numbers:
+ * six it is. */
 KERNEL(fold, 1024)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem partial[2048];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * teaches: what a tree of neighbours does to warps: 1024 threads, 2048 elements, one lane in two, in four, ... at work
  * source: university lecture "A Better Reduction Kernel", the naive kernel (seed 002)
- * look at: the table of steps: every step but the first diverges, until whole warps rest; then one lane of each warp that is left
+ * look at: the steps: every one but the first diverges, until whole warps rest
  *
  * Launched again on its own results until one is left. */
 KERNEL(fold, 1024)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)

@@ -3,8 +3,8 @@
  * source: CUDA lecture, "reduce2" (seed 004)
  * look at: bank conflicts that double with every step, up to 8 lanes waiting for one bank (256 threads)
  *
- * Launched again on its own results until one is left. The slide's loop
- * steps with `s <= 1`, which is a comparison: `s <<= 1` is meant. */
+ * Launched again on its own results until one is left. The slide's loop steps with `s <= 1`, which is a comparison:
+ * `s <<= 1` is meant. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

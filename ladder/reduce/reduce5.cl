@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * teaches: the last warp unrolled without barriers, as it was printed: it relied on the lanes of a warp being in step
  * source: CUDA lecture, "reduce5" (seed 004), as on the slide
- * look at: races: since Volta (2017) lanes are not in step; volatile orders nothing between threads. Do not copy this one
+ * look at: races: since Volta (2017) lanes are not in step; volatile orders nothing. Do not copy this
  *
- * Launched again on its own results until one is left. Shown as printed on purpose, and expected to be caught: the model finds
- * the race, and a machine whose warps have one lane (--warp 1; most OpenCL for processors) gives a wrong sum. reduce5_fixed is correct. */
+ * Launched again on its own results until one is left. Shown as printed on purpose, and expected to be caught: the
+ * model finds the race, and a machine whose warps have one lane (--warp 1; most OpenCL for processors) gives a
+ * wrong sum. reduce5_fixed is correct. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * teaches: the last warp unrolled, correctly: a barrier of the warp where lanes meet, and no lane reads what another writes
+ * teaches: the last warp unrolled, correctly: a barrier of the warp where lanes meet
  * source: CUDA lecture, "reduce5" (seed 004), mended
  * look at: races: none; barriers of the whole group: five fewer than reduce4
  *
- * Launched again on its own results until one is left. WARP_BARRIER is __syncwarp on CUDA; OpenCL 1.2 has only the barrier of
- * the group, which is why all threads come to it. */
+ * Launched again on its own results until one is left. WARP_BARRIER is __syncwarp on CUDA; OpenCL 1.2 has only the
+ * barrier of the group, which is why all threads come to it. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -3,8 +3,8 @@
  * source: C++ AMP sample, "reduction_simple_2" (seed 000)
  * look at: bytes moved, beside simple_1; the tail, which one thread folds alone while the others of its warp wait
  *
- * The window is 8 wide and strided, so that neighbouring threads read neighbouring elements. The seed shows the sum in float;
- * the fewer than 8 results that are left are folded on the processor. */
+ * The window is 8 wide and strided, so that neighbouring threads read neighbouring elements. The seed shows the sum
+ * in float; the fewer than 8 results that are left are folded on the processor. */
 #define WINDOW 8
 KERNEL(eighth, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *tail, i64 n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * teaches: the last group to finish folds the partial results: one launch, one element to copy out, and always the same bits
+ * teaches: the last group to finish folds the partial results: one launch, always the same bits
  * source: NVIDIA CUDA sample "threadFenceReduction" (2009), after vector_load
- * look at: launches and copies, beside cascade; the order is fixed, so floats come out the same every time, unlike atomic */
+ * look at: launches and copies, beside cascade; the order is fixed, unlike that of atomic */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL volatile elem *partial, GLOBAL u32 *ticket, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

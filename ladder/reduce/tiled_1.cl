@@ -3,8 +3,8 @@
  * source: C++ AMP sample, "reduction_tiled_1" (seed 000)
  * look at: active lanes: every second thread, then every fourth: all warps stay busy with fewer and fewer lanes
  *
- * Launched again on its own results, from one array to the other, until at most one tile of them is left; the processor
- * folds those. Elements past the end are NEUTRAL: nothing is changed by them. */
+ * Launched again on its own results, from one array to the other, until at most one tile of them is left; the
+ * processor folds those. Elements past the end are NEUTRAL: nothing is changed by them. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -3,8 +3,8 @@
  * source: NVIDIA, "Increase Performance with Vectorized Memory Access" (2013), after shuffle
  * look at: requests: a quarter of shuffle's for the same sectors (elements of 4 bytes)
  *
- * n mod 4 elements at the end are taken by the first threads of the first group. The partial results, one a group, are folded
- * on the processor. */
+ * n mod 4 elements at the end are taken by the first threads of the first group. The partial results, one a group,
+ * are folded on the processor. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHUFFLES;

@@ -3,7 +3,8 @@
  * source: Blelloch, "Prefix Sums and Their Applications" (1990); GPU Gems 3, chapter 39 (2007), without its padding
  * look at: bank conflicts, worst where few lanes work: the price of the tree's strides; lanes at work
  *
- * A group scans 2 * THREADS elements. The tree gives the exclusive scan; the element itself is added when it is written. */
+ * A group scans 2 * THREADS elements. The tree gives the exclusive scan; the element itself is added when it is
+ * written. */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *sums, i64 n)
 {
     SHARED elem data[2 * THREADS];

@@ -3,11 +3,12 @@
  * source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), plainly
  * look at: bytes moved: half of tiled_scan's; launches: one
  *
- * A tile takes its number from a counter, so that those before it have started and will finish. It publishes its own sum (flag 1), goes
- * back over its predecessors until one knows everything up to itself (flag 2), and publishes that too. Which sums it meets depends
- * on timing, and so do the bits of a float: (a + b) + c here, a + (b + c) there. */
-KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volatile elem *own, GLOBAL volatile elem *whole,
-                           GLOBAL u32 *flags, GLOBAL u32 *ticket, i64 n)
+ * A tile takes its number from a counter, so that those before it have started and will finish. It publishes its
+ * own sum (flag 1), goes back over its predecessors until one knows everything up to itself (flag 2), and publishes
+ * that too. Which sums it meets depends on timing, and so do the bits of a float: (a + b) + c here, a + (b + c)
+ * there. */
+KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volatile elem *own,
+                           GLOBAL volatile elem *whole, GLOBAL u32 *flags, GLOBAL u32 *ticket, i64 n)
 {
     SHARED elem data[2 * THREADS];
     SHARED elem before[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: a scan of any length out of scans of tiles: scan the tiles, scan their sums in the same way, add what went before
+ * teaches: a scan of any length: scan the tiles, scan their sums in the same way, add what went before
  * source: C++ AMP sample, "scan_tiled" (seed 001)
  * look at: bytes moved: every element is read and written twice; two barriers a step, half of them to protect a read
  *

@@ -3,8 +3,8 @@
  * source: the usual trick (numpy.cumsum, pandas), with the scan of tiled_scan
  * look at: error: a running sum forgets small numbers beside large ones, and after an inf every later window is nan
  *
- * Fast, exact for whole numbers, and wrong for floats as soon as one element is large: the ladder puts 1e16 and then an inf into the
- * series, and shows what becomes of the windows after them. */
+ * Fast, exact for whole numbers, and wrong for floats as soon as one element is large: the ladder puts 1e16 and
+ * then an inf into the series, and shows what becomes of the windows after them. */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *sums, i64 n)
 {
     SHARED elem data[2 * THREADS];

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * teaches: a tile of 512 threads loads the elements that its windows need together, 512 at a time, and adds from shared memory
- * source: Dr. Dobb's, "Microsoft's C++ AMP Unveiled", the tiled form (seed 003), which calls it twice as fast for many inputs
- * look at: sectors beside sma_simple; divergence at the ends of windows; whether it is twice as fast here
+ * teaches: 512 threads load what their windows need together, and add from shared memory
+ * source: Dr. Dobb's, "Microsoft's C++ AMP Unveiled", the tiled form (seed 003): "twice as fast for many"
+ * look at: sectors beside sma_simple; divergence at the ends of windows; is it twice as fast here?
  *
- * The listing as it has come down to us lacks its two barriers and reads past the end of the series; both are mended. */
+ * The listing as it has come down to us lacks its two barriers and reads past the end of the series; both are
+ * mended. */
 #define TILE 512
 KERNEL(average, TILE)(GLOBAL const elem *in, GLOBAL elem *out, i64 n, i64 w)
 {
