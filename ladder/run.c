@@ -56,6 +56,12 @@ static int build(job *j, const char *text, ladder_error *error)
     const char *const own = rung_text(j->rung, path, sizeof path);
     if (!own) snprintf(path, sizeof path, "%.79s", j->rung->name); /* a student's file */
     int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
+    for (int i = 0; !code && program_kernel(j->program, i); i++)
+        if (program_threads(j->program, i) != j->rung->threads)
+            code = fail_with(
+                error, 2,
+                "%s: the kernel '%s' has groups of %d threads and is launched with %d (`threads: N` in the head)", path,
+                program_kernel(j->program, i), program_threads(j->program, i), j->rung->threads);
     if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
     return code;
 }

@@ -105,6 +105,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
 char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
+int program_threads(const program *x, int index);
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -227,6 +227,8 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
 
 /* ---- the access ---- */
 
+static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, and its bytes fit 64 bits */
+
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
 {
     *old = get(at, k);
@@ -264,8 +266,9 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     r.size = (int)bytes;
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
-        const int64_t at = index[l].i, offset = at * (int64_t)kind_bytes(k);
-        if (at < 0 || at > ((int64_t)1 << 40) || offset + bytes > room) {
+        const int64_t at = index[l].i;
+        const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * (int64_t)kind_bytes(k);
+        if (offset + bytes > room) {
             defect(g, DEFECT_BOUNDS, i->line, "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
                    (long long)g->index, store ? "writes" : "reads", a->name, (long long)at,
                    (long long)(room / (int64_t)kind_bytes(k)));

@@ -169,6 +169,13 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
         snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);
         return -1;
     }
+    for (int i = 0; i < count; i++) {
+        const int memory = l.kernel->parameter_array[i] >= 0;
+        if (memory == (arguments[i].data != NULL)) continue;
+        snprintf(error, room, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1, name,
+                 memory ? "a whole number (i64)" : "memory (GLOBAL)");
+        return -1;
+    }
     model_counts *three = counts ? calloc(3, sizeof *three) : NULL;
     if (counts && !three) {
         snprintf(error, room, "%s: out of memory", p->name);

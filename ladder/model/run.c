@@ -125,7 +125,7 @@ static int run_warp(group_state *g, warp_state *w)
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             break;
         case DO_WARP_BARRIER:
-            w->epoch++;
+            if (w->epoch < INT16_MAX) w->epoch++;
             break;
         case DO_STOP:
             w->done = 1;
