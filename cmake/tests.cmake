@@ -66,7 +66,7 @@ foreach(source IN LISTS programs)
 endforeach()
 
 # Leaks are looked for where allocation is the subject; elsewhere LLVM 14's leak checker can crash on OpenMP's threads.
-foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment)
+foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment test_ladder)
   if(TEST ${name})
     string(REPLACE "detect_leaks=0" "detect_leaks=1" leak_environment "${test_environment}")
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${leak_environment}")
