@@ -65,6 +65,17 @@ foreach(source IN LISTS programs)
   endif()
 endforeach()
 
+# test_embed has an archive of its own in place of the library's (the linker takes the first), and a driver that is none.
+if(TARGET make_kernels AND TEST test_embed AND NOT TALLY_SANITIZE)
+  tally_archive(test_archive "sum/f32" "80;90")
+  target_sources(test_embed PRIVATE $<TARGET_OBJECTS:test_archive>)
+  add_library(fake_cuda SHARED test/fake/cuda.c)
+  set_target_properties(fake_cuda PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fake OUTPUT_NAME cuda SUFFIX .so.1
+                        C_VISIBILITY_PRESET default)
+  add_dependencies(test_embed fake_cuda)
+  set_tests_properties(test_embed PROPERTIES ENVIRONMENT "${test_environment};TALLY_FAKE_CUDA=${PROJECT_BINARY_DIR}/fake")
+endif()
+
 # Leaks are looked for where allocation is the subject; elsewhere LLVM 14's leak checker can crash on OpenMP's threads.
 foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment test_ladder)
   if(TEST ${name})

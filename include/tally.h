@@ -42,7 +42,8 @@ extern "C" {
  * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
  * by their own close/free call, which accepts NULL.
  * Alignment: any. Element pointers need not be aligned to their type.
- * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA).
+ * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); GPU devices
+ * also when they compile (TALLY_KERNELS, TALLY_DUMP, and XDG_CACHE_HOME or HOME for the folder of compiled kernels).
  * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
  * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
  */
@@ -93,6 +94,9 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  * and "opencl:N", as tally_device lists them (N may be left out: 0).
  * Options follow a comma: "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or
  * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
+ * probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first time a device
+ * (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels that it passed; a
+ * device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits. Other devices ignore it.
  * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
  * Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and TALLY_ISA.
  * On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */

@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "fp.h"
 #include "operators.h"
+#include "probe.h"
 #include "view.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +70,25 @@ static tally_status find_device(tally *ctx, const char *what, const char *device
                    choices);
 }
 
+/* The last of the options probe=on and probe=off, or on. */
+static int wants_probe(const char *options)
+{
+    const char *last = NULL;
+    for (const char *at = options; (at = strstr(at, ",probe=")); at++) last = at;
+    return !last || strncmp(last, ",probe=off", 10);
+}
+
+static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
+{
+    tally_device_info info;
+    char identity[300];
+    kind->describe(number, &info);
+    snprintf(identity, sizeof identity, "%s (%s)", info.name, info.text);
+    tally_status status = tl_probe(ctx, ctx->device, identity);
+    if (status) kind->close(ctx->device);
+    return status;
+}
+
 /* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of TALLY_DEVICE followed
  * by those of `device`: of two that contradict each other the later one holds. */
 static tally_status open_device(tally *ctx, const char *device)
@@ -89,8 +109,9 @@ static tally_status open_device(tally *ctx, const char *device)
     if (!options) return tl_no_memory(ctx, room, "a device's options");
     snprintf(options, room, "%s%s", own, more);
     status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
+    int probes = wants_probe(options);
     free(options);
-    return status;
+    return status || !probes ? status : probe(ctx, kind, number);
 }
 
 tally_status tally_open(tally **ctx, const char *device)

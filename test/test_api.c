@@ -99,7 +99,9 @@ static void devices(void)
         {"cpu,threads=two", TALLY_INVALID, "threads is 'two'", "1..1024"},
         {"cpu,threads=99999999999999999999", TALLY_INVALID, "threads is", "1..1024"},
         {"cpu,isa=mmx", TALLY_INVALID, "isa is 'mmx'", "must be one of"},
-        {"cpu,cores=2", TALLY_INVALID, "'cores=2'", "threads=N or isa=NAME"},
+        {"cpu,cores=2", TALLY_INVALID, "'cores=2'", "threads=N, isa=NAME, probe=on or probe=off"},
+        {"cpu,probe=0", TALLY_INVALID, "'probe=0'", "probe=on or probe=off"},
+        {"cpu,probe=of", TALLY_INVALID, "'probe=of'", "probe=on or probe=off"},
         {"cpu,threads=2,,", TALLY_INVALID, "device option", "threads=N"},
         {"cpu,xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
          TALLY_INVALID, "too long", NULL},
@@ -119,6 +121,8 @@ static void devices(void)
     tally_close(c);
     unsetenv("TALLY_THREADS");
     check(!tally_open(&c, "cpu:0,threads=2") && tally_threads(c) == 2, "cpu:0 is cpu");
+    tally_close(c);
+    check(!tally_open(&c, "cpu,probe=off,threads=2") && tally_threads(c) == 2, "probe=off is of no consequence here");
     tally_close(c);
     tally_close(NULL);
     tally_device_info info;

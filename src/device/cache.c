@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * Compiled programs on disk: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file a program, named by a hash of its key.
+ * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
  * written anew. Written beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
-#include "gpu.h"
+#include "cache.h"
 #include <dirent.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

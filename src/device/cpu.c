@@ -91,8 +91,11 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
             status = set_threads(ctx, d, item + 8, "threads");
         else if (!strncmp(item, "isa=", 4))
             status = set_isa(ctx, d, item + 4, "isa");
+        else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
+            continue; /* for api.c, of every kind of device */
         else
-            status = tl_fail(ctx, TALLY_INVALID, "device option is '%s': must be threads=N or isa=NAME", item);
+            status = tl_fail(ctx, TALLY_INVALID, "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off",
+                             item);
     }
     return status;
 }

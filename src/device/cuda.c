@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * CUDA devices, through the driver (libcuda) and NVRTC, both opened at run time. API calls only; the shapes are in
+ * CUDA devices, through the driver (libcuda), opened at run time. API calls only; the shapes are in
  * gpu_*.c. The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too.
  * The few declarations needed are here, with the names and values of NVIDIA's headers, so that building needs none. */
+#include "archive.h"
 #include "gpu.h"
+#include "nvrtc.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int CUresult, CUdevice, nvrtcResult;
+typedef int CUresult, CUdevice;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef unsigned long long CUdeviceptr;
-typedef struct _nvrtcProgram *nvrtcProgram;
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
@@ -56,19 +57,8 @@ enum {
     F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
     F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
-#define NVRTC_CALLS(F)                                                                                                 \
-    F(nvrtcVersion, nvrtcVersion, (int *, int *))                                                                      \
-    F(nvrtcCreateProgram, nvrtcCreateProgram,                                                                          \
-      (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *))                     \
-    F(nvrtcDestroyProgram, nvrtcDestroyProgram, (nvrtcProgram *))                                                      \
-    F(nvrtcCompileProgram, nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                              \
-    F(nvrtcGetCUBINSize, nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                  \
-    F(nvrtcGetCUBIN, nvrtcGetCUBIN, (nvrtcProgram, char *))                                                            \
-    F(nvrtcGetProgramLogSize, nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                        \
-    F(nvrtcGetProgramLog, nvrtcGetProgramLog, (nvrtcProgram, char *))
 #define DECLARE(name, symbol, parameters) static int(*name) parameters;
 DRIVER_CALLS(DECLARE)
-NVRTC_CALLS(DECLARE)
 #undef DECLARE
 
 enum { DEVICES_MOST = 16, KERNELS_MOST = 8 };
@@ -96,6 +86,18 @@ struct tl_program {
     } kernels[KERNELS_MOST];
 };
 
+/* The driver's own version, as in 580.159.04; "" where the kernel module does not say. */
+static void driver_version(char *to, size_t room)
+{
+    char line[200] = "";
+    FILE *f = fopen("/proc/driver/nvidia/version", "r");
+    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
+    if (f) fclose(f);
+    to[0] = 0;
+    for (char *rest, *at = strtok_r(line, " \t\n", &rest); at && !to[0]; at = strtok_r(NULL, " \t\n", &rest))
+        if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, room, " %s", at);
+}
+
 static void find_devices(void)
 {
     static int done;
@@ -107,6 +109,8 @@ static void find_devices(void)
 #define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
         DRIVER_CALLS(FIND)
 #undef FIND
+        char driver[40];
+        driver_version(driver, sizeof driver);
         if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             CUdevice d;
@@ -123,31 +127,11 @@ static void find_devices(void)
             devices[i].capability = 10 * major + minor;
             snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
             snprintf(devices[i].text, sizeof devices[i].text,
-                     "%s, %.1f GB, compute capability %d.%d, driver for CUDA %d.%d", name, (double)bytes * 1e-9, major,
-                     minor, version / 1000, version % 1000 / 10);
+                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name, (double)bytes * 1e-9,
+                     major, minor, driver, version / 1000, version % 1000 / 10);
             device_count = i + 1;
         }
     }
-}
-
-/* NVRTC, once a process: the newest that is here. */
-static int find_compiler(void)
-{
-    static int found = -1;
-#pragma omp critical(tally_nvrtc)
-    if (found < 0) {
-        static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
-                                            "/usr/local/cuda/lib64/libnvrtc.so"};
-        void *library = NULL;
-        for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        int whole = library != NULL;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-        NVRTC_CALLS(FIND)
-#undef FIND
-        found = whole;
-    }
-    return found;
 }
 
 static int describe(int index, tally_device_info *info)
@@ -274,67 +258,39 @@ static void cu_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-/* text -> machine code of this device; caller frees. */
-static tally_status compile(tally *ctx, const cuda *g, const char *text, void **code, size_t *bytes)
+/* Loads what was compiled from this text: embedded in the library, else of the disk cache, else now, by NVRTC. Code that
+ * the driver does not take (it is older, or the device is) is as good as none. Neither of the first two opens NVRTC. */
+static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, CUmodule *module)
 {
-    char arch[40], log[400] = "";
-    const char *options[] = {arch, "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true", "--std=c++17"};
-    nvrtcProgram program;
-    snprintf(arch, sizeof arch, "--gpu-architecture=sm_%d", g->capability);
-    if (!find_compiler())
-        return tl_fail(
-            ctx, TALLY_NO_DEVICE,
-            "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
-    int error = nvrtcCreateProgram(&program, text, "tally.cu", 0, NULL, NULL);
-    if (error) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
-    error = nvrtcCompileProgram(program, sizeof options / sizeof *options, options);
-    if (!error) error = nvrtcGetCUBINSize(program, bytes);
-    if (!error && !(*code = malloc(*bytes))) error = -1;
-    if (!error) error = nvrtcGetCUBIN(program, *code);
-    size_t length = 0;
-    if (error > 0 && !nvrtcGetProgramLogSize(program, &length)) {
-        char *all = malloc(length + 1);
-        if (all && !nvrtcGetProgramLog(program, all)) {
-            all[length] = 0;
-            snprintf(log, sizeof log, "%s", all);
-        }
-        free(all);
+    size_t bytes = 0;
+    const void *embedded = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
+    if (embedded && !cuModuleLoadData(module, embedded)) return TALLY_OK;
+    char arch[16], tag[160];
+    snprintf(arch, sizeof arch, "sm_%d", g->capability);
+    size_t tag_length = (size_t)snprintf(tag, sizeof tag, "cuda %s %s", arch, tl_nvrtc_options);
+    char *key = malloc(tag_length + length);
+    if (!key) return tl_no_memory(ctx, tag_length + length, "a program");
+    memcpy(key, tag, tag_length);
+    memcpy(key + tag_length, text, length);
+    void *code = tl_cache_load(key, tag_length + length, &bytes);
+    tally_status status = TALLY_OK;
+    if (!code || cuModuleLoadData(module, code)) {
+        free(code);
+        status = tl_nvrtc_compile(ctx, text, arch, NULL, &code, &bytes, NULL);
+        CUresult error = status ? 0 : cuModuleLoadData(module, code);
+        if (error) status = failed(ctx, error, "cuModuleLoadData");
+        if (!status) tl_cache_store(key, tag_length + length, code, bytes);
     }
-    nvrtcDestroyProgram(&program);
-    if (error < 0) return tl_no_memory(ctx, *bytes, "a program");
-    return error ? tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %s", error, log)
-                 : TALLY_OK;
+    free(code);
+    free(key);
+    return status;
 }
 
 static tally_status cu_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_program **program)
 {
-    const cuda *g = (const cuda *)gpu;
-    void *code = NULL;
-    size_t bytes = 0;
-    int major = 0, minor = 0;
-    if (find_compiler()) nvrtcVersion(&major, &minor);
-    char tag[64];
-    int tag_length = snprintf(tag, sizeof tag, "cuda sm_%d nvrtc %d.%d", g->capability, major, minor);
-    char *key = malloc(length + (size_t)tag_length);
     tl_program *p = calloc(1, sizeof *p);
-    tally_status status = key && p ? TALLY_OK : tl_no_memory(ctx, length, "a program");
-    if (!status) {
-        memcpy(key, tag, (size_t)tag_length);
-        memcpy(key + tag_length, text, length);
-        code = tl_cache_load(key, length + (size_t)tag_length, &bytes);
-        if (code && cuModuleLoadData(&p->module, code)) {
-            free(code);
-            code = NULL;
-        }
-        if (!code) {
-            status = compile(ctx, g, text, &code, &bytes);
-            CUresult error = status ? 0 : cuModuleLoadData(&p->module, code);
-            if (error) status = failed(ctx, error, "cuModuleLoadData");
-            if (!status) tl_cache_store(key, length + (size_t)tag_length, code, bytes);
-        }
-    }
-    free(code);
-    free(key);
+    if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
+    tally_status status = load((const cuda *)gpu, ctx, text, length, &p->module);
     if (status)
         free(p);
     else

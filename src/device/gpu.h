@@ -4,6 +4,7 @@
  * tl_gpu_calls.wait ends it. */
 #ifndef TALLY_GPU_H
 #define TALLY_GPU_H
+#include "cache.h"
 #include "device.h"
 
 typedef struct tl_gpu tl_gpu;         /* one opened device of an API: begins with its calls */
@@ -83,16 +84,21 @@ tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl
                                  const tally_window_options *, const void *x, int64_t n, int at_start, int at_end,
                                  void *out, int64_t *produced);
 
+tally_status tl_gpu_law(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
+tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shape, char **text, size_t *length);
+
 /* The rest of a GPU device's tl_device_calls. */
 #define TL_GPU_DEVICE_CALLS                                                                                            \
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan, .reduce = tl_gpu_reduce, \
     .scan = tl_gpu_scan, .window = tl_gpu_window, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push,                  \
-    .window_slice = tl_gpu_window_slice, .use_stream = tl_gpu_use_stream
+    .window_slice = tl_gpu_window_slice, .use_stream = tl_gpu_use_stream, .law = tl_gpu_law, .text = tl_gpu_text
 
 /* ---- program.c ---- */
 
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"), for the API with this
- * prelude. Caller frees *text. */
+enum { TL_GPU_LAW_THREADS = 64 }; /* of a group of shape/gpu/law.cl */
+
+/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"; "law" for the probe), for
+ * the API with this prelude. Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude, char **text,
                              size_t *length);
 
@@ -104,14 +110,6 @@ int tl_gpu_whole_log(const tl_scalar *op);
 /* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
 int tl_gpu_once_blocks(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */
-
-/* ---- cache.c: compiled programs on disk ---- */
-
-/* Loads what was stored under the same text, device and compiler (`key`: any bytes); NULL if there is none. Caller
- * frees. */
-void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes);
-/* Stores it; failures only cost the time to compile again. */
-void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes);
 
 /* The texts of src/op, src/shape/gpu and the preludes, embedded by the build; ended by name NULL. */
 typedef struct tl_text {

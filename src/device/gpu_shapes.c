@@ -6,7 +6,10 @@
 
 enum {
     ACROSS_LEAST = 16, /* columns worth a lane each */
-    TILE_LOG = 13,     /* elements of a tile of the kernel once */
+    TILE_LOG = 13,     /* elements of a tile of the kernel once, at least */
+    TILE_MORE = 2,     /* and up to 4 times that, */
+    TILES_EACH = 3,    /* if there are so many for each processor */
+    TILE_REST = 40,    /* nodes after the last tile */
     ONCE_GROUPS = 8    /* its groups a processor */
 };
 
@@ -36,7 +39,9 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
                                 tl_program *program, tl_memory *nodes)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    int64_t tiles = b->n >> TILE_LOG, groups = tiles >> 8, over = groups >> 8;
+    int more = 0;
+    while (more < TILE_MORE && b->n >> (TILE_LOG + more + 1) >= (int64_t)TILES_EACH * c->processors(d->gpu)) more++;
+    int64_t tiles = b->n >> (TILE_LOG + more), groups = tiles >> 8, over = groups >> 8;
     size_t tickets = (size_t)(groups + 1) * sizeof(uint32_t);
     tl_launch l;
     tally_status status = TALLY_OK;
@@ -50,12 +55,13 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
         if (status && d->tickets.bytes) c->release(d->gpu, &d->tickets);
     }
     if (!status)
-        status = tl_gpu_take(d, ctx, (size_t)(tiles + groups + over + 8) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+        status = tl_gpu_take(d, ctx, (size_t)(tiles + groups + over + TILE_REST) * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     tl_begin(&l, d, ctx, b, program, 1);
     tl_put_results(&l, r);
     tl_put_memory(&l, nodes);
     tl_put_memory(&l, &d->tickets);
+    tl_put(&l, more);
     int64_t most = (int64_t)ONCE_GROUPS * c->processors(d->gpu), jobs = tiles ? tiles : 1;
     return tl_go(&l, "once", jobs < most ? jobs : most, 32 * c->warps_in_group);
 }

@@ -120,19 +120,21 @@ int tl_gpu_once_blocks(const tl_scalar *op)
 }
 int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
 
-/* The chunk kernels, for elements and for states; for scan_once half as large ones of elements of 8 bytes. */
-static void add_chunks(buffer *b, int halves)
+static void add_chunk(buffer *b, const char *name, const char *item, int rows, int log_rows)
 {
-    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n#define N(name) name##_e\n#define ITEM elem\n#define ROWS "
-           "8\n#define LOG_ROWS 3\n");
+    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
+    say(b, "#define ITEM %s\n#define ROWS %d\n#define LOG_ROWS %d\n", item, rows, log_rows);
     add_file(b, "shape/gpu/chunk.cl");
-    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_s\n#define ITEM "
-           "state\n#define ROWS 2\n#define LOG_ROWS 1\n");
-    add_file(b, "shape/gpu/chunk.cl");
-    if (!halves) return;
-    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_h\n#define ITEM "
-           "elem\n#define ROWS 4\n#define LOG_ROWS 2\n");
-    add_file(b, "shape/gpu/chunk.cl");
+}
+
+/* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
+static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cuda)
+{
+    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n");
+    add_chunk(b, "e", "elem", 8, 3);
+    add_chunk(b, "s", "state", 2, 1);
+    if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", 1, 0);
+    if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", 4, 2);
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -159,9 +161,11 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     snprintf(name, sizeof name, "op/%s.h", op->file);
     add_file(&b, name);
     add_file(&b, "shape/defaults.h");
-    add_file(&b, "shape/gpu/batch.cl");
-    if (strcmp(shape, "window")) {
-        add_chunks(&b, !strcmp(shape, "scan") && strstr(prelude, "cuda") && tl_gpu_once_log(op) == 12);
+    int law = !strcmp(shape, "law"); /* no schedule */
+    if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
+    if (!law) add_file(&b, "shape/gpu/batch.cl");
+    if (!law && strcmp(shape, "window")) {
+        add_chunks(&b, op, shape, strstr(prelude, "cuda") != NULL);
         add_file(&b, "shape/gpu/level.cl");
     }
     snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);

@@ -230,13 +230,22 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
         : gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit)
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], LONG_WAY), 0)
+/* The same of a chunk that can_load_e and is full. */
+fn void load_dense(elem e[8][QUAD], batch b, i64 first)
+{
+    GLOBAL const quad *x = (GLOBAL const quad *)(b.x + first * TL_SIZE) + lane_index();
+    UNROLL for (int r = 0; r < 8; r++) put_quad(e[r], x[r * LANES]);
+}
 #define can_load_h can_load_e
+#define can_load_r can_load_e
+LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r], LONG_WAY), 0)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], LONG_WAY), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 
 fn state lift_e(elem x, i64 i, par p) { return lift(x, i, p); }
+fn state lift_r(elem x, i64 i, par p) { return lift(x, i, p); }
 fn state lift_h(elem x, i64 i, par p) { return lift(x, i, p); }
 fn state lift_s(state x, i64 i, par p) { return x; }
 

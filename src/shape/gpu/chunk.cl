@@ -3,20 +3,24 @@
  * elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2 rows). */
 enum { N(CHUNK) = ROWS * LANES * QUAD };
 
-/* The nodes of a full chunk's rows: in v[0] of the lanes l whose low bits, the first for the highest, spell the row. Rows are
- * folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
- * reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. `every`: elements are numbered anew from each multiple
- * of it (CHUNK or more: not). */
-fn void N(fold_items)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every, LOCAL state *box)
+/* v[r]: the node of the lane's four items of row r. `every`: elements are numbered anew from each multiple of it (CHUNK or more: not). */
+fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every)
 {
-    const int lane = lane_index();
     UNROLL for (int r = 0; r < ROWS; r++)
     {
-        i64 i = r * LANES * QUAD + lane * QUAD;
+        i64 i = r * LANES * QUAD + lane_index() * QUAD;
         i = every < N(CHUNK) ? i & (every - 1) : at + i;
         v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p)),
                     TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p)));
     }
+}
+
+/* The nodes of a full chunk's rows, from fold_quads: in v[0] of the lanes l whose low bits, the first for the highest, spell the row. Rows are
+ * folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
+ * reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+fn void N(fold_across)(state *v, LOCAL state *box)
+{
+    const int lane = lane_index();
     UNROLL for (int s = 0; s < LOG_ROWS; s++)
     {
         const int m = ROWS >> (s + 1), right = lane >> s & 1;
@@ -32,7 +36,8 @@ fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state
 {
     ITEM e[ROWS][QUAD];
     N(load)(e, b, from, at, at + N(CHUNK));
-    N(fold_items)(v, e, b, at, every, box);
+    N(fold_quads)(v, e, b, at, every);
+    N(fold_across)(v, box);
 }
 
 /* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the row it holds. */

@@ -53,47 +53,105 @@ KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 j
 }
 
 #ifdef TL_CUDA
-/* One sequence in one launch. A tile is 8 chunks, a group 256 tiles: who finishes a group's last tile makes the group's node, and the
- * group of warps that finishes last makes the result. nodes: tiles, groups, groups of groups, and the chunks after the last tile.
- * tickets: one a group, and one; all 0 before and after. */
-enum { TILE_WARPS = WARPS_IN_GROUP, TILE_ELEMENTS_LOG = ELEMENTS_LOG + 3 };
+/* One sequence in one launch. A tile is 8 warps of 1, 2 or 4 chunks each (1 << more), a group 256 tiles: who finishes a group's last tile
+ * makes the group's node, and the group of warps that finishes last makes the result. nodes: tiles, groups, groups of groups, then the
+ * chunks after the last tile and the rows after the last chunk. tickets: one a group, and one; all 0 before and after. */
+enum { TILE_WARPS = WARPS_IN_GROUP, ROW_LOG = 7, REST_MOST = 32 };
+
+/* S after `count` < 32 nodes, one a lane, which `before` has come to. */
+fn maybe append_lanes(maybe before, state node, int count, LOCAL state *box)
+{
+    state left[5];
+    if (count == 0) return before;
+    row_node_s(node, left, box);
+    before.s = from_lane(row_start_s(before, left).s, count, box);
+    before.have = 1;
+    return before;
+}
+
+typedef struct {
+    i64 tiles, groups, from;
+    int each, warp; /* chunks of a tile's warp; my warp */
+} tiling;
+/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads; then the next one
+ * is asked for before the exchanges of this one. */
+fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, GLOBAL u32 *tickets, LOCAL state *parts, LOCAL state *box)
+{
+    const int lane = lane_index();
+    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next tile's first */
+    i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
+    batch level = b;
+    elem e[ROWS_E][QUAD];
+    int turn = 0;
+    level.x = (GLOBAL const u8 *)nodes;
+    if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
+    ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
+    {
+        state mine;
+        ROLLED for (int c = 0; c < d.each; c++)
+        {
+            const i64 step = c + 1 < d.each ? CHUNK_e : jump;
+            state v[ROWS_E];
+            if (dense) {
+                fold_quads_e(v, e, b, at, CHUNK_e);
+                if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
+                fold_across_e(v, box);
+            } else {
+                fold_rows_e(v, b, d.from, at, CHUNK_e, box);
+            }
+            v[0] = fold_lanes_e(v[0], box);
+            if (c == 0 || lane == c) mine = v[0];
+            at += step;
+        }
+        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0);
+        if (lane == 0) parts[turn + d.warp] = mine;
+        BARRIER();
+        if (d.warp) continue;
+        mine = parts[turn + (lane & (TILE_WARPS - 1))];
+        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0);
+        u32 others = 0;
+        if (lane == 0) {
+            nodes[t] = mine;
+            __threadfence();
+            if (t >> STATES_LOG < d.groups) others = atomicAdd(tickets + (t >> STATES_LOG), 1u);
+        }
+        if (shuffle<false>(others, 0) == CHUNK_s - 1) {
+            __threadfence();
+            mine = chunk_node_s(level, 0, t >> STATES_LOG << STATES_LOG, box);
+            if (lane == 0) nodes[d.tiles + (t >> STATES_LOG)] = mine;
+        }
+    }
+}
 
 KERNEL(once, 32 * WARPS_IN_GROUP)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *tickets)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *tickets, i64 more)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED u32 order;
-    SHARED state parts[2][TILE_WARPS];
-    const int lane = lane_index(), warp = thread_index() / LANES;
-    const i64 tiles = b.n >> TILE_ELEMENTS_LOG, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
-    const i64 chunks = (b.n >> ELEMENTS_LOG) - tiles * TILE_WARPS; /* after the last tile */
+    SHARED state parts[2 * TILE_WARPS];
+    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more, log = ELEMENTS_LOG + 3 + (int)more;
+    const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
+    const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
+    GLOBAL state *rest = nodes + tiles + groups + over;
     batch level = b;
+    tiling d;
     level.x = (GLOBAL const u8 *)nodes;
-    int turn = 0;
-    for (i64 t = group_index(); t < tiles; t += group_count(), turn ^= 1) {
-        state v = chunk_node_e(b, from, (t * TILE_WARPS + warp) * CHUNK_e, box);
-        if (lane == 0) parts[turn][warp] = v;
-        BARRIER();
-        if (warp) continue;
-        v = parts[turn][lane & (TILE_WARPS - 1)];
-        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
-        u32 others = 0;
-        if (lane == 0) {
-            nodes[t] = v;
-            __threadfence();
-            if (t >> STATES_LOG < groups) others = atomicAdd(tickets + (t >> STATES_LOG), 1u);
+    d.tiles = tiles, d.groups = groups, d.from = from, d.each = each, d.warp = warp;
+    if (can_load_e(b, from))
+        fold_tiles(b, d, 1, nodes, tickets, parts, box);
+    else
+        fold_tiles(b, d, 0, nodes, tickets, parts, box);
+    if (group_index() == group_count() - 1) {
+        for (int c = warp; c < chunks; c += TILE_WARPS) {
+            state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, box);
+            if (lane == 0) rest[c] = v;
         }
-        if (shuffle<false>(others, 0) == CHUNK_s - 1) {
-            __threadfence();
-            v = chunk_node_s(level, 0, t >> STATES_LOG << STATES_LOG, box);
-            if (lane == 0) nodes[tiles + (t >> STATES_LOG)] = v;
+        if (warp < rows) {
+            state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, box);
+            if (lane == 0) rest[REST_MOST + warp] = v;
         }
-    }
-    if (group_index() == group_count() - 1 && warp < chunks) {
-        state v = chunk_node_e(b, from, (tiles * TILE_WARPS + warp) * CHUNK_e, box);
-        if (lane == 0) nodes[tiles + groups + over + warp] = v;
     }
     __threadfence();
     BARRIER();
@@ -108,11 +166,13 @@ KERNEL(once, 32 * WARPS_IN_GROUP)
     }
     BARRIER();
     if (warp) return;
+    state chunk = rest[lane], row = rest[REST_MOST + (lane & 7)];
     maybe v = append_s(nothing(b.p), level, tiles + groups, 0, over, box);
     v = append_s(v, level, tiles, over * CHUNK_s, groups - over * CHUNK_s, box);
     v = append_s(v, level, 0, groups * CHUNK_s, tiles - groups * CHUNK_s, box);
-    v = append_s(v, level, tiles + groups + over, 0, chunks, box);
-    v = append_e(v, b, from, (tiles * TILE_WARPS + chunks) * CHUNK_e, b.n & (CHUNK_e - 1), box);
+    v = append_lanes(v, chunk, chunks, box);
+    v = append_lanes(v, row, rows, box);
+    v = append_r(v, b, from, b.n >> ROW_LOG << ROW_LOG, b.n & (CHUNK_r - 1), box);
     if (lane == 0) store_maybe(out.x, v, b.n, 0, b.p);
 }
 #endif

@@ -188,7 +188,8 @@ KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
             }
             if (some) {
                 state v[ROWS_P];
-                PART(fold_items)(v, e, b, at, PART(CHUNK), box);
+                PART(fold_quads)(v, e, b, at, PART(CHUNK));
+                PART(fold_across)(v, box);
                 v[0] = PART(fold_lanes)(v[0], box);
                 if (lane == 0) chunks[(i + 3) & 3][warp] = v[0];
                 UNROLL for (int r = 0; r < ROWS_P; r++)

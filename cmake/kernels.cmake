@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+# CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
+#   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
+#                        common    the set of src/common.def: 7 minutes of one processor, 10 MB
+#                        all       every built-in operator and type: 2 hours of one processor, 160 MB; for packages
+#                        a list    as in sum/f32;ema:0.1/f64
+#                        auto      common where a CUDA toolkit is, else none
+#   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
+#   TALLY_CUDA_CACHE     where compiled programs stay from one build to the next
+#   TALLY_CUDA_JOBS      processes that compile (0: the processors here)
+set(TALLY_CUDA_KERNELS none CACHE STRING "CUDA kernels to embed: none, auto, common, all, or a list such as sum/f32;mean/f64")
+set(TALLY_CUDA_ARCHS "80;90;100" CACHE STRING "compute capabilities to embed CUDA kernels for")
+set(TALLY_CUDA_CACHE ${PROJECT_BINARY_DIR}/cuda CACHE PATH "folder of compiled CUDA kernels")
+set(TALLY_CUDA_JOBS 0 CACHE STRING "processes that compile CUDA kernels; 0: the processors here")
+
+set(toolkits $ENV{CUDA_HOME} $ENV{CUDA_PATH} /usr/local/cuda /opt/cuda)
+find_library(TALLY_NVRTC NAMES nvrtc libnvrtc.so.13 libnvrtc.so.12 HINTS ${toolkits} PATH_SUFFIXES lib64 lib)
+find_program(TALLY_FATBINARY fatbinary HINTS ${toolkits} PATH_SUFFIXES bin)
+mark_as_advanced(TALLY_NVRTC TALLY_FATBINARY)
+
+set(cuda_kernels ${TALLY_CUDA_KERNELS})
+set(cuda_here FALSE) # can kernels be compiled here?
+if(TALLY_NVRTC AND TALLY_FATBINARY AND NOT CMAKE_CROSSCOMPILING)
+  set(cuda_here TRUE)
+endif()
+if(cuda_kernels STREQUAL "auto")
+  set(cuda_kernels none)
+  if(cuda_here)
+    set(cuda_kernels common)
+  endif()
+elseif(NOT cuda_kernels STREQUAL "none" AND NOT cuda_here)
+  message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and fatbinary "
+          "(${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or TALLY_CUDA_KERNELS=none")
+endif()
+
+# The compiler of archives: the operators' tables and texts, no kernels of processors.
+if(cuda_here)
+  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/operators.c src/error.c src/io/number.c src/device/program.c
+    src/device/nvrtc.c src/device/archive.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
+  target_include_directories(make_kernels PRIVATE src include)
+  target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING TALLY_HAVE_generic=1)
+  target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
+  target_link_libraries(make_kernels PRIVATE OpenMP::OpenMP_C m ${CMAKE_DL_LIBS})
+endif()
+
+# An object library NAME that holds the archive of SET for ARCHS (src/device/embedded.c).
+function(tally_archive name set archs)
+  string(REPLACE ";" "," set "${set}")
+  string(REPLACE ";" "," archs "${archs}")
+  set(source ${PROJECT_BINARY_DIR}/${name}.c)
+  set(archive ${PROJECT_BINARY_DIR}/${name}.bin)
+  set(text "#include \"embedded.c\"\n")
+  if(NOT set STREQUAL "none")
+    set(text "#define TL_ARCHIVE \"${archive}\"\n${text}")
+    add_custom_command(OUTPUT ${archive}
+      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs} ${set}
+      DEPENDS make_kernels COMMENT "CUDA kernels: ${set} for ${archs}" VERBATIM)
+    set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${archive})
+  endif()
+  file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY) # written only if it changes
+  add_library(${name} OBJECT ${source})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/device ${PROJECT_SOURCE_DIR}/include)
+endfunction()
+tally_archive(tally_embedded "${cuda_kernels}" "${TALLY_CUDA_ARCHS}")

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * The library's archive of compiled CUDA programs (archive.h): the file TL_ARCHIVE as it is, or an empty one. By the
+ * assembler, because a compiler takes minutes for an array of that size. */
+#include "archive.h"
+#ifdef TL_ARCHIVE
+__asm__(".pushsection .rodata\n"
+        ".balign 64\n"
+        ".globl tl_embedded\n"
+        ".hidden tl_embedded\n"
+        "tl_embedded:\n"
+        ".incbin \"" TL_ARCHIVE "\"\n"
+        ".popsection\n");
+#else
+const unsigned char tl_embedded[sizeof(tl_archive_head)] = {0};
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
+ * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c. fake_cuda_loads()
+ * says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NO_BINARY_FOR_GPU = 209,
+    FATBIN = 0x50,
+    CUBIN = 0x7f,
+    COMPUTE_MAJOR = 75,
+    COMPUTE_MINOR = 76,
+    MULTIPROCESSORS = 16,
+    SHARED_OPTIN = 97
+};
+static char loads[400];
+
+const char *fake_cuda_loads(void) { return loads; }
+
+int cuInit(unsigned flags) { return (int)flags; }
+int cuDriverGetVersion(int *v) { return *v = 13000, 0; }
+int cuDeviceGetCount(int *n) { return *n = 1, 0; }
+int cuDeviceGet(int *d, int index) { return *d = index, 0; }
+int cuDeviceGetName(char *name, int room, int d) { return snprintf(name, (size_t)room, "fake"), d; }
+int cuDeviceTotalMem_v2(size_t *bytes, int d) { return *bytes = (size_t)1 << 30, d; }
+int cuDeviceGetAttribute(int *v, int what, int d)
+{
+    *v = what == COMPUTE_MAJOR ? 9 : what == MULTIPROCESSORS ? 4 : what == SHARED_OPTIN ? 227 << 10 : 0;
+    return d;
+}
+int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = loads, d; }
+int cuDevicePrimaryCtxRelease_v2(int d) { return d; }
+int cuCtxPushCurrent_v2(void *c) { return c == NULL; }
+int cuCtxPopCurrent_v2(void **c) { return c ? *c = loads, 0 : 0; }
+int cuMemAlloc_v2(uint64_t *p, size_t bytes) { return *p = (uint64_t)(uintptr_t)calloc(bytes, 1), 0; }
+int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
+int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s)
+{
+    return memcpy((void *)(uintptr_t)to, from, bytes), s == NULL;
+}
+int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s)
+{
+    return memcpy(to, (const void *)(uintptr_t)from, bytes), s == NULL;
+}
+int cuPointerGetAttributes(unsigned n, int *what, void **values, uint64_t p)
+{
+    return n && what && values && p ? 1 : 1;
+}
+
+/* A fatbinary: magic, version, bytes of its head (u16), bytes that follow (u64). Each image: kind (1 PTX, 2 machine
+ * code), version (u16), bytes of its head (u32), of its content (u64), ..., and its architecture (u32) at 28. */
+int cuModuleLoadData(void **module, const unsigned char *data)
+{
+    uint64_t size, at = 16, bytes;
+    uint32_t head, arch;
+    size_t used = strlen(loads);
+    *module = loads;
+    if (data[0] == CUBIN) {
+        snprintf(loads + used, sizeof loads - used, " cubin");
+    } else if (data[0] == FATBIN) {
+        if (getenv("FAKE_CUDA_REFUSES")) return NO_BINARY_FOR_GPU;
+        used += (size_t)snprintf(loads + used, sizeof loads - used, " fatbin(");
+        for (memcpy(&size, data + 8, 8); at < 16 + size && used < sizeof loads; at += head + bytes) {
+            memcpy(&head, data + at + 4, 4);
+            memcpy(&bytes, data + at + 8, 8);
+            memcpy(&arch, data + at + 28, 4);
+            used += (size_t)snprintf(loads + used, sizeof loads - used, "%s%s %u", at > 16 ? ", " : "",
+                                     data[at] == 1 ? "ptx" : "elf", (unsigned)arch);
+        }
+        if (used < sizeof loads) snprintf(loads + used, sizeof loads - used, ")");
+    } else {
+        return NO_BINARY_FOR_GPU;
+    }
+    return 0;
+}
+int cuModuleUnload(void *m) { return m == NULL; }
+int cuModuleGetFunction(void **f, void *m, const char *name) { return *f = m, name == NULL; }
+int cuFuncSetAttribute(void *f, int what, int v) { return f && what && v ? 0 : 1; }
+int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **parameters, void **extra)
+{
+    return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters && !extra ? 0 : 1;
+}
+int cuStreamCreate(void **s, unsigned flags) { return *s = loads, (int)flags; }
+int cuStreamDestroy_v2(void *s) { return s == NULL; }
+int cuStreamSynchronize(void *s) { return s == NULL; }
+int cuGetExportTable(const void **table, const void *id)
+{
+    return *table = NULL, id ? 500 : 500;
+} /* NVRTC asks; not found */
+int cuGetErrorString(int error, const char **text) { return *text = error ? "an error" : "none", 0; }

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The start-up probe on TALLY_TEST_DEVICE or whatever OpenCL device is here (PoCL on a machine without a GPU): the device passes and that is remembered;
+# with a wrong kernel text (TALLY_KERNELS) it is refused by a sentence that names the row; probe=off opens it all the same. Skipped
+# without a device.
+set -u
+[ -z "${TALLY_SANITIZE-}" ] || { echo "conformance: not with sanitizers"; exit 77; }
+device=${TALLY_TEST_DEVICE:-$("$TALLY_CLI" devices | awk '/^opencl:/ { print $1; exit }')}
+[ -n "$device" ] || { echo "skipped: no OpenCL device here"; exit 77; }
+export XDG_CACHE_HOME=$PWD/cache
+rm -rf cache kernels
+mkdir cache
+failed=0
+wrong() { echo "FAILED: $*"; failed=1; }
+# sum DEVICE [SETTING...]: five numbers summed on the device; answer and sentence in $answer, exit status in $code, ms in $took
+sum() {
+    local begin
+    begin=$(date +%s%N)
+    answer=$(printf '1 2 3 4 5\n' | env "${@:2}" "$TALLY_CLI" reduce sum --device "$1" 2>&1)
+    code=$?
+    took=$((($(date +%s%N) - begin) / 1000000))
+}
+
+sum "$device"
+[ "$code $answer" = "0 15" ] || wrong "the probe of $device as it is: exit $code, $answer"
+echo "first open: $took ms, with compiling"
+[ "$(find cache/tally -name '*.bin' | wc -l)" -ge 1 ] || wrong "a pass is not remembered: cache/tally is empty"
+first=$took
+sum "$device"
+[ "$code $answer" = "0 15" ] || wrong "a second open: exit $code, $answer"
+echo "second open: $took ms"
+[ "$took" -lt 1000 ] || [ "$took" -lt $((first / 4)) ] || wrong "the second open took $took ms, the first $first ms: is it probed again?"
+
+# plant NAME FILE SED WANTED: with FILE of src/ changed by SED the device is refused by a sentence that has WANTED in it
+plant() {
+    rm -rf kernels
+    mkdir -p "kernels/$(dirname "$2")"
+    sed -E "$3" "$TALLY_SOURCE/src/$2" >"kernels/$2"
+    cmp -s "$TALLY_SOURCE/src/$2" "kernels/$2" && { wrong "$1: nothing was planted in $2"; return; }
+    sum "$device" "TALLY_KERNELS=$PWD/kernels"
+    [ $code -eq 3 ] || wrong "$1: exit $code instead of 3"
+    [[ $answer =~ fails\ the\ conformance\ probe:\ $4 ]] || wrong "$1: the sentence is: $answer"
+    echo "$1: refused in $took ms: ${answer#*probe: }"
+}
+if [[ $device == opencl:* ]] && grep -qw fma /proc/cpuinfo; then
+    plant contraction device/prelude_opencl.h 's/FP_CONTRACT OFF/FP_CONTRACT ON/' 'operator ema:0.3, dtype f32, n = [0-9]+ .*plain'
+fi
+plant fma op/ema.h 's/b\.y \+ b\.a \* (\(.*\));/fma(b.a, \1, b.y);/' 'operator ema:0.3, dtype f32, n = [0-9]+ .*plain'
+plant flushing op/ema.h 's/r\.y = (b\.y \+ .*);/r.y = \1; r.y = fabs(r.y) < 1.17549435e-38f ? copysign((real)0, r.y) : r.y;/' \
+    'operator ema:0.3, dtype f32, n = [0-9]+ .*tiny.* got 0x[08]0000000, expected 0x'
+plant division op/std.h 's:a\.m2 / f:a.m2 * (num(1.0) / f):' 'operator std, dtype f64, n = [0-9]+ '
+plant halves device/prelude_gpu.h 's/\* as_f32\(0x77800000u\)/* as_f32((x \& 0x7c00) ? 0x77800000u : 0u)/' 'operator mean, dtype f16, n = [0-9]+ .*tiny'
+plant keys device/prelude_gpu.h 's/^fn ord flip\(ord b\).*/fn ord flip(ord b) { return b; }/' 'operator minmax, dtype f32, n = [0-9]+ '
+plant payload op/last.h 's/r\.x = x;/r.x = is_nan(x) ? elem_missing : x;/' 'operator last, dtype f32, n = [0-9]+ '
+[[ $device != opencl:* ]] || plant schedule device/prelude_opencl.h 's:(fn i64 warp_index\(\) \{ return) .*:\1 (i64)get_group_id(0) / 2 * 2; }:' \
+    'operator sum, dtype f32, n = [0-9]+ \(scan'
+
+sum "$device,probe=off" "TALLY_KERNELS=$PWD/kernels"
+[ $code -eq 0 ] || wrong "probe=off: exit $code, $answer"
+sum "$device,probe=perhaps"
+[[ $code -ne 0 && $answer == *"device option is 'probe=perhaps': must be"*probe=on* ]] || wrong "probe=perhaps: exit $code, $answer"
+sum "$device"
+[ "$code $answer" = "0 15" ] || wrong "the texts as they are, again: exit $code, $answer"
+exit $failed

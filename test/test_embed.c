@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
+ * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
+ * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. Then that the probe refuses this
+ * driver. */
+#include "../src/device/archive.h"
+#include "../src/device/gpu.h"
+#include "../src/operators.h"
+#include "check.h"
+#include <dirent.h>
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77 };
+
+/* ---- in the child: one reduce, and where its code came from ---- */
+
+static int child(const char *device, const char *op, tally_dtype dtype)
+{
+    static double x[3000], y[4];
+    tally *ctx;
+    tally_view in = tally_flat(x, dtype, 3000);
+    if (tally_open(&ctx, device)) {
+        printf("%s\n", tally_error(NULL));
+        return 0;
+    }
+    tally_status status = tally_reduce(ctx, op, &in, y);
+    const char *(*loads)(void);
+    *(void **)&loads = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "fake_cuda_loads");
+    int nvrtc = 0;
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) nvrtc |= dlopen(names[i], RTLD_NOW | RTLD_NOLOAD) != NULL;
+    printf("%s, nvrtc %d,%s\n", tally_status_name(status), nvrtc, loads ? loads() : " no fake driver");
+    tally_close(ctx);
+    return 0;
+}
+
+/* ---- in the parent ---- */
+
+static char here[400], self[600];
+
+/* The child's line under these settings (as for a shell). */
+static const char *ask(const char *settings, const char *device, const char *op, const char *dtype)
+{
+    static char line[1024];
+    char command[2400];
+    line[0] = 0;
+    snprintf(command, sizeof command, "LD_LIBRARY_PATH=%s:$LD_LIBRARY_PATH XDG_CACHE_HOME=%s/cache %s %s %s %s %s 2>&1",
+             getenv("TALLY_FAKE_CUDA"), here, settings, self, device, op, dtype);
+    FILE *f = popen(command, "r");
+    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
+    if (f) pclose(f);
+    line[strcspn(line, "\n")] = 0;
+    return line;
+}
+
+static void expect(const char *want, const char *settings, const char *op, const char *dtype, const char *what)
+{
+    const char *got = ask(settings, "cuda:0,probe=off", op, dtype);
+    check(!strcmp(got, want), "%s: '%s', must be '%s'", what, got, want);
+}
+
+static void empty_cache(void)
+{
+    char at[500], file[800];
+    snprintf(at, sizeof at, "%s/cache/tally", here);
+    DIR *d = opendir(at);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        snprintf(file, sizeof file, "%s/%s", at, e->d_name);
+        unlink(file);
+    }
+    if (d) closedir(d);
+}
+
+/* A copy of sum.h with one more comment, where TALLY_KERNELS finds it. */
+static void change_text(void)
+{
+    char path[600];
+    size_t got;
+    static char text[20000];
+    snprintf(path, sizeof path, "%s/kernels", here);
+    mkdir(path, 0700);
+    strcat(path, "/op");
+    mkdir(path, 0700);
+    strcat(path, "/sum.h");
+    FILE *from = fopen(TALLY_SOURCE_DIR "/src/op/sum.h", "r"), *to = fopen(path, "w");
+    if (check(from && to && (got = fread(text, 1, sizeof text, from)) > 0, "copying sum.h"))
+        fprintf(to, "%.*s/* changed */\n", (int)got, text);
+    if (from) fclose(from);
+    if (to) fclose(to);
+}
+
+static void check_archive(void)
+{
+    const tl_scalar *op;
+    tl_par par;
+    size_t bytes = 0, length;
+    char *text;
+    tl_archive_head head;
+    memcpy(&head, tl_embedded, sizeof head);
+    check(head.count == 11, "%d programs in the archive: 3 and 8 of the probe that are not among them",
+          (int)head.count);
+    for (uint64_t i = 0; i < head.count; i++) {
+        tl_archive_entry e;
+        memcpy(&e, tl_embedded + sizeof head + i * sizeof e, sizeof e);
+        check(tl_archive_find(tl_embedded, e.key, &bytes) == tl_embedded + e.at && bytes == e.bytes && e.at % 64 == 0,
+              "entry %d is found", (int)i);
+        for (int k = 0; k < 4; k++) {
+            tl_key near = e.key;
+            *(k < 2 ? &near.high : &near.low) += k % 2 ? 1 : (uint64_t)-1;
+            check(!tl_archive_find(tl_embedded, near, &bytes), "a key beside entry %d is not there", (int)i);
+        }
+    }
+    if (!tl_resolve(NULL, "sum", TALLY_F32, &op, &par) &&
+        check_ok(NULL, tl_program_text(NULL, op, "reduce", "device/prelude_cuda.h", &text, &length), "text")) {
+        check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL, "sum f32 is there");
+        text[length / 2] ^= 1;
+        check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes), "one bit changed: not there");
+        free(text);
+    }
+    static const unsigned char none[sizeof(tl_archive_head)];
+    check(!tl_archive_find(none, tl_key_start, &bytes), "an empty archive has nothing");
+    tl_key foobar = tl_key_add(tl_key_start, "foobar", 6); /* from the definition of FNV-1a */
+    check(foobar.high == 0x343e1662793c64bf && foobar.low == 0x6f0d3597ba446f18, "the hash of foobar is %016llx%016llx",
+          (unsigned long long)foobar.high, (unsigned long long)foobar.low);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4) return child(argv[1], argv[2], tally_dtype_parse(argv[3]));
+    check_start();
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0 || !getcwd(here, sizeof here)) return 1;
+    self[length] = 0;
+    if (!getenv("TALLY_FAKE_CUDA") || !tl_embedded[0]) {
+        printf("skipped: no CUDA toolkit here, so there is no archive\n");
+        return SKIPPED;
+    }
+    char cache[500], changed[700];
+    snprintf(cache, sizeof cache, "%s/cache", here);
+    mkdir(cache, 0700);
+    empty_cache();
+    check_archive();
+
+    static const char embedded[] = "ok, nvrtc 0, fatbin(elf 80, elf 90, ptx 90)";
+    expect(embedded, "", "sum", "f32", "embedded");
+    expect("ok, nvrtc 1, cubin", "", "sum", "i16", "not embedded");
+    expect("ok, nvrtc 0, cubin", "", "sum", "i16",
+           "not embedded, a second process: from the disk cache, without NVRTC");
+    expect("ok, nvrtc 1, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "a driver that takes no fatbinary");
+    expect("ok, nvrtc 0, cubin", "FAKE_CUDA_REFUSES=1", "sum", "f32", "the same, a second process");
+    change_text();
+    snprintf(changed, sizeof changed, "TALLY_KERNELS=%s/kernels", here);
+    expect("ok, nvrtc 1, cubin", changed, "sum", "f32", "a text that is not the embedded one");
+    expect("ok, nvrtc 0, cubin", changed, "sum", "f32", "the same, a second process");
+    expect(embedded, "", "sum", "f32", "embedded again");
+
+    for (int k = 0; k < 2; k++) { /* not remembered */
+        const char *line = ask("", "cuda:0", "sum", "f32");
+        check(strstr(line, "cuda:0 (fake") &&
+                  strstr(line, "fails the conformance probe: operator ema:0.3, dtype f32, n = 1 ") &&
+                  strstr(line, "expected 0x") && strstr(line, "probe=off"),
+              "a device whose kernels do nothing: '%s'", line);
+    }
+    return check_finish();
+}
