@@ -34,7 +34,9 @@ int place_open(place **out, const char *device, ladder_error *error)
     if (!p) return fail_with(error, 1, "out of memory");
     snprintf(p->name, sizeof p->name, "%s", device);
     p->model = !strcmp(device, "model");
-    const tally_status status = tally_open(&p->ctx, p->model ? "cpu" : device);
+    char opened[120]; /* every answer is checked here, so the probe that guards users' calls would only take time */
+    snprintf(opened, sizeof opened, "%.100s,probe=off", device);
+    const tally_status status = tally_open(&p->ctx, p->model ? "cpu" : strcmp(device, "cpu") ? opened : device);
     if (status) {
         free(p);
         return fail_with(error, status == TALLY_NO_DEVICE || status == TALLY_INVALID ? 3 : 1, "%s", tally_error(NULL));
