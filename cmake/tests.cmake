@@ -11,7 +11,8 @@ find_package(Threads REQUIRED)
 # ---- the command line: build/tally ----
 file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
 if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-  add_executable(tally_cli ${cli_sources})
+  add_executable(tally_cli ${cli_sources} $<TARGET_OBJECTS:ladder>)
+  target_include_directories(tally_cli PRIVATE ladder)
   set_target_properties(tally_cli PROPERTIES OUTPUT_NAME tally)
   target_link_libraries(tally_cli PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
 endif()
@@ -48,6 +49,10 @@ foreach(source IN LISTS programs)
   target_include_directories(${name} PRIVATE src include)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
+  if(name MATCHES "^test_ladder")
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:ladder>)
+    target_include_directories(${name} PRIVATE ladder)
+  endif()
   # The whole matrix takes an hour under the thread sanitizer or an emulator: there, one operator of each kind.
   if(name STREQUAL test_bits AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     foreach(case "sum f32" "sum i16" "mean f16" "var f64" "max f32" "argmin u8" "nanmean f64" "ema f32" "xor u64")
@@ -57,7 +62,7 @@ foreach(source IN LISTS programs)
     endforeach()
   elseif(name STREQUAL test_user AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     continue() # the compiler at run time makes code for this machine
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|clmem|lanes)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()
@@ -74,7 +79,7 @@ if(TARGET make_kernels AND TEST test_embed AND NOT TALLY_SANITIZE)
 endif()
 
 # Leaks are looked for where allocation is the subject; elsewhere LLVM 14's leak checker can crash on OpenMP's threads.
-foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment)
+foreach(name IN ITEMS test_memory test_api test_text test_files test_fragment test_ladder)
   if(TEST ${name})
     string(REPLACE "detect_leaks=0" "detect_leaks=1" leak_environment "${test_environment}")
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "${leak_environment}")

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The layers, read from the sources:
 #   cli, bench, examples   of the project's headers see tally.h and their own folder's
+#   ladder                 the same; cli sees its ladder.h; only ladder/place.c, which runs its kernels, sees src/device
+#   ladder/model           nothing but itself
 #   src/op                 includes nothing
 #   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
 #   src/device             never names an operator: it reads ops.def, and gets plans
@@ -25,6 +27,25 @@ for f in cli/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] t
         case $i in *src/* | ../*) broken "$f includes $i: only tally.h of the library is for it" ;; esac
         [ -f "src/$i" ] && [ ! -f "$(dirname "$f")/$i" ] && broken "$f includes $i, which is the library's own"
     done
+done
+
+for f in ladder/*.[ch] ladder/model/*.[ch]; do
+    for i in $(includes "$f"); do
+        case $f:$i in
+        ladder/place.c:device/* | *:tally.h) ;;
+        ladder/model/*:*) [ -f "ladder/model/$i" ] || case $i in *.h) [ -f "src/$i" ] && broken "$f includes $i: the model stands alone" ;; esac ;;
+        *:device/* | *:shape/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
+        *) [ -f "src/$i" ] && [ ! -f "ladder/$i" ] && broken "$f includes $i, which is the library's own" ;;
+        esac
+    done
+done
+for row in $(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def); do
+    [ -f "ladder/$row.cl" ] || [ -f "ladder/$row.txt" ] || broken "ladder/rungs.def has $row, and there is no such file"
+done
+for f in ladder/{reduce,scan,window}/*; do
+    name=${f#ladder/}
+    grep -qE "^RUNG\(${name%%/*}, +$(basename "${name%.*}")," ladder/rungs.def || broken "$f has no row in ladder/rungs.def"
+    grep -q 'teaches: ' "$f" && grep -q 'source: ' "$f" && grep -q 'look at: ' "$f" || broken "$f does not say what it teaches, its source and what to look at"
 done
 
 for f in src/op/*.h; do

@@ -229,7 +229,7 @@ has 'tally -V' '^tally '
 # ---- help, manual, completions ----
 has 'tally --help' 'usage: tally VERB'
 has 'tally help' 'usage: tally VERB'
-for v in reduce scan window devices verify bench ops help; do
+for v in reduce scan window ladder devices verify bench ops help; do
     same "tally $v --help" "tally help $v"
     ok "tally help $v" "$(cat "$here/cli/help_$v.out" 2>/dev/null)"
     ok "tally help $v | sed -n '/^examples/,/^options/p' | grep -c '  # '" 3
@@ -253,8 +253,8 @@ done
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')
-bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, devices, verify, bench, ops, help"
-bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, devices, verify, bench, ops, help"
+bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, ladder, devices, verify, bench, ops, help"
+bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, ladder, devices, verify, bench, ops, help"
 bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mean 'sum'? choices: $ops"
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * ladder.c - tally ladder: the options of the teaching ladder (ladder/ladder.h), and its ways to look closer. */
+#include "cli.h"
+#include "ladder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static int terminal_columns(void)
+{
+    struct winsize size;
+    const char *const columns = getenv("COLUMNS");
+    if (isatty(1) && !ioctl(1, TIOCGWINSZ, &size) && size.ws_col) return size.ws_col;
+    return columns ? atoi(columns) : 80;
+}
+
+static int finish(int code, const ladder_error *error)
+{
+    if (!code) return DONE;
+    return error->sentence[0] ? fail(code, "%s", error->sentence) : code; /* 4: the table has said it */
+}
+
+static int operands(const options *o, int least, int most, const char *what)
+{
+    if (o->nargs - 1 < least) return fail(USAGE, "`tally ladder %s` needs %s", o->args[0], what);
+    if (o->nargs - 1 > most)
+        return fail(USAGE, "`tally ladder %s` takes %s, and '%s' is one more", o->args[0], what, o->args[most + 1]);
+    return DONE;
+}
+
+int run_ladder(const options *o)
+{
+    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
+    ladder_options l = {.device = o->value[OPT_place],
+                        .dtype = o->value[OPT_dtype_rung],
+                        .operation = o->value[OPT_op],
+                        .rung = o->value[OPT_rung],
+                        .json = o->value[OPT_json_file],
+                        .html = o->value[OPT_html],
+                        .sweep = has(o, OPT_sweep)};
+    ladder_error error = {0};
+    int64_t warp, banks, runs;
+    int code = opt_count(o, OPT_n, 0, (int64_t)1 << 32, -1, &l.n);
+    if (!code) code = opt_count(o, OPT_width, 1, 1 << 20, 50, &l.width);
+    if (!code) code = opt_count(o, OPT_warp, 1, 64, 32, &warp);
+    if (!code) code = opt_count(o, OPT_banks, 1, 64, 32, &banks);
+    if (!code) code = opt_count(o, OPT_runs_rung, 0, 101, 7, &runs);
+    if (code) return code;
+    if (warp & (warp - 1)) return fail(USAGE, "--warp is %lld and must be a power of two", (long long)warp);
+    l.warp = (int)warp;
+    l.banks = (int)banks;
+    l.runs = (int)runs;
+    l.columns = terminal_columns();
+    l.colour = isatty(1) && !getenv("NO_COLOR");
+    const char *const word = o->nargs ? o->args[0] : NULL;
+    int which = 0;
+    while (word && words[which] && strcmp(words[which], word) != 0) which++;
+    if (word && !words[which]) return fail_choice(USAGE, "ladder", word, words);
+    for (const char *at = l.rung; at && *at;) { /* shape/rung or rung, with commas between */
+        char name[64];
+        const size_t n = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 60 ? n : 60), at);
+        const char *const plain = strchr(name, '/') ? strchr(name, '/') + 1 : name;
+        const char *const *known = ladder_rungs();
+        while (*known && strcmp(*known, plain) != 0) known++;
+        if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
+        at += n + (at[n] == ',');
+    }
+    if (!word || which < 3) {
+        l.shape = word;
+        code = word ? operands(o, 0, 0, "no operand") : DONE;
+        return code ? code : finish(ladder_run(&l, stdout, &error), &error);
+    }
+    code = which == 6 ? operands(o, 2, 2, "two files that --json wrote")
+                      : operands(o, 1, 1, which == 5 ? "a file with a kernel" : "the name of a rung");
+    if (code) return code;
+    const char *const what = o->args[1];
+    code = which == 3   ? ladder_show(&l, what, stdout, &error)
+           : which == 4 ? ladder_break(&l, what, stdout, &error)
+           : which == 5 ? ladder_try(&l, what, stdout, &error)
+                        : ladder_diff(what, o->args[2], stdout, &error);
+    return finish(code, &error);
+}

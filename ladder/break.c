@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ * tally ladder break RUNG: damages the rung's text in one place after the other, runs each on the model, and says which
+ * check notices. An exercise: guess first. */
+#include "rung.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BROKEN_N = 4999 }; /* a prime: the last tile is not full */
+
+typedef struct damage {
+    const char *what; /* in words */
+    const char *find, *put;
+    int wrap; /* find is the '[' of an index: put goes in before its ']' */
+} damage;
+static const damage damages[] = {{"barrier removed", "BARRIER();", ";", 0},
+                                 {"warp barrier removed", "WARP_BARRIER();", ";", 0},
+                                 {"index shifted", "[", " + 1", 1},
+                                 {"last element dropped", "< n", " - 1", 0},
+                                 {"comparison loosened", "< s)", "", 0}};
+
+static int inside_comment(const char *text, const char *at)
+{
+    int inside = 0;
+    for (const char *c = text; c < at; c++) {
+        if (!inside && c[0] == '/' && c[1] == '*') inside = 1;
+        if (inside && c[0] == '*' && c[1] == '/') inside = 0;
+    }
+    return inside;
+}
+
+static int line_of(const char *text, const char *at)
+{
+    int line = 1;
+    for (; text < at; text++) line += *text == '\n';
+    return line;
+}
+
+/* A copy with `length` characters at `at` replaced; caller frees. */
+static char *spliced(const char *text, const char *at, size_t length, const char *with)
+{
+    const size_t before = (size_t)(at - text), room = strlen(text) + strlen(with) + 1;
+    char *copy = malloc(room);
+    if (!copy) return NULL;
+    memcpy(copy, text, before);
+    snprintf(copy + before, room - before, "%s%s", with, at + length);
+    return copy;
+}
+
+static char *apply(const char *text, const damage *d, const char *at)
+{
+    if (d->wrap) {
+        const char *end = at + 1;
+        for (int depth = 0; *end && !(*end == ']' && !depth); end++) depth += *end == '[' ? 1 : *end == ']' ? -1 : 0;
+        return spliced(text, end, 0, d->put);
+    }
+    if (!strcmp(d->find, "< n")) return spliced(text, at + 3, 0, d->put);
+    if (!strcmp(d->find, "< s)")) return spliced(text, at, 3, "<= s");
+    return spliced(text, at, strlen(d->find), d->put);
+}
+
+static int fits(const char *text, const damage *d, const char *at)
+{
+    if (inside_comment(text, at)) return 0;
+    if (d->find[0] == 'B' && at > text && at[-1] == '_') return 0; /* WARP_BARRIER has a row of its own */
+    if (!strcmp(d->find, "< n") && !strchr(";)", at[3]) && strncmp(at + 3, " ?", 2) && strncmp(at + 3, " &", 2))
+        return 0;
+    if (d->wrap) { /* a declaration is not an access */
+        const char *start = at;
+        while (start > text && start[-1] != '\n') start--;
+        const char *const shared = strstr(start, "SHARED");
+        if (shared && shared < at) return 0;
+    }
+    return 1;
+}
+
+static const char *noticed_by(const row *x)
+{
+    static const char *const by[] = {"",
+                                     "the race check",
+                                     "the bounds check",
+                                     "the check for values never written",
+                                     "the barrier check",
+                                     "the step limit"};
+    if (x->counts.defect) return by[x->counts.defect];
+    if (x->verdict == RIGHT) return "nothing";
+    return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
+}
+
+static int try_one(const report *r, shape_report *s, const rung *g, place *p, const char *text, const damage *d,
+                   const char *at, FILE *out, ladder_error *error, int *seen)
+{
+    char *broken = apply(text, d, at);
+    row x;
+    if (!broken) return fail_with(error, 1, "out of memory");
+    ladder_error own = {0};
+    const int code = run_rung(r, s, g, broken, p, 0, &x, &own);
+    const size_t length = strcspn(at, "\n") < 30 ? strcspn(at, "\n") : 30;
+    free(broken);
+    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(text, at), d->what, code ? "the compiler" : noticed_by(&x),
+            (int)length, at);
+    if (code) fprintf(out, "      %s\n", own.sentence);
+    if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
+    *seen += code || noticed_by(&x)[0] != 'n';
+    return 0;
+}
+
+int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
+{
+    const rung *g = find_rung(NULL, name);
+    char path[80];
+    ladder_options with = *o;
+    report r;
+    place *p;
+    shape_report *s;
+    int total = 0, seen = 0;
+    if (!g)
+        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+    if (g->schedule <= LIBRARY) return fail_with(error, 2, "the rung '%s' has no kernel to break", name);
+    const char *const text = rung_text(g, path, sizeof path);
+    with.device = "model";
+    if (with.n < 0) with.n = BROKEN_N;
+    rung plain = *g;
+    plain.note = PLAIN;
+    int code = start_report(&with, &r, &p, error);
+    if (!code) code = start_shape(&r, g->shape, &s, error);
+    if (!code)
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", path,
+                (long long)with.n, "damage", "noticed by");
+    for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
+        for (const char *at = text; (at = strstr(at, damages[k].find)) && !code; at++) {
+            if (!fits(text, &damages[k], at)) continue;
+            total++;
+            code = try_one(&r, s, &plain, p, text, &damages[k], at, out, error, &seen);
+        }
+    if (!code)
+        fprintf(out, "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check missing?\n", seen,
+                total);
+    report_free(&r);
+    place_close(p);
+    return code;
+}

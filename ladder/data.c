@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive
+ * sequence"), so that the sum is a formula and not another loop. Floats are tenths of these, which no float holds
+ * exactly: their sum needs rounding, and every order rounds differently. The exact sum of the stored floats is a whole
+ * number of 2^-60, in 128 bits. */
+#include "rung.h"
+#include <math.h>
+#include <string.h>
+
+enum { PERIOD = 127 };
+static const int SCALE = 60; /* 0.1 as f64 ends at 2^-56 */
+typedef __int128 huge;
+
+static const struct {
+    const char *name;
+    tally_dtype dtype;
+} kinds[KINDS] = {[KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64},
+                  [KIND_U64] = {"u64", TALLY_U64}, [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
+
+const char *kind_name(kind k) { return kinds[k].name; }
+tally_dtype kind_dtype(kind k) { return kinds[k].dtype; }
+int kind_parse(const char *name, kind *k)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (!strcmp(kinds[i].name, name)) {
+            *k = (kind)i;
+            return 1;
+        }
+    return 0;
+}
+
+element data_get(const void *x, kind k, int64_t i)
+{
+    element e;
+    switch (k) {
+    case KIND_I32:
+        e.i = ((const int32_t *)x)[i];
+        break;
+    case KIND_U32:
+        e.i = ((const uint32_t *)x)[i];
+        break;
+    case KIND_F32:
+        e.f = ((const float *)x)[i];
+        break;
+    case KIND_F64:
+        e.f = ((const double *)x)[i];
+        break;
+    default:
+        e.i = ((const int64_t *)x)[i];
+    }
+    return e;
+}
+
+void data_put(void *x, kind k, int64_t i, element e)
+{
+    switch (k) {
+    case KIND_I32:
+    case KIND_U32:
+        ((uint32_t *)x)[i] = (uint32_t)e.i;
+        break;
+    case KIND_F32:
+        ((float *)x)[i] = (float)e.f;
+        break;
+    case KIND_F64:
+        ((double *)x)[i] = e.f;
+        break;
+    default:
+        ((int64_t *)x)[i] = e.i;
+    }
+}
+
+static element value_of(kind k, int number, int tenths)
+{
+    element e;
+    if (k < KIND_F32)
+        e.i = number;
+    else
+        e.f = k == KIND_F32 ? (double)(float)(tenths ? number * 0.1 : number) : tenths ? number * 0.1 : number;
+    return e;
+}
+
+/* min: 0 is below the others; max: 128 is above. */
+static int last_number(int64_t n, int operation)
+{
+    return operation == 1 ? 0 : operation == 2 ? PERIOD + 1 : (int)((n - 1) % PERIOD) + 1;
+}
+
+void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
+{
+    const size_t size = kind_bytes(k);
+    const int64_t first = n < PERIOD ? n : PERIOD;
+    for (int64_t i = 0; i < first; i++) data_put(x, k, i, value_of(k, (int)i + 1, tenths));
+    for (int64_t done = first; done < n;) { /* whole periods, twice as many each time */
+        const int64_t more = done < n - done ? done / PERIOD * PERIOD : n - done;
+        memcpy((char *)x + (size_t)done * size, x, (size_t)more * size);
+        done += more;
+    }
+    if (n) data_put(x, k, n - 1, value_of(k, last_number(n, operation), tenths));
+}
+
+static huge scaled(double x) { return (huge)ldexp(x, SCALE); }
+
+static huge exact_sum(kind k, int64_t n, int tenths)
+{
+    huge sum = 0;
+    for (int v = 1; v <= PERIOD; v++) {
+        const int64_t times = n / PERIOD + (v <= n % PERIOD);
+        sum += scaled(value_of(k, v, tenths).f) * times;
+    }
+    return sum;
+}
+
+double ulp_of(kind k, double x)
+{
+    int exponent;
+    if (x == 0 || !isfinite(x)) return k == KIND_F32 ? 0x1p-149 : 0x1p-1074;
+    frexp(x, &exponent);
+    return ldexp(1, exponent - (k == KIND_F32 ? 24 : 53));
+}
+
+static element round_once(kind k, huge sum)
+{
+    element e; /* a conversion from 128 bits rounds to nearest even; a power of two changes nothing */
+    e.f = k == KIND_F32 ? (double)ldexpf((float)sum, -SCALE) : ldexp((double)sum, -SCALE);
+    return e;
+}
+
+element known_result(kind k, int64_t n, int operation, int tenths, double *bound)
+{
+    element e = {0};
+    *bound = 0;
+    if (!n) {
+        static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+        if (operation && k >= KIND_F32)
+            e.f = operation == 1 ? INFINITY : -INFINITY;
+        else if (operation)
+            e.i = operation == 1 ? high[k] : low[k];
+        return e;
+    }
+    if (operation) return value_of(k, last_number(n, operation), tenths);
+    if (k < KIND_F32) {
+        const uint64_t full = (uint64_t)(n / PERIOD), rest = (uint64_t)(n % PERIOD);
+        const uint64_t sum = full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2;
+        e.i = k == KIND_I32 ? (int64_t)(int32_t)(uint32_t)sum : k == KIND_U32 ? (int64_t)(uint32_t)sum : (int64_t)sum;
+        return e;
+    }
+    const huge sum = exact_sum(k, n, tenths);
+    e = round_once(k, sum);
+    /* |error| <= (n - 1) u sum |x| + O(u^2), all x are positive, u is half an ulp of 1 */
+    const double u = k == KIND_F32 ? 0x1p-24 : 0x1p-53;
+    *bound = 1.01 * (double)(n - 1) * u * fabs(e.f) / ulp_of(k, e.f) + 1;
+    return e;
+}
+
+double ulp_error(kind k, int64_t n, int operation, int tenths, element got)
+{
+    double bound;
+    const element want = known_result(k, n, operation, tenths, &bound);
+    if (k < KIND_F32) return got.i == want.i ? 0 : INFINITY;
+    if (operation || !n) return got.f == want.f ? 0 : INFINITY;
+    if (!isfinite(got.f) || fabs(got.f) > 0x1p60) return INFINITY;
+    const huge away = scaled(got.f) - exact_sum(k, n, tenths);
+    return ldexp((double)(away < 0 ? -away : away), -SCALE) / ulp_of(k, want.f);
+}
+
+int same_bits(kind k, element a, element b)
+{
+    char x[8], y[8];
+    data_put(x, k, 0, a);
+    data_put(y, k, 0, b);
+    return !memcmp(x, y, kind_bytes(k));
+}
+
+void element_text(kind k, element e, char *text, size_t room)
+{
+    char bytes[8], value[64];
+    data_put(bytes, k, 0, e);
+    tally_format_value(kind_dtype(k), bytes, 0, value, sizeof value);
+    snprintf(text, room, "%.39s", value);
+}

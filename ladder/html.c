@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * The report as one page: no script, no network, nothing to build. Tables carry every figure that a plot shows, so that
+ * a screen reader loses nothing; bars and strips are boxes that reflow on a phone; colours follow the reader's light or
+ * dark setting. */
+#include "html.h"
+#include <string.h>
+
+void html_text(FILE *f, const char *text)
+{
+    for (; *text; text++) {
+        static const char plain[] = "<>&\"";
+        static const char *const escaped[] = {"&lt;", "&gt;", "&amp;", "&quot;"};
+        const char *const at = strchr(plain, *text);
+        if (at)
+            fputs(escaped[at - plain], f);
+        else
+            fputc(*text, f);
+    }
+}
+
+double row_ceiling(const shape_report *s, const row *x)
+{
+    const ceilings *c = x->on_host ? &s->host : &s->device;
+    return s->shape == SHAPE_reduce ? c->read : c->copy;
+}
+
+static void scroll_start(FILE *f, const char *label)
+{
+    fprintf(f, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"");
+    html_text(f, label);
+    fprintf(f, "\">\n");
+}
+
+static void times_table(const shape_report *s, FILE *f)
+{
+    double first = 0;
+    scroll_start(f, "times of every rung");
+    fprintf(f,
+            "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th scope=\"col\">rung</th><th "
+            "scope=\"col\">check</th><th scope=\"col\">ms</th>"
+            "<th scope=\"col\">spread</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
+            "scope=\"col\">over the one before</th>"
+            "<th scope=\"col\">over the first</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th>"
+            "%s</tr></thead><tbody>\n",
+            s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i], *b = rung_before(s, i);
+        const timing *t = &x->timing;
+        const double ceiling = row_ceiling(s, x);
+        fprintf(f, "<tr><th scope=\"row\"><a href=\"#%s-%s\">%s</a></th><td class=\"%s\">%s</td>", shape_name(s->shape),
+                x->rung->name, x->rung->name, verdict_word(x), verdict_word(x));
+        if (x->timed) {
+            if (first == 0) first = t->median;
+            fprintf(f, "<td>%.4f</td><td>%.1f %%</td><td>%.2f</td>", 1e3 * t->median,
+                    100 * (t->high - t->low) / t->median, 1e-9 * (double)t->bytes / t->median);
+            if (ceiling > 0)
+                fprintf(f, "<td>%.0f %%</td>", 100 * (double)t->bytes / t->median / ceiling);
+            else
+                fprintf(f, "<td></td>");
+            if (b && b->timed)
+                fprintf(f, "<td>%.2f&times;</td>", b->timing.median / t->median);
+            else
+                fprintf(f, "<td></td>");
+            fprintf(f, "<td>%.2f&times;</td>", first / t->median);
+            if (x->on_host)
+                fprintf(f, "<td></td><td></td>");
+            else
+                fprintf(f, "<td>%.3f</td><td>%.3f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out);
+        } else {
+            fprintf(f, "<td>not timed</td><td></td><td></td><td></td><td></td><td></td><td></td><td></td>");
+        }
+        if (s->shape == SHAPE_reduce && past_milliseconds(x->rung) > 0)
+            fprintf(f, "<td>%.2f</td>", past_milliseconds(x->rung));
+        else if (s->shape == SHAPE_reduce)
+            fprintf(f, "<td></td>");
+        fprintf(f, "</tr>\n");
+    }
+    fprintf(f, "</tbody></table></div>\n");
+    if (s->shape == SHAPE_reduce)
+        fprintf(f, "<p class=\"soft\">2010: 16 million ints on a Tesla C2070; OpenMP on two Xeon E5620 (from the CUDA "
+                   "lecture).</p>\n");
+}
+
+static void counts_table(const shape_report *s, FILE *f)
+{
+    scroll_start(f, "counts of every rung");
+    fprintf(f, "<table><caption class=\"soft\">Counted by the model from the rungs' own "
+               "kernels</caption><thead><tr><th scope=\"col\">rung</th>"
+               "<th scope=\"col\">launches</th><th scope=\"col\">barriers</th><th scope=\"col\">branches that "
+               "diverge</th><th scope=\"col\">active lanes</th>"
+               "<th scope=\"col\">shared accesses</th><th scope=\"col\">bank conflict passes</th><th "
+               "scope=\"col\">requests</th>"
+               "<th scope=\"col\">sectors a request</th><th scope=\"col\">races</th></tr></thead><tbody>\n");
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        const model_counts *c = &x->counts;
+        if (!x->modelled) continue;
+        fprintf(f,
+                "<tr><th scope=\"row\">%s</th><td>%lld</td><td>%lld</td><td>%.1f %%</td><td>%.1f "
+                "%%</td><td>%lld</td><td>%lld</td><td>%lld</td><td>%.2f</td><td>%lld</td></tr>\n",
+                x->rung->name, (long long)c->launches, (long long)c->barriers,
+                c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
+                c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0, (long long)c->shared,
+                (long long)c->conflicts, (long long)c->requests,
+                c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->races);
+    }
+    fprintf(f, "</tbody></table></div>\n");
+}
+
+static void item(FILE *f, const char *term, const char *text, const char *class)
+{
+    if (!text[0]) return;
+    fprintf(f, "<dt>%s</dt><dd%s%s%s>", term, class ? " class=\"" : "", class ? class : "", class ? "\"" : "");
+    html_text(f, text);
+    fprintf(f, "</dd>");
+}
+
+static void one_rung(const shape_report *s, const row *x, FILE *f)
+{
+    char path[80], line[300];
+    const char *const text = rung_text(x->rung, path, sizeof path);
+    fprintf(f, "<article id=\"%s-%s\"><h3>%s</h3><dl>", shape_name(s->shape), x->rung->name, x->rung->name);
+    static const char *const heads[] = {"teaches", "source", "look at"};
+    for (int i = 0; i < 3; i++) {
+        head_line(text, heads[i], line, sizeof line);
+        item(f, heads[i], line, NULL);
+    }
+    item(f, "here", x->sentence, NULL);
+    item(f, "check", x->reason, verdict_word(x));
+    fprintf(f, "</dl><details><summary>ladder/%s</summary><pre tabindex=\"0\"><code>", path);
+    html_text(f, text ? text : "");
+    fprintf(f, "</code></pre></details></article>\n");
+}
+
+static void one_shape(const report *r, const shape_report *s, FILE *f)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    fprintf(f, "<section id=\"%s\"><h2>%s</h2><p>%s of %lld %s", shape_name(s->shape), shape_name(s->shape),
+            s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+    if (s->shape == SHAPE_window) fprintf(f, ", windows of %lld", (long long)s->width);
+    fprintf(f, ".%s</p>\n",
+            r->timed_on_model
+                ? " There was no device: kernels are counted, and only the rows of the processors have times."
+                : "");
+    plot_rates(s, f);
+    times_table(s, f);
+    plot_sweep(s, f);
+    plot_steps(s, f);
+    plot_banks(s, f);
+    plot_bytes(s, f);
+    counts_table(s, f);
+    plot_errors(s, f);
+    fprintf(f, "<h3>The rungs</h3>\n");
+    for (int i = 0; i < s->count; i++) one_rung(s, &s->rows[i], f);
+    fprintf(f, "</section>\n");
+}
+
+void report_html(const report *r, FILE *f)
+{
+    const char *const css = ladder_text("report.css");
+    fprintf(f,
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+            "content=\"width=device-width, initial-scale=1\">\n"
+            "<meta name=\"color-scheme\" content=\"light dark\"><title>tally ladder: "
+            "%s</title>\n<style>\n%s</style></head>\n<body>\n<header><h1>tally ladder</h1><p>",
+            r->device, css ? css : "");
+    html_text(f, r->device);
+    fprintf(f, ": ");
+    html_text(f, r->device_text);
+    fprintf(f, "<br>");
+    html_text(f, r->machine);
+    fprintf(f, "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav aria-label=\"shapes\"><ul>", r->warp,
+            r->banks, tally_version());
+    for (int i = 0; i < r->shape_count; i++)
+        fprintf(f, "<li><a href=\"#%s\">%s</a></li>", shape_name(r->shapes[i].shape), shape_name(r->shapes[i].shape));
+    fprintf(f, "</ul></nav></header>\n<main>\n");
+    for (int i = 0; i < r->shape_count; i++) one_shape(r, &r->shapes[i], f);
+    if (r->wrong) fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n", r->wrong);
+    fprintf(f, "</main></body></html>\n");
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * The page of a report: html.c has its text and tables, plots.c its figures. */
+#ifndef LADDER_HTML_H
+#define LADDER_HTML_H
+#include "rung.h"
+
+void html_text(FILE *f, const char *text);               /* with < > & " escaped */
+double row_ceiling(const shape_report *s, const row *x); /* bytes a second; 0: unknown */
+void plot_rates(const shape_report *s, FILE *f);
+void plot_sweep(const shape_report *s, FILE *f);
+void plot_steps(const shape_report *s, FILE *f);
+void plot_banks(const shape_report *s, FILE *f);
+void plot_bytes(const shape_report *s, FILE *f);
+void plot_errors(const shape_report *s, FILE *f);
+#endif

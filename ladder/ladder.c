@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * tally ladder: runs what was asked for and writes the reports. */
+#include "rung.h"
+#include <errno.h>
+#include <string.h>
+
+static int write_file(const char *path, const report *r, void (*print)(const report *, FILE *), FILE *out,
+                      ladder_error *error)
+{
+    if (!path) return 0;
+    if (!strcmp(path, "-")) {
+        print(r, out);
+        return 0;
+    }
+    FILE *f = fopen(path, "w");
+    if (!f) return fail_with(error, 1, "%s: %s", path, strerror(errno));
+    print(r, f);
+    const int bad = ferror(f) != 0;
+    return fclose(f) || bad ? fail_with(error, 1, "%s: could not be written", path) : 0;
+}
+
+int ladder_run(const ladder_options *o, FILE *out, ladder_error *error)
+{
+    report r;
+    const int instead = (o->json && !strcmp(o->json, "-")) || (o->html && !strcmp(o->html, "-"));
+    int code = run_report(o, &r, error);
+    if (code) return code;
+    if (!instead) report_table(&r, out);
+    code = write_file(o->json, &r, report_json, out, error);
+    if (!code) code = write_file(o->html, &r, report_html, out, error);
+    if (!code && r.wrong) code = error->code = 4;
+    report_free(&r);
+    return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * The teaching ladder, as the command line sees it. Nothing here prints on standard error or exits: a failure is an
+ * exit code of the command line and one sentence.
+ *
+ *   rungs.def, reduce/, scan/, window/   the rungs          model/       the SIMT model
+ *   text.c  place.c  data.c  order.c     texts, devices, data with known results, documented orders
+ *   reduce.c  series.c  host.c           how the host runs a rung
+ *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere
+ *   report.c  table.c  sentence.c        the whole report, on a terminal
+ *   json.c  diff.c  html.c  plots.c      for programs, for two machines, as a page
+ *   show.c  break.c  try.c               looking closer */
+#ifndef LADDER_H
+#define LADDER_H
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct ladder_options {
+    const char *shape;     /* reduce, scan, window, or NULL: all */
+    const char *rung;      /* rungs with commas between, as reduce1 or reduce/reduce1; NULL: all of the shape */
+    const char *device;    /* model, or what tally_open takes; NULL or auto: the best there is */
+    const char *dtype;     /* i32 u32 i64 u64 f32 f64; NULL: i32 for reductions and scans, f32 for windows */
+    const char *operation; /* sum min max; NULL: sum */
+    int64_t n;             /* -1: 2^24 on a GPU, 2^20 elsewhere */
+    int64_t width;         /* of windows */
+    int warp, banks, runs;
+    int sweep;               /* GB/s over n too */
+    int columns;             /* of the terminal */
+    int colour;              /* bars in colour? */
+    const char *json, *html; /* files to write, or NULL; "-": standard output instead of the table */
+} ladder_options;
+
+typedef struct ladder_error {
+    int code; /* 1 bad data, 2 usage, 3 no device, 4 a rung was wrong */
+    char sentence[600];
+} ladder_error;
+
+/* Each returns 0, or error->code with the sentence set (4 without one: the table has said it). */
+int ladder_run(const ladder_options *options, FILE *out, ladder_error *error);
+int ladder_show(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
+int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *error);
+/* All rungs, NULL-terminated; static memory. */
+const char *const *ladder_rungs(void);
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT
+ * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many launches of
+ * the rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. The
+ * input is one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache. */
+#define _GNU_SOURCE
+#include "rung.h"
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BATCH_MOST = 200, RUNS_MOST = 101 };
+
+int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
+
+double clock_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
+
+int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
+{
+    j->launches++;
+    return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
+}
+
+void job_needs(const job *j, int64_t bytes[6])
+{
+    const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n, each = j->rung->each ? j->rung->each : 1;
+    const int64_t tiles = (n + each - 1) / each;
+    memset(bytes, 0, 6 * sizeof *bytes);
+    switch (j->rung->schedule) {
+    case LOOP:
+    case OPENMP:
+        break;
+    case LIBRARY:
+        bytes[0] = (j->rung->shape == SHAPE_reduce ? 1 : n) * 8;
+        break;
+    case HALVES:
+        bytes[0] = n / 2 * size, bytes[1] = size;
+        break;
+    case EIGHTHS:
+        bytes[0] = n / 8 * size, bytes[1] = size;
+        break;
+    case TILES:
+    case LEVELS:
+        bytes[0] = tiles * size, bytes[1] = (tiles + each - 1) / each * size;
+        break;
+    case STRIDES:
+        bytes[0] = job_groups(j) * size;
+        break;
+    case ATOMIC:
+        bytes[0] = size;
+        break;
+    case ONCE:
+        bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
+        break;
+    case RECURSE:
+    case DIFFERENCE: {
+        const int first = j->rung->schedule == RECURSE ? 1 : 2;
+        int64_t above = tiles;
+        bytes[0] = n * size;
+        if (first == 2) bytes[1] = n * size;
+        for (int i = first; i < 6; i++, above = (above + each - 1) / each) {
+            bytes[i] = above * size;
+            if (above <= 1) break;
+        }
+        break;
+    }
+    case LOOKBACK:
+        bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
+        break;
+    case WINDOW:
+        bytes[0] = n * size;
+        break;
+    }
+}
+
+int job_open(job *j, ladder_error *error)
+{
+    int64_t bytes[6];
+    int code = 0;
+    job_needs(j, bytes);
+    int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
+    if (room < MODEL_THREADS_MOST * 8)
+        room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
+    j->output = malloc((size_t)room);
+    if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
+    for (int i = 0; i < 6 && !code; i++)
+        if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
+            code = place_alloc(j->place, bytes[i], &j->work[i], error);
+    return code;
+}
+
+void job_close(job *j)
+{
+    for (int i = 0; i < 6; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
+    free(j->output);
+    j->output = NULL;
+}
+
+int job_launch(job *j, int at, int64_t *partials, ladder_error *error)
+{
+    j->launches = 0;
+    *partials = 1;
+    if (on_host(j)) return host_launch(j, at, error);
+    return j->rung->shape == SHAPE_reduce ? reduce_launch(j, at, partials, error) : series_launch(j, at, error);
+}
+
+int job_finish(job *j, int64_t partials, element *out, ladder_error *error)
+{
+    if (on_host(j)) return host_finish(j, partials, out, error);
+    return j->rung->shape == SHAPE_reduce ? reduce_finish(j, partials, out, error) : series_finish(j, error);
+}
+
+/* ---- timing ---- */
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int batch(job *j, int count, int *at, double *seconds, int64_t *partials, ladder_error *error)
+{
+    int code = 0;
+    const double start = clock_seconds();
+    for (int i = 0; i < count && !code; i++) code = job_launch(j, (*at)++, partials, error);
+    if (!code && !(on_host(j) && j->rung->schedule != LIBRARY)) code = place_wait(j->place, error);
+    *seconds = (clock_seconds() - start) / count;
+    return code;
+}
+
+int measure(job *j, int runs, timing *t, ladder_error *error)
+{
+    double times[RUNS_MOST], once = 0;
+    int64_t partials = 0;
+    int at = 0, count = 1;
+    element e;
+    if (runs > RUNS_MOST) runs = RUNS_MOST;
+    int code = batch(j, 1, &at, &once, &partials, error);
+    if (!code) code = batch(j, 2, &at, &once, &partials, error);
+    if (once < 0.002) count = once > 0 && 0.002 / once < BATCH_MOST ? 1 + (int)(0.002 / once) : BATCH_MOST;
+    for (int r = 0; r < runs && !code; r++) code = batch(j, count, &at, &times[r], &partials, error);
+    if (code) return code;
+    qsort(times, (size_t)runs, sizeof *times, by_value);
+    t->runs = runs;
+    t->median = runs % 2 ? times[runs / 2] : (times[runs / 2 - 1] + times[runs / 2]) / 2;
+    t->low = times[0];
+    t->high = times[runs - 1];
+    if (on_host(j)) return 0;
+    double start = clock_seconds();
+    code = job_finish(j, partials, &e, error);
+    t->copy_out = clock_seconds() - start;
+    start = clock_seconds();
+    if (!code)
+        code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(j->setting.elem), error);
+    if (!code) code = place_wait(j->place, error);
+    t->copy_in = clock_seconds() - start;
+    return code;
+}
+
+/* ---- ceilings ---- */
+
+static double best_of(job *j, const char *kernel, int64_t groups, const argument *inputs, int copies,
+                      const argument *rest, int count, int runs, ladder_error *error)
+{
+    double best = 0;
+    int at = 0, repeat = 1;
+    for (int r = -2; r < runs; r++) {
+        const double start = clock_seconds();
+        for (int i = 0; i < repeat; i++) {
+            argument arguments[4] = {inputs[at++ % copies]};
+            memcpy(arguments + 1, rest, (size_t)count * sizeof *rest);
+            if (place_launch(j->place, j->program, kernel, groups, 256, arguments, count + 1, NULL, error)) return 0;
+        }
+        if (place_wait(j->place, error)) return 0;
+        const double each = (clock_seconds() - start) / repeat;
+        if (r == -1) repeat = each < 0.002 ? (int)(0.002 / (each > 1e-7 ? each : 1e-7)) + 1 : 1;
+        if (repeat > BATCH_MOST) repeat = BATCH_MOST;
+        if (r >= 0 && (best == 0 || each < best)) best = each;
+    }
+    return best;
+}
+
+static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
+{
+    enum { COPIES = 4 };
+    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, ""};
+    job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
+    memory *in[COPIES] = {NULL}, *out = NULL;
+    argument inputs[COPIES];
+    const int64_t bytes = n * (int64_t)kind_bytes(k), groups = job_groups(&j);
+    int code = place_build(p, ladder_text("support.cl"), "support.cl", &j.setting, &j.program, error);
+    char *zeros = calloc(1, (size_t)bytes + 64);
+    if (!zeros && !code) code = fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
+    for (int i = 0; i < COPIES && !code; i++) {
+        code = place_alloc(p, bytes, &in[i], error);
+        if (!code) code = place_write(p, in[i], zeros, bytes, error);
+        inputs[i] = (argument){PUT_MEMORY, in[i], 0};
+    }
+    const int64_t least = groups * 256 * 8;
+    if (!code) code = place_alloc(p, bytes > least ? bytes : least, &out, error);
+    if (!code) {
+        const argument rest[] = {MEMORY(out), COUNT(n)};
+        error->code = 0;
+        const double read = best_of(&j, "read_all", groups, inputs, COPIES, rest, 2, runs, error);
+        const double copy =
+            error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, COPIES, rest, 2, runs, error);
+        code = error->code;
+        if (read > 0) c->read = (double)bytes / read;
+        if (copy > 0) c->copy = 2 * (double)bytes / copy;
+    }
+    free(zeros);
+    for (int i = 0; i < COPIES; i++) place_free(p, in[i]);
+    place_free(p, out);
+    place_unload(p, j.program);
+    return code;
+}
+
+/* The processors' ceilings: the best of several plain reads and copies, by all threads and by one (all of them lose
+ * where others use the machine too). */
+static void host_pass(uint64_t *a, uint64_t *b, int64_t bytes, int threads, uint64_t *sink, double *reading,
+                      double *copying)
+{
+    const int64_t words = bytes / 8;
+    uint64_t sum = 0;
+    double start = clock_seconds();
+#pragma omp parallel for reduction(+ : sum) schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < words; i++) sum += a[i];
+    *reading = clock_seconds() - start;
+    *sink += sum;
+    start = clock_seconds();
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t piece = 0; piece < bytes / 4096; piece++)
+        memcpy((char *)b + piece * 4096, (char *)a + piece * 4096, 4096);
+    *copying = clock_seconds() - start;
+}
+
+static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_error *error)
+{
+    const int64_t each = bytes < (int64_t)1 << 26 ? (int64_t)1 << 26 : bytes;
+    uint64_t *a = malloc((size_t)each), *b = malloc((size_t)each), sink = 0;
+    double read = 0, copy = 0;
+    if (a && b) {
+        memset(a, 1, (size_t)each);
+        memset(b, 2, (size_t)each);
+        for (int r = 0; r < 2 * runs + 2; r++) {
+            double reading, copying;
+            host_pass(a, b, each, r % 2 ? tally_threads(place_context(p)) : 1, &sink, &reading, &copying);
+            if (r > 1 && (read == 0 || reading < read)) read = reading;
+            if (r > 1 && (copy == 0 || copying < copy)) copy = copying;
+        }
+        c->read = read > 0 ? (double)each / read : 0;
+        c->copy = copy > 0 ? 2 * (double)each / copy : 0;
+    }
+    const int had = a && b && sink != 1;
+    free(a);
+    free(b);
+    return had ? 0 : fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
+}
+
+int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error)
+{
+    const int code = host_ceilings(p, n * (int64_t)kind_bytes(k), runs, host, error);
+    return code || place_is_model(p) || !n ? code : device_ceilings(p, k, n, runs, device, error);
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
+ *
+ *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
+ * each other; the same word is given to all that want it. Elements of 8 bytes go half a warp at a time. global sectors
+ * of 32 bytes. A warp's request costs as many sectors as its lanes touch.
+ *
+ * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no
+ * excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global
+ * memory, groups are not ordered at all: there atomics are no race, and memory declared volatile is left to the
+ * kernel's own fences and flags. */
+#include "code.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void defect(group_state *g, int what, int line, const char *format, ...)
+{
+    if (g->defect) return;
+    g->defect = what;
+    g->defect_line = line;
+    va_list list;
+    va_start(list, format);
+    vsnprintf(g->sentence, sizeof g->sentence, format, list);
+    va_end(list);
+}
+
+static lane get(const char *from, kind k)
+{
+    lane v;
+    union {
+        int32_t i;
+        uint32_t u;
+        float f;
+    } word;
+    if (kind_bytes(k) == 8) {
+        memcpy(&v, from, 8);
+        return v;
+    }
+    memcpy(&word, from, 4);
+    if (k == KIND_I32)
+        v.i = word.i;
+    else if (k == KIND_U32)
+        v.i = word.u;
+    else
+        v.d = word.f;
+    return v;
+}
+
+static void put(char *to, kind k, lane v)
+{
+    union {
+        uint32_t u;
+        float f;
+    } word;
+    if (kind_bytes(k) == 8) {
+        memcpy(to, &v, 8);
+        return;
+    }
+    if (k == KIND_F32)
+        word.f = (float)v.d;
+    else
+        word.u = (uint32_t)v.i;
+    memcpy(to, &word, 4);
+}
+
+/* ---- what the accesses cost ---- */
+
+typedef struct request {
+    int lanes, size; /* lanes that take part, bytes each asks for */
+    int64_t offset[MODEL_WARP_MOST];
+    int lane[MODEL_WARP_MOST];
+} request;
+
+/* Passes that lanes [from, to) of the warp need, and the worst number of words in one bank. */
+static int passes(const request *r, int from, int to, int banks, int16_t *bank_of)
+{
+    int64_t words[MODEL_WARP_MOST * 4];
+    int count[MODEL_BANKS_MOST] = {0}, found = 0, worst = 0;
+    for (int i = 0; i < r->lanes; i++) {
+        if (r->lane[i] < from || r->lane[i] >= to) continue;
+        for (int64_t word = r->offset[i] / 4; word < (r->offset[i] + r->size + 3) / 4; word++) {
+            const int bank = (int)(word % banks);
+            if (bank_of && word == r->offset[i] / 4) bank_of[r->lane[i]] = (int16_t)bank;
+            int known = 0;
+            for (int k = 0; k < found && !known; k++) known = words[k] == word;
+            if (known) continue;
+            words[found++] = word;
+            if (++count[bank] > worst) worst = count[bank];
+        }
+    }
+    return worst;
+}
+
+static void cost_shared(group_state *g, const request *r, int line)
+{
+    model_counts *c = g->counts;
+    const int parts = r->size > 4 ? r->size / 4 : 1;
+    const int each = (g->warp + parts - 1) / parts;
+    int16_t bank_of[MODEL_WARP_MOST];
+    int degree = 0, conflicts = 0;
+    for (int l = 0; l < MODEL_WARP_MOST; l++) bank_of[l] = -1;
+    for (int from = 0; from < g->warp; from += each) {
+        const int n = passes(r, from, from + each, g->program->setting.banks, bank_of);
+        if (n > degree) degree = n;
+        if (n > 1) conflicts += n - 1;
+    }
+    c->shared++;
+    c->conflicts += conflicts;
+    g->step->shared++;
+    g->step->conflicts += conflicts;
+    if (degree > g->step->shared_degree) g->step->shared_degree = degree;
+    model_line *const at = &c->line[line];
+    at->shared++;
+    at->conflicts += conflicts;
+    if (degree > at->degree) at->degree = degree;
+    if (degree > c->worst_degree || (degree == c->worst_degree && r->lanes > c->worst_lanes)) {
+        c->worst_degree = degree;
+        c->worst_lanes = r->lanes;
+        c->worst_line = line;
+        memcpy(c->worst_bank, bank_of, sizeof bank_of);
+    }
+}
+
+static void cost_global(group_state *g, const request *r, int line, int store)
+{
+    model_counts *c = g->counts;
+    int64_t sectors[2 * MODEL_WARP_MOST];
+    int found = 0;
+    for (int i = 0; i < r->lanes; i++)
+        for (int64_t s = r->offset[i] / 32; s <= (r->offset[i] + r->size - 1) / 32; s++) {
+            int known = 0;
+            for (int k = found - 1; k >= 0 && !known; k--) known = sectors[k] == s;
+            if (!known) sectors[found++] = s;
+        }
+    const int64_t bytes = (int64_t)r->lanes * r->size;
+    c->requests++;
+    c->sectors += found;
+    *(store ? &c->bytes_written : &c->bytes_read) += bytes;
+    g->step->requests++;
+    g->step->sectors += found;
+    g->step->bytes += bytes;
+    c->line[line].requests++;
+    c->line[line].sectors += found;
+    c->line[line].bytes += bytes;
+}
+
+/* ---- races ---- */
+
+static void found_race(group_state *g, int line, const array_info *a, int64_t offset, int one, int other,
+                       const char *what)
+{
+    g->counts->races++;
+    g->counts->line[line].races++;
+    g->step->races++;
+    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", one, other, what,
+           a->name, (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
+}
+
+static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread, int store,
+                  int line)
+{
+    shadow *s = &g->shared_shadow[offset / 4];
+    const int step = g->step_number, warp = thread / g->warp;
+    if (s->write_step < 0 && !store)
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
+               (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
+    if (s->write_step == step && s->writer != thread && !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
+        found_race(g, line, a, offset, s->writer, thread, store ? "both write" : "write and read");
+    if (store) {
+        const int several = s->read_epoch < 0;
+        if (s->read_step == step && (several || s->reader != thread) &&
+            !(!several && s->reader / g->warp == warp && s->read_epoch < w->epoch))
+            found_race(g, line, a, offset, s->reader, thread, "read and write");
+        s->write_step = step;
+        s->writer = (int16_t)thread;
+        s->write_epoch = (int16_t)w->epoch;
+    } else if (s->read_step != step ||
+               (s->read_epoch >= 0 && s->reader / g->warp == warp && s->read_epoch < w->epoch)) {
+        s->read_step = step;
+        s->reader = (int16_t)thread;
+        s->read_epoch = (int16_t)w->epoch;
+    } else if (s->reader != thread) {
+        if (s->reader == s->writer) s->reader = (int16_t)thread; /* name one that is not the writer */
+        s->read_epoch = -1;
+    }
+}
+
+/* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above.
+ */
+static void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
+{
+    global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
+    if (!all || a->by_hand) return;
+    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / 4];
+    const int group = (int)g->index + 1, step = g->step_number;
+    const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
+    const int was_read =
+        store && s->reader_group && (s->reader_group != group || (s->read_step == step && s->reader != thread));
+    if (wrote || was_read) {
+        const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1,
+                  other = wrote ? s->writer : s->reader;
+        const char *const what = wrote && store ? "both write" : wrote ? "write and read" : "read and write";
+        g->counts->races++;
+        g->counts->line[line].races++;
+        g->step->races++;
+        if (other_group == g->index)
+            defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread,
+                   what, a->name, (long long)at);
+        else if (other_group >= 0)
+            defect(g, DEFECT_RACE, line, "race: groups %d and %lld %s %s[%lld], and groups are not ordered",
+                   other_group, (long long)g->index, what, a->name, (long long)at);
+        else
+            defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and group %lld writes it", a->name,
+                   (long long)at, (long long)g->index);
+    }
+    if (store) {
+        s->writer_group = group;
+        s->writer = (int16_t)thread;
+        s->write_step = step;
+    } else {
+        s->reader_group = !s->reader_group || s->reader_group == group ? group : -1;
+        s->reader = (int16_t)thread;
+        s->read_step = step;
+    }
+}
+
+/* ---- the access ---- */
+
+static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, and its bytes fit 64 bits */
+
+static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
+{
+    *old = get(at, k);
+    lane v = given;
+    if (i->op == DO_ATOMIC_NEXT) v.i = old->i + 1;
+    if (i->op == DO_ATOMIC_GET) return;
+    if (i->op == DO_ATOMIC_COMBINE) {
+        const int real = k >= KIND_F32, less = real            ? given.d < old->d
+                                               : k == KIND_U64 ? (uint64_t)given.i < (uint64_t)old->i
+                                                               : given.i < old->i;
+        if (operation == 0 && real)
+            v.d = k == KIND_F32 ? (double)(float)(old->d + given.d) : old->d + given.d;
+        else if (operation == 0)
+            v.i = (int64_t)((uint64_t)old->i + (uint64_t)given.i);
+        else
+            v = (operation == 1) == less ? given : *old;
+    }
+    put(at, k, v);
+}
+
+void access_memory(group_state *g, warp_state *w, const instruction *i)
+{
+    const int n = g->lanes, is_atomic = i->op != DO_LOAD && i->op != DO_STORE;
+    const int store = i->op == DO_STORE, width = is_atomic ? 1 : i->d;
+    const array_info *a = &g->kernel->arrays[store ? i->a : i->b];
+    const kind k = a->kind;
+    const int64_t bytes = (int64_t)kind_bytes(k) * width;
+    const lane *index = w->registers + (ptrdiff_t)i->c * n;
+    lane *value = w->registers + (ptrdiff_t)(store ? i->b : i->a) * n;
+    const lane *given = w->registers + (ptrdiff_t)i->d * n;
+    char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
+    const int64_t room = a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
+    request r;
+    r.lanes = 0;
+    r.size = (int)bytes;
+    for (int l = 0; l < g->warp; l++) {
+        if (!(w->mask >> l & 1)) continue;
+        const int64_t at = index[l].i;
+        const int64_t offset = at < 0 || at > INDEX_MOST ? INDEX_MOST : at * (int64_t)kind_bytes(k);
+        if (offset + bytes > room) {
+            defect(g, DEFECT_BOUNDS, i->line, "thread %d of group %lld %s %s[%lld]: it has %lld elements", w->first + l,
+                   (long long)g->index, store ? "writes" : "reads", a->name, (long long)at,
+                   (long long)(room / (int64_t)kind_bytes(k)));
+            if (!store)
+                for (int q = 0; q < width; q++) value[q * n + l].i = 0;
+            continue;
+        }
+        if (g->counts) {
+            r.offset[r.lanes] = (a->shared ? a->offset : 0) + offset;
+            r.lane[r.lanes++] = l;
+            g->touched[w->first + l] = 1;
+            if (a->shared)
+                watch(g, w, a, a->offset + offset, w->first + l, store, i->line);
+            else if (!is_atomic)
+                for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
+        }
+        if (is_atomic)
+            atomic(i, base + offset, k, g->program->setting.operation, given[l], &value[l]);
+        else if (store)
+            for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
+        else
+            for (int q = 0; q < width; q++) value[q * n + l] = get(base + offset + q * (int64_t)kind_bytes(k), k);
+    }
+    if (!g->counts || !r.lanes) return;
+    if (!g->step->line) g->step->line = i->line;
+    if (a->shared)
+        cost_shared(g, &r, i->line);
+    else
+        cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the model share: tokens, code, the state of a group. */
+#ifndef LADDER_CODE_H
+#define LADDER_CODE_H
+#include "model.h"
+
+enum { NAME_BYTES = 32, ARRAYS_MOST = 16, KERNELS_MOST = 8, DEPTH_MOST = 24, NAMES_MOST = 96 };
+
+/* ---- tokens ---- */
+typedef enum { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_SIGN } token_class;
+typedef struct token {
+    token_class class;
+    int line;
+    char text[NAME_BYTES]; /* a name or a sign */
+    kind kind;             /* of a number */
+    int64_t integer;
+    double real;
+} token;
+
+/* Tokens of text with #define NAME ... put in; caller frees *tokens. Returns their number, or -1 and a sentence. */
+int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
+
+/* ---- code: operations on registers of one value a lane ---- */
+#define OPERATIONS(F)                                                                                                  \
+    F(CONST)                                                                                                           \
+    F(MOVE)                                                                                                            \
+    F(CONVERT)                                                                                                         \
+    F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
+        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(CHOOSE) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
+            F(SHUFFLE_DOWN) F(SHUFFLE_UP) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
+                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(RETURN) F(BARRIER)        \
+                    F(WARP_BARRIER) F(STOP)
+typedef enum {
+#define F(name) DO_##name,
+    OPERATIONS(F)
+#undef F
+} opcode;
+
+/* a: result; b, c, d: operands. Jumps go to d. Arrays are in b (LOAD), a (STORE). */
+typedef struct instruction {
+    uint8_t op, kind;
+    uint16_t line;
+    int16_t a, b, c;
+    int32_t d;
+    union {
+        int64_t integer;
+        double real;
+    };
+} instruction;
+
+typedef union lane {
+    int64_t i;
+    double d; /* f32 too: one rounding of a double + - * / to float is the float's own (53 >= 2 * 24 + 2) */
+} lane;
+
+typedef struct array {
+    char name[NAME_BYTES];
+    int shared, parameter; /* an index of arguments, where it is not shared */
+    int by_hand; /* volatile: the kernel orders accesses itself (fences, flags), so races are not looked for */
+    int64_t offset, length;
+    kind kind;
+} array_info;
+
+typedef struct model_kernel_code {
+    char name[NAME_BYTES];
+    int threads, start, parameters, registers;
+    int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
+    kind parameter_kind[ARRAYS_MOST];
+    array_info arrays[ARRAYS_MOST];
+    int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
+    int64_t shared_bytes;
+} kernel_code;
+
+struct model_program {
+    char name[64];
+    model_setting setting;
+    kernel_code kernels[KERNELS_MOST];
+    int kernel_count;
+    instruction *code;
+    int length, room;
+};
+
+/* ---- the compiler's state ---- */
+typedef struct typed {
+    int reg;
+    kind kind;
+} typed;
+typedef struct name_entry {
+    char name[NAME_BYTES];
+    int reg, array, lanes, scope; /* a variable of 1 or 4 registers, or an array */
+    kind kind;
+} name_entry;
+typedef struct compiler {
+    model_program *program;
+    kernel_code *kernel;
+    token *tokens;
+    int at, count;
+    name_entry names[NAMES_MOST];
+    int name_count, scope, next, loops;
+    char *error;
+    size_t error_room;
+    int failed;
+} compiler;
+
+void model_error(compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int emit(compiler *c, opcode op, kind k, int a, int b, int d);
+token *peek(compiler *c);
+int is_sign(compiler *c, const char *text); /* is the next token this one? */
+int take(compiler *c, const char *text);    /* and if so, passes it */
+void expect(compiler *c, const char *text);
+int is_word(compiler *c, const char *text);
+int take_word(compiler *c, const char *text);
+int new_register(compiler *c);
+name_entry *find_name(compiler *c, const char *name);
+name_entry *add_name(compiler *c, const char *name, int reg, int array, kind k, int lanes);
+array_info *add_array(compiler *c, const char *name, kind k);
+void parse_statement(compiler *c);
+int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
+int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
+typed parse_expression(compiler *c);               /* with assignments */
+typed convert(compiler *c, typed v, kind k);
+void store_name(compiler *c, const name_entry *e, typed v);
+int constant_expression(compiler *c, int64_t *out);
+
+/* ---- running ---- */
+typedef struct frame {
+    uint64_t saved, taken;
+    int loop;
+} frame;
+typedef struct warp_state {
+    uint64_t mask, live;
+    int at, depth, epoch, done, first; /* first: its first thread */
+    frame frames[DEPTH_MOST];
+    lane *registers; /* [register][lanes] */
+    uint8_t divergent;
+} warp_state;
+
+/* Who touched a word of memory last, for races. */
+typedef struct shadow {
+    int32_t write_step, read_step;   /* -1: never; else barrier interval of this group */
+    int16_t writer, reader;          /* threads */
+    int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
+} shadow;
+
+/* The same for a word of global memory, over all groups of a launch that are looked at. */
+typedef struct global_shadow {
+    int32_t writer_group, reader_group; /* + 1; 0: none; readers of several groups: -1 */
+    int32_t write_step;
+    int16_t writer, reader;
+    int32_t read_step;
+} global_shadow;
+
+typedef struct group_state {
+    const model_program *program;
+    const kernel_code *kernel;
+    const model_argument *arguments;
+    int64_t index, groups;
+    int warp, lanes, warps; /* lanes: registers' row, a multiple of 8 */
+    char *shared;
+    warp_state *warp_states;
+    lane *scratch;
+    model_counts *counts; /* NULL: not looked at */
+    model_step *step;
+    int step_number;
+    shadow *shared_shadow;
+    global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
+    uint8_t touched[MODEL_THREADS_MOST];
+    int64_t work; /* operations left before this is called a loop without end */
+    int defect, defect_line;
+    char sentence[200];
+} group_state;
+
+void compute(group_state *g, warp_state *w, const instruction *i);
+void access_memory(group_state *g, warp_state *w, const instruction *i);
+void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void run_group(group_state *g, int64_t index); /* one group, all steps */
+#endif

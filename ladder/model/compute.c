@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ * One operation on all lanes of a warp. Lanes that are off compute too, and nobody looks; only MOVE, CONVERT of an arm
+ * of ?: and memory heed the mask. Whole numbers live in 64 bits and are cut back to their kind after each operation.
+ * f32 is computed in double and rounded, which gives the bits of f32 arithmetic (Figueroa 1995: 53 >= 2 * 24 + 2). */
+#include "code.h"
+#include <string.h>
+
+/* The loops below are worth their vectors: 4 lanes an instruction where the processor has AVX2. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__) &&                \
+    !defined(__SANITIZE_ADDRESS__)
+#define WIDE __attribute__((target_clones("avx2", "default")))
+#else
+#define WIDE
+#endif
+
+static int is_real(int k) { return k >= KIND_F32; }
+
+WIDE static void cut(lane *a, int n, int k)
+{
+    if (k == KIND_I32)
+        for (int l = 0; l < n; l++) a[l].i = (int32_t)(uint32_t)a[l].i;
+    else if (k == KIND_U32)
+        for (int l = 0; l < n; l++) a[l].i = (int64_t)(uint32_t)a[l].i;
+    else if (k == KIND_F32)
+        for (int l = 0; l < n; l++) a[l].d = (float)a[l].d;
+}
+
+WIDE static void integers(int op, int k, lane *a, const lane *b, const lane *c, int n)
+{
+    const int bits = k == KIND_I32 || k == KIND_U32 ? 31 : 63;
+#define EACH(expression)                                                                                               \
+    for (int l = 0; l < n; l++) {                                                                                      \
+        const uint64_t x = (uint64_t)b[l].i, y = (uint64_t)c[l].i;                                                     \
+        a[l].i = (int64_t)(expression);                                                                                \
+    }                                                                                                                  \
+    break
+    switch (op) {
+    case DO_ADD:
+        EACH(x + y);
+    case DO_SUB:
+        EACH(x - y);
+    case DO_MUL:
+        EACH(x * y);
+    case DO_AND:
+        EACH(x & y);
+    case DO_OR:
+        EACH(x | y);
+    case DO_XOR:
+        EACH(x ^ y);
+    case DO_SHL:
+        EACH(x << (y & (unsigned)bits));
+    case DO_EQUAL:
+        EACH(x == y);
+    case DO_UNEQUAL:
+        EACH(x != y);
+    case DO_SHR:
+        if (k == KIND_U64) {
+            EACH(x >> (y & 63));
+        }
+        EACH((int64_t)x >> (y & (unsigned)bits));
+    case DO_LESS:
+        if (k == KIND_U64) {
+            EACH(x < y);
+        }
+        EACH((int64_t)x < (int64_t)y);
+    case DO_LESS_EQ:
+        if (k == KIND_U64) {
+            EACH(x <= y);
+        }
+        EACH((int64_t)x <= (int64_t)y);
+    case DO_MIN:
+        if (k == KIND_U64) {
+            EACH(x < y ? x : y);
+        }
+        EACH((int64_t)x < (int64_t)y ? x : y);
+    case DO_MAX:
+        if (k == KIND_U64) {
+            EACH(y < x ? x : y);
+        }
+        EACH((int64_t)y < (int64_t)x ? x : y);
+    case DO_DIV:
+        if (k == KIND_I32) { /* 32-bit division takes a third of the time; a lane that is off may hold anything */
+            EACH((int32_t)y + 1u <= 1u ? 0 - (y & x) : (uint64_t)(int64_t)((int32_t)x / (int32_t)y));
+        }
+        /* by zero and the one overflow: a lane that is off may hold anything */
+        if (k == KIND_U64) {
+            EACH(y ? x / y : 0);
+        }
+        EACH(y + 1 <= 1 ? 0 - (y & x) : (uint64_t)((int64_t)x / (int64_t)y));
+    case DO_MOD:
+        if (k == KIND_I32) {
+            EACH((int32_t)y + 1u <= 1u ? 0 : (uint64_t)(int64_t)((int32_t)x % (int32_t)y));
+        }
+        if (k == KIND_U64) {
+            EACH(y ? x % y : 0);
+        }
+        EACH(y + 1 <= 1 ? 0 : (uint64_t)((int64_t)x % (int64_t)y));
+    default:
+        break;
+    }
+#undef EACH
+    if (op != DO_EQUAL && op != DO_UNEQUAL && op != DO_LESS && op != DO_LESS_EQ) cut(a, n, k);
+}
+
+WIDE static void reals(int op, int k, lane *a, const lane *b, const lane *c, int n)
+{
+#define EACH(field, expression)                                                                                        \
+    for (int l = 0; l < n; l++) {                                                                                      \
+        const double x = b[l].d, y = c[l].d;                                                                           \
+        a[l].field = expression;                                                                                       \
+    }                                                                                                                  \
+    break
+    switch (op) {
+    case DO_ADD:
+        EACH(d, x + y);
+    case DO_SUB:
+        EACH(d, x - y);
+    case DO_MUL:
+        EACH(d, x * y);
+    case DO_DIV:
+        EACH(d, x / y);
+    case DO_MIN:
+        EACH(d, x < y ? x : y);
+    case DO_MAX:
+        EACH(d, y < x ? x : y);
+    case DO_LESS:
+        EACH(i, x < y);
+    case DO_LESS_EQ:
+        EACH(i, x <= y);
+    case DO_EQUAL:
+        EACH(i, x == y);
+    case DO_UNEQUAL:
+        EACH(i, x != y);
+    default:
+        break;
+    }
+#undef EACH
+    if (k == KIND_F32 && (op == DO_ADD || op == DO_SUB || op == DO_MUL || op == DO_DIV)) cut(a, n, k);
+}
+
+WIDE static void change_kind(lane *a, const lane *b, int n, int to, int from)
+{
+    if (is_real(to) && is_real(from))
+        for (int l = 0; l < n; l++) a[l].d = b[l].d;
+    else if (is_real(to) && from == KIND_U64)
+        for (int l = 0; l < n; l++)
+            a[l].d = to == KIND_F32 ? (double)(float)(uint64_t)b[l].i : (double)(uint64_t)b[l].i;
+    else if (is_real(to))
+        for (int l = 0; l < n; l++) a[l].d = to == KIND_F32 ? (double)(float)b[l].i : (double)b[l].i;
+    else if (is_real(from))
+        for (int l = 0; l < n; l++) {
+            const double x = b[l].d; /* what does not fit is undefined in C: 0 here */
+            a[l].i = x > -9.2e18 && x < 9.2e18 ? (int64_t)x : 0;
+        }
+    else
+        for (int l = 0; l < n; l++) a[l].i = b[l].i;
+    cut(a, n, to);
+}
+
+static void masked(lane *a, const lane *b, int n, uint64_t mask)
+{
+    for (int l = 0; l < n; l++)
+        if (mask >> l & 1) a[l] = b[l];
+}
+
+void compute(group_state *g, warp_state *w, const instruction *i)
+{
+    const int n = g->lanes, k = i->kind;
+    lane *const row = w->registers, *a = row + (ptrdiff_t)i->a * n;
+    const lane *b = row + (ptrdiff_t)i->b * n, *c = row + (ptrdiff_t)i->c * n;
+    const uint64_t all = g->warp == 64 ? ~(uint64_t)0 : ((uint64_t)1 << g->warp) - 1;
+    switch (i->op) {
+    case DO_CONST:
+        for (int l = 0; l < n; l++) a[l].i = i->integer;
+        break;
+    case DO_MOVE:
+        if (w->mask == all)
+            memcpy(a, b, (size_t)n * sizeof *a);
+        else
+            masked(a, b, n, w->mask);
+        break;
+    case DO_CONVERT:
+        if (i->d && w->mask != all) {
+            change_kind(g->scratch, b, n, k, i->c);
+            masked(a, g->scratch, n, w->mask);
+        } else {
+            change_kind(a, b, n, k, i->c);
+        }
+        break;
+    case DO_NEG:
+        for (int l = 0; l < n; l++)
+            if (is_real(k))
+                a[l].d = -b[l].d;
+            else
+                a[l].i = (int64_t)(0 - (uint64_t)b[l].i);
+        if (!is_real(k)) cut(a, n, k);
+        break;
+    case DO_INVERT:
+        for (int l = 0; l < n; l++) a[l].i = ~b[l].i;
+        cut(a, n, k);
+        break;
+    case DO_NOT:
+        for (int l = 0; l < n; l++) a[l].i = !b[l].i;
+        break;
+    case DO_THREAD:
+        for (int l = 0; l < n; l++) a[l].i = w->first + l;
+        break;
+    case DO_GROUP_INDEX:
+    case DO_GROUP_COUNT:
+        for (int l = 0; l < n; l++) a[l].i = i->op == DO_GROUP_INDEX ? g->index : g->groups;
+        break;
+    case DO_SHUFFLE_DOWN: /* from a lane outside of the warp: one's own, as CUDA has it */
+        for (int l = 0; l < g->warp; l++) {
+            const int64_t from = l + c[l].i;
+            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
+        }
+        memcpy(a, g->scratch, (size_t)n * sizeof *a);
+        break;
+    case DO_SHUFFLE_UP:
+        for (int l = 0; l < g->warp; l++) {
+            const int64_t from = l - c[l].i;
+            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
+        }
+        memcpy(a, g->scratch, (size_t)n * sizeof *a);
+        break;
+    default:
+        is_real(k) ? reals(i->op, k, a, b, c, n) : integers(i->op, k, a, b, c, n);
+    }
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ * A launch: groups over the processors' threads, counts of those that are looked at, defects. */
+#include "code.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHADOWED_MOST = 1 << 22 };      /* words of global memory watched for races: 80 MiB of shadows */
+enum { WATCHED = 12, WATCH_ALL = 32 }; /* groups of a launch that are looked at, where there are more than 32 */
+
+static void close_group(group_state *g)
+{
+    if (g->warp_states) free(g->warp_states[0].registers);
+    free(g->warp_states);
+    free(g->shared);
+    free(g->scratch);
+    free(g->shared_shadow);
+}
+
+static int open_group(group_state *g, const model_program *p, const kernel_code *kernel)
+{
+    g->program = p;
+    g->kernel = kernel;
+    g->warp = p->setting.warp;
+    g->lanes = (g->warp + 7) / 8 * 8;
+    g->warps = (kernel->threads + g->warp - 1) / g->warp;
+    g->shared = calloc(1, (size_t)kernel->shared_bytes + 16);
+    g->scratch = calloc((size_t)g->lanes + 8, sizeof(lane));
+    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / 4 + 4) * sizeof(shadow));
+    g->warp_states = calloc((size_t)g->warps, sizeof *g->warp_states);
+    const size_t each = (size_t)(kernel->registers + 1) * (size_t)g->lanes;
+    lane *registers = g->warp_states ? calloc(each * (size_t)g->warps, sizeof(lane)) : NULL;
+    for (int v = 0; v < g->warps && registers; v++) g->warp_states[v].registers = registers + each * (size_t)v;
+    if (registers && g->shared && g->scratch && g->shared_shadow) return 0;
+    close_group(g);
+    return -1;
+}
+
+/* Adds the counts of watched groups, times by / of. */
+static void add_counts(model_counts *to, const model_counts *from, int64_t by, int64_t of, int first)
+{
+#define ADD(field) to->field += from->field * by / of
+    ADD(barriers), ADD(branches), ADD(divergent), ADD(operations), ADD(lanes), ADD(shared), ADD(conflicts);
+    ADD(requests), ADD(sectors), ADD(bytes_read), ADD(bytes_written), ADD(races);
+    for (int l = 0; l < MODEL_LINES; l++) {
+        ADD(line[l].runs), ADD(line[l].lanes), ADD(line[l].branches), ADD(line[l].divergent), ADD(line[l].shared);
+        ADD(line[l].conflicts), ADD(line[l].requests), ADD(line[l].sectors), ADD(line[l].bytes), ADD(line[l].races);
+        if (from->line[l].degree > to->line[l].degree) to->line[l].degree = from->line[l].degree;
+    }
+#undef ADD
+    to->watched += from->groups;
+    if (from->worst_degree > to->worst_degree ||
+        (from->worst_degree == to->worst_degree && from->worst_lanes > to->worst_lanes)) {
+        to->worst_degree = from->worst_degree;
+        to->worst_lanes = from->worst_lanes;
+        to->worst_line = from->worst_line;
+        memcpy(to->worst_bank, from->worst_bank, sizeof to->worst_bank);
+    }
+    if (first) {
+        to->steps = from->steps;
+        memcpy(to->step, from->step, sizeof to->step);
+    }
+}
+
+typedef struct launch {
+    const model_program *program;
+    const kernel_code *kernel;
+    const model_argument *arguments;
+    int64_t groups, watched;
+    model_counts *first, *middle, *last;   /* group 0; those between; the last */
+    int defect, defect_line, failed, stop; /* stop: a loop has no end; read and written atomically */
+    int64_t defect_group;
+    global_shadow *shadows[ARRAYS_MOST]; /* one a memory */
+    char sentence[200];
+} launch;
+
+/* Which counts a group adds to: NULL for most. */
+static model_counts *watching(const launch *l, int64_t index)
+{
+    if (!l->first) return NULL;
+    if (index == 0) return l->first;
+    if (index == l->groups - 1) return l->last;
+    if (l->groups <= WATCH_ALL) return l->middle;
+    const int64_t apart = (l->groups - 1) / (WATCHED - 1);
+    return index % apart == 0 && index / apart < WATCHED - 1 ? l->middle : NULL;
+}
+
+static void run_share(launch *l, int64_t from, int64_t to)
+{
+    group_state g = {.arguments = l->arguments, .groups = l->groups};
+    if (open_group(&g, l->program, l->kernel)) {
+        __atomic_store_n(&l->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    for (int64_t i = from; i < to && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); i++) {
+        g.counts = watching(l, i);
+        g.global_shadows = g.counts ? l->shadows : NULL;
+        if (g.counts) {
+#pragma omp critical(ladder_watched)
+            run_group(&g, i);
+        } else {
+            run_group(&g, i);
+        }
+        if (g.defect) {
+#pragma omp critical(ladder_defect)
+            if (!l->defect || i < l->defect_group) {
+                l->defect = g.defect;
+                l->defect_line = g.defect_line;
+                l->defect_group = i;
+                memcpy(l->sentence, g.sentence, sizeof l->sentence);
+            }
+            if (g.defect == DEFECT_ENDLESS) __atomic_store_n(&l->stop, 1, __ATOMIC_RELAXED);
+            g.defect = 0;
+        }
+    }
+    close_group(&g);
+}
+
+static void run_groups(launch *l)
+{
+    enum { PIECE = 64 };
+    const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
+    if (l->kernel->atomics || pieces < 2) {
+        run_share(l, 0, l->groups);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (int64_t p = 0; p < pieces; p++)
+        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups);
+}
+
+/* A shadow for each memory that the kernel gets, if all of them together are not too large. */
+static int open_shadows(launch *l)
+{
+    size_t words = 0;
+    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / 4;
+    if (words > SHADOWED_MOST) return 0;
+    for (int p = 0; p < l->kernel->parameters; p++) {
+        if (!l->arguments[p].data) continue;
+        for (int q = 0; q < p && !l->shadows[p]; q++)
+            if (l->arguments[q].data == l->arguments[p].data) l->shadows[p] = l->shadows[q];
+        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / 4 + 1, sizeof(global_shadow));
+        if (!l->shadows[p]) return -1;
+    }
+    return 0;
+}
+
+static void close_shadows(launch *l)
+{
+    for (int p = 0; p < l->kernel->parameters; p++) {
+        int first = 1;
+        for (int q = 0; q < p; q++) first &= l->shadows[q] != l->shadows[p];
+        if (first) free(l->shadows[p]);
+    }
+}
+
+static const kernel_code *find_kernel(const model_program *p, const char *name)
+{
+    for (int k = 0; k < p->kernel_count; k++)
+        if (!strcmp(p->kernels[k].name, name)) return &p->kernels[k];
+    return NULL;
+}
+
+int model_launch(model_program *p, const char *name, int64_t groups, const model_argument *arguments, int count,
+                 model_counts *counts, char *error, size_t room)
+{
+    launch l = {.program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups};
+    if (!l.kernel || l.kernel->parameters != count) {
+        snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        const int memory = l.kernel->parameter_array[i] >= 0;
+        if (memory == (arguments[i].data != NULL)) continue;
+        snprintf(error, room, "%s: parameter %d of the kernel '%s' must be %s", p->name, i + 1, name,
+                 memory ? "a whole number (i64)" : "memory (GLOBAL)");
+        return -1;
+    }
+    model_counts *three = counts ? calloc(3, sizeof *three) : NULL;
+    if (counts && !three) {
+        snprintf(error, room, "%s: out of memory", p->name);
+        return -1;
+    }
+    if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
+    if (counts && open_shadows(&l)) l.failed = 1;
+    if (!l.failed) run_groups(&l);
+    close_shadows(&l);
+    if (counts) {
+        const int fresh = counts->launches++ == 0;
+        counts->groups += groups;
+        counts->threads = fresh ? l.kernel->threads : counts->threads;
+        counts->warp = p->setting.warp;
+        counts->banks = p->setting.banks;
+        add_counts(counts, l.first, 1, 1, fresh);
+        if (l.middle->groups) add_counts(counts, l.middle, groups - 2, l.middle->groups, 0);
+        add_counts(counts, l.last, 1, 1, 0);
+        if (l.defect && !counts->defect) {
+            counts->defect = l.defect;
+            counts->defect_line = l.defect_line;
+            memcpy(counts->sentence, l.sentence, sizeof counts->sentence);
+        }
+    }
+    free(three);
+    if (l.failed) snprintf(error, room, "%s: out of memory", p->name);
+    if (l.defect == DEFECT_ENDLESS || (l.defect && !counts))
+        snprintf(error, room, "%s:%d: %s", p->name, l.defect_line, l.sentence);
+    return l.failed || l.defect == DEFECT_ENDLESS || (l.defect && !counts) ? -1 : 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * The SIMT model: reads a kernel text in the dialect and runs it as a GPU would, in lock step, counting as it goes.
+ *
+ *   lex.c       text -> tokens              compile.c      kernels -> code
+ *   parse.c     statements -> code          expression.c   expressions -> code
+ *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
+ *   compute.c   one operation on the lanes of a warp
+ *   access.c    shared and global accesses: bank conflicts, sectors, races
+ *
+ * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
+ * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
+ * in turn, each up to its next barrier, in the order of their numbers. Everything is deterministic.
+ *
+ * A warp of 1 lane is a legal machine: then no lanes are in step, and code that relies on it gives a wrong result. */
+#ifndef LADDER_MODEL_H
+#define LADDER_MODEL_H
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MODEL_WARP_MOST = 64,
+    MODEL_BANKS_MOST = 64,
+    MODEL_STEPS = 48, /* barrier intervals kept one by one; later ones are added to the last */
+    MODEL_LINES = 256,
+    MODEL_THREADS_MOST = 1024
+};
+
+typedef enum { KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
+
+/* What a text is compiled for. */
+typedef struct model_setting {
+    kind elem;     /* the type behind the word elem */
+    int operation; /* combine: 0 sum, 1 min, 2 max */
+    int threads;   /* THREADS */
+    int warp, banks;
+} model_setting;
+
+typedef struct model_program model_program;
+
+/* Caller owns *program. Returns 0, or -1 with a sentence naming the line in error. The text is copied. */
+int model_compile(const char *text, const char *name, const model_setting *setting, model_program **program,
+                  char *error, size_t room);
+void model_free(model_program *program);
+
+typedef struct model_argument {
+    void *data;   /* memory, or NULL */
+    size_t bytes; /* of that memory */
+    int64_t i64;  /* a whole number */
+    double f64;
+} model_argument;
+
+/* What one barrier interval of a group did. */
+typedef struct model_step {
+    int threads, warps;        /* that touched memory */
+    int divergent;             /* warps that ran a branch on which their lanes disagreed */
+    int shared_degree;         /* worst bank conflict: 1 none, 32 all lanes in one bank */
+    int64_t shared, conflicts; /* shared accesses by warps; passes that bank conflicts added to them */
+    int64_t requests, sectors; /* global accesses by warps; sectors of 32 bytes that they touched */
+    int64_t bytes;             /* that the lanes asked for, of global memory */
+    int64_t operations, lanes; /* operations of warps; of their lanes that were active */
+    int races;
+    int line; /* of the first memory access */
+} model_step;
+
+/* The same by line of the text. */
+typedef struct model_line {
+    int64_t runs, lanes, branches, divergent, shared, conflicts, requests, sectors, bytes, races;
+    int degree;
+} model_line;
+
+enum { DEFECT_NONE, DEFECT_RACE, DEFECT_BOUNDS, DEFECT_UNSET, DEFECT_BARRIER, DEFECT_ENDLESS };
+
+/* Counts of the groups that were looked at, weighted to stand for all of them. */
+typedef struct model_counts {
+    int64_t launches, groups, watched; /* groups run; groups looked at */
+    int64_t barriers, branches, divergent, operations, lanes;
+    int64_t shared, conflicts, requests, sectors, bytes_read, bytes_written, races;
+    int threads, warp, banks, steps;
+    model_step step[MODEL_STEPS];              /* of the first group of the first launch */
+    model_line line[MODEL_LINES];              /* of all groups looked at */
+    int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
+    int16_t worst_bank[MODEL_WARP_MOST];
+    int defect, defect_line; /* the first that was found */
+    char sentence[200];
+} model_counts;
+
+/* Runs a kernel over `groups` groups. counts may be NULL (values only, which is much faster); it is added to.
+ * Returns 0, or -1 with a sentence in error (no such kernel, an access outside of its memory, a loop without end). */
+int model_launch(model_program *program, const char *kernel, int64_t groups, const model_argument *arguments, int count,
+                 model_counts *counts, char *error, size_t room);
+
+/* The kernels of a text, in order; NULL past the end. */
+const char *model_kernel(const model_program *program, int index);
+int model_kernel_threads(const model_program *program, int index);
+static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
+#endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ * Statements of the dialect as code: declarations, if, for, while, break, return, barriers. */
+#include "code.h"
+#include <stdio.h>
+#include <string.h>
+
+int load_quad(compiler *c);
+
+static void shared_array(compiler *c)
+{
+    kind k;
+    int quad;
+    while (is_word(c, "volatile")) c->at++;
+    if (!parse_type(c, &k, &quad)) model_error(c, "SHARED needs a type, not '%s'", peek(c)->text);
+    do {
+        const char *const name = peek(c)->text;
+        int64_t length = 0;
+        c->at++;
+        expect(c, "[");
+        constant_expression(c, &length);
+        expect(c, "]");
+        if (length < 1 || length > 1 << 16)
+            model_error(c, "the shared array '%s' has %lld elements", name, (long long)length);
+        array_info *a = c->failed ? NULL : add_array(c, name, k);
+        if (!a) return;
+        a->shared = 1;
+        a->length = length;
+        a->offset = (c->kernel->shared_bytes + 15) / 16 * 16;
+        c->kernel->shared_bytes = a->offset + length * (int64_t)kind_bytes(k);
+        if (c->kernel->shared_bytes > 49152)
+            model_error(c, "%lld bytes of shared memory: 49152 is what every GPU has",
+                        (long long)c->kernel->shared_bytes);
+    } while (take(c, ",") && !c->failed);
+    expect(c, ";");
+}
+
+static void declaration(compiler *c, kind k, int quad)
+{
+    do {
+        if (take(c, "*")) { /* LOCAL elem *name = array; another name for it */
+            token *name = peek(c);
+            c->at++;
+            expect(c, "=");
+            const name_entry *e = find_name(c, peek(c)->text);
+            if (!e || e->array < 0) {
+                model_error(c, "a pointer needs an array, not '%s'", peek(c)->text);
+                return;
+            }
+            const int array = e->array;
+            c->at++;
+            add_name(c, name->text, -1, array, c->kernel->arrays[array].kind, 1);
+            continue;
+        }
+        token *name = peek(c);
+        if (name->class != TOKEN_NAME) model_error(c, "a name was expected before '%s'", name->text);
+        c->at++;
+        if (is_sign(c, "[")) model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
+        if (c->failed) return;
+        if (quad) {
+            expect(c, "=");
+            if (!take_word(c, "load4")) model_error(c, "elem4 takes load4(array, index)");
+            if (c->failed) return;
+            add_name(c, name->text, load_quad(c), -1, k, 4);
+            continue;
+        }
+        const int reg = new_register(c);
+        name_entry *e = NULL;
+        if (take(c, "=")) {
+            const int used = c->next;
+            typed v = convert(c, parse_expression(c), k);
+            emit(c, DO_MOVE, k, reg, v.reg, 1);
+            c->next = used;
+        }
+        e = add_name(c, name->text, reg, -1, k, 1);
+        if (!e) return;
+    } while (take(c, ",") && !c->failed);
+    expect(c, ";");
+}
+
+static typed condition(compiler *c)
+{
+    typed v = parse_expression(c);
+    return v.kind == KIND_I32 ? v : convert(c, v, v.kind >= KIND_F32 ? KIND_F64 : KIND_I64);
+}
+
+static void block_end(compiler *c, int names, int registers)
+{
+    c->name_count = names;
+    c->next = registers;
+}
+
+static void if_statement(compiler *c)
+{
+    expect(c, "(");
+    const int used = c->next;
+    typed v = condition(c);
+    const int start = emit(c, DO_IF, v.kind, v.reg, 0, 0);
+    c->next = used;
+    expect(c, ")");
+    parse_statement(c);
+    if (take_word(c, "else")) {
+        const int other = emit(c, DO_ELSE, KIND_I32, 0, 0, 0);
+        if (start >= 0) c->program->code[start].d = other;
+        parse_statement(c);
+        const int end = emit(c, DO_END, KIND_I32, 0, 0, 0);
+        if (other >= 0) c->program->code[other].d = end;
+    } else {
+        const int end = emit(c, DO_END, KIND_I32, 0, 0, 0);
+        if (start >= 0) c->program->code[start].d = end;
+    }
+}
+
+/* for (a; b; c) and while (b) */
+static void loop(compiler *c, int is_for)
+{
+    const int names = c->name_count, registers = c->next;
+    kind k;
+    int quad, step = -1;
+    expect(c, "(");
+    if (is_for) {
+        if (parse_type(c, &k, &quad))
+            declaration(c, k, quad);
+        else {
+            if (!is_sign(c, ";")) do
+                    parse_expression(c);
+                while (take(c, ","));
+            expect(c, ";");
+        }
+    }
+    emit(c, DO_LOOP, KIND_I32, 0, 0, 0);
+    const int top = c->program->length, used = c->next;
+    int test = -1;
+    if (!is_for || !is_sign(c, ";")) {
+        typed v = condition(c);
+        test = emit(c, DO_TEST, v.kind, v.reg, 0, 0);
+    }
+    c->next = used;
+    if (is_for) {
+        expect(c, ";");
+        step = c->at;
+        for (int depth = 0; !c->failed; c->at++) { /* passed over now, compiled after the body */
+            if (is_sign(c, ")") && depth-- == 0) break;
+            depth += is_sign(c, "(");
+            if (peek(c)->class == TOKEN_END) model_error(c, "')' is missing");
+        }
+    }
+    expect(c, ")");
+    c->loops++;
+    parse_statement(c);
+    c->loops--;
+    if (step >= 0 && !c->failed) {
+        const int after = c->at;
+        c->at = step;
+        if (!is_sign(c, ")")) do
+                parse_expression(c);
+            while (take(c, ","));
+        c->at = after;
+        c->next = used;
+    }
+    emit(c, DO_JUMP, KIND_I32, 0, 0, top);
+    const int end = emit(c, DO_LOOP_END, KIND_I32, 0, 0, 0);
+    if (test >= 0) c->program->code[test].d = end;
+    block_end(c, names, registers);
+}
+
+void parse_statement(compiler *c)
+{
+    static const struct {
+        const char *word;
+        opcode op;
+    } words[] = {{"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}};
+    kind k;
+    int quad;
+    if (c->failed) return;
+    const int names = c->name_count, registers = c->next;
+    if (take(c, "{")) {
+        c->scope++;
+        while (!c->failed && !take(c, "}")) {
+            if (peek(c)->class == TOKEN_END) model_error(c, "'}' is missing");
+            parse_statement(c);
+        }
+        c->scope--;
+        block_end(c, names, registers);
+        return;
+    }
+    if (take(c, ";")) return;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (take_word(c, words[i].word)) {
+            expect(c, "(");
+            expect(c, ")");
+            expect(c, ";");
+            if (words[i].op != DO_STOP) emit(c, words[i].op, KIND_I32, 0, 0, 0);
+            return;
+        }
+    if (take_word(c, "UNROLL")) return;
+    if (take_word(c, "SHUFFLES")) {
+        expect(c, ";");
+        return;
+    }
+    if (take_word(c, "SHARED")) {
+        shared_array(c);
+        return;
+    }
+    if (is_word(c, "if") || is_word(c, "for") || is_word(c, "while")) {
+        const int which = peek(c)->text[0];
+        c->at++;
+        which == 'i' ? if_statement(c) : loop(c, which == 'f');
+        return;
+    }
+    if (take_word(c, "return") || is_word(c, "break")) {
+        const int is_break = take_word(c, "break");
+        if (is_break && !c->loops) model_error(c, "break outside of a loop");
+        expect(c, ";");
+        emit(c, is_break ? DO_BREAK : DO_RETURN, KIND_I32, 0, 0, 0);
+        return;
+    }
+    while (is_word(c, "volatile")) c->at++;
+    if (take_word(c, "LOCAL") || take_word(c, "GLOBAL")) {
+        if (!parse_type(c, &k, &quad)) model_error(c, "a type was expected before '%s'", peek(c)->text);
+        declaration(c, k, quad);
+        return;
+    }
+    if (parse_type(c, &k, &quad)) {
+        declaration(c, k, quad);
+        return;
+    }
+    do parse_expression(c);
+    while (take(c, ",") && !c->failed);
+    expect(c, ";");
+    c->next = registers;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ * Runs compiled kernels: groups over the processors' threads, the warps of a group in turn, each up to its next
+ * barrier.
+ *
+ * Masks: IF keeps the lanes that are on, goes on with those that say yes, ELSE with the others, END with all again. A
+ * loop goes round until no lane is left in it. BREAK and RETURN take lanes out of what is kept. */
+#include "code.h"
+#include <string.h>
+
+static const int64_t WORK_MOST = (int64_t)1 << 28; /* operations of one group: more is a loop without end */
+
+static uint64_t lanes_that(const group_state *g, const warp_state *w, const instruction *i)
+{
+    const lane *v = w->registers + (ptrdiff_t)i->a * g->lanes;
+    uint64_t yes = 0;
+    for (int l = 0; l < g->warp; l++) yes |= (uint64_t)(i->kind >= KIND_F32 ? v[l].d != 0 : v[l].i != 0) << l;
+    return yes & w->mask;
+}
+
+static void count_branch(group_state *g, warp_state *w, const instruction *i, uint64_t yes)
+{
+    model_counts *c = g->counts;
+    c->branches++;
+    c->line[i->line].branches++;
+    if (!yes || yes == w->mask) return;
+    c->divergent++;
+    c->line[i->line].divergent++;
+    w->divergent = 1;
+}
+
+static int push_frame(group_state *g, warp_state *w, const instruction *i, uint64_t taken, int is_loop)
+{
+    if (w->depth == DEPTH_MOST) {
+        defect(g, DEFECT_ENDLESS, i->line, "more than %d levels of if, for and while", DEPTH_MOST);
+        return 0;
+    }
+    w->frames[w->depth++] = (frame){w->mask, taken, is_loop};
+    return 1;
+}
+
+/* Lanes leave: out of everything (RETURN), or out of what is inside the nearest loop (BREAK). */
+static void leave(warp_state *w, int all)
+{
+    for (int d = w->depth - 1; d >= 0; d--) {
+        if (!all && w->frames[d].loop) break;
+        w->frames[d].saved &= ~w->mask;
+        w->frames[d].taken |= w->mask;
+    }
+    if (all) w->live &= ~w->mask;
+    w->mask = 0;
+}
+
+static void count_operation(group_state *g, const warp_state *w, const instruction *i)
+{
+    model_counts *c = g->counts;
+    const int lanes = __builtin_popcountll(w->mask);
+    c->operations++;
+    c->lanes += lanes;
+    g->step->operations++;
+    g->step->lanes += lanes;
+    c->line[i->line].runs++;
+    c->line[i->line].lanes += lanes;
+}
+
+/* Up to the next barrier or the end. Returns the line of the barrier, or 0. */
+static int run_warp(group_state *g, warp_state *w)
+{
+    const instruction *const code = g->program->code;
+    while (g->work-- > 0) {
+        const instruction *i = &code[w->at++];
+        uint64_t yes;
+        if (g->counts && w->mask && i->op < DO_PUSH) count_operation(g, w, i);
+        switch (i->op) {
+        case DO_IF:
+            yes = lanes_that(g, w, i);
+            if (g->counts && w->mask) count_branch(g, w, i, yes);
+            if (!push_frame(g, w, i, yes, 0)) return 0;
+            w->mask = yes;
+            if (!yes) w->at = i->d;
+            break;
+        case DO_ELSE: {
+            const frame *f = &w->frames[w->depth - 1];
+            w->mask = f->saved & ~f->taken;
+            if (!w->mask) w->at = i->d;
+            break;
+        }
+        case DO_LOOP:
+            if (!push_frame(g, w, i, 0, 1)) return 0;
+            break;
+        case DO_TEST:
+            yes = lanes_that(g, w, i);
+            if (g->counts && w->mask) count_branch(g, w, i, yes);
+            w->mask = yes;
+            if (!yes) w->at = i->d;
+            break;
+        case DO_JUMP:
+            if (w->mask) w->at = i->d;
+            break;
+        case DO_END:
+        case DO_LOOP_END:
+        case DO_POP:
+            w->mask = w->frames[--w->depth].saved;
+            break;
+        case DO_PUSH: {
+            instruction test = *i;
+            test.a = i->a;
+            yes = lanes_that(g, w, &test);
+            if (!push_frame(g, w, i, yes, 0)) return 0;
+            w->mask = yes;
+            break;
+        }
+        case DO_FLIP: {
+            const frame *f = &w->frames[w->depth - 1];
+            w->mask = f->saved & ~f->taken;
+            break;
+        }
+        case DO_BREAK:
+        case DO_RETURN:
+            leave(w, i->op == DO_RETURN);
+            break;
+        case DO_BARRIER:
+            if (w->mask == w->live && w->mask) return i->line;
+            if (w->mask)
+                defect(g, DEFECT_BARRIER, i->line, "the barrier is reached by %d of %d lanes of a warp",
+                       __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            break;
+        case DO_WARP_BARRIER:
+            if (w->epoch < INT16_MAX) w->epoch++;
+            break;
+        case DO_STOP:
+            w->done = 1;
+            return 0;
+        case DO_LOAD:
+        case DO_STORE:
+        case DO_ATOMIC_COMBINE:
+        case DO_ATOMIC_NEXT:
+        case DO_ATOMIC_GET:
+        case DO_ATOMIC_PUT:
+            if (w->mask) access_memory(g, w, i);
+            break;
+        default:
+            compute(g, w, i);
+        }
+    }
+    defect(g, DEFECT_ENDLESS, code[w->at].line, "a loop does not end");
+    w->done = 1;
+    return 0;
+}
+
+static void end_step(group_state *g)
+{
+    model_step *s = g->step;
+    if (!s) return;
+    for (int v = 0; v < g->warps; v++) {
+        int any = 0;
+        for (int l = 0; l < g->warp && v * g->warp + l < g->kernel->threads; l++) any += g->touched[v * g->warp + l];
+        s->threads += any;
+        s->warps += any > 0;
+        s->divergent += g->warp_states[v].divergent;
+        g->warp_states[v].divergent = 0;
+    }
+    memset(g->touched, 0, sizeof g->touched);
+}
+
+/* A lane may go over all of the memory 16 times: more is a loop without end. */
+static int64_t work_of(const group_state *g)
+{
+    int64_t most = 0;
+    for (int p = 0; p < g->kernel->parameters; p++)
+        if ((int64_t)g->arguments[p].bytes > most) most = (int64_t)g->arguments[p].bytes;
+    const int64_t work = ((int64_t)1 << 18) + 4 * most * g->warps;
+    return work < WORK_MOST ? work : WORK_MOST;
+}
+
+static void start_group(group_state *g, int64_t index)
+{
+    const kernel_code *kernel = g->kernel;
+    g->index = index;
+    g->work = work_of(g);
+    g->step_number = 0;
+    for (int v = 0; v < g->warps; v++) {
+        warp_state *w = &g->warp_states[v];
+        lane *const registers = w->registers;
+        const int first = v * g->warp, lanes = kernel->threads - first < g->warp ? kernel->threads - first : g->warp;
+        memset(w, 0, sizeof *w);
+        w->registers = registers;
+        w->first = first;
+        w->at = kernel->start;
+        w->live = w->mask = lanes == 64 ? ~(uint64_t)0 : ((uint64_t)1 << lanes) - 1;
+        for (int p = 0; p < kernel->parameters; p++) {
+            if (kernel->parameter_register[p] < 0) continue;
+            lane *r = registers + (ptrdiff_t)kernel->parameter_register[p] * g->lanes;
+            for (int l = 0; l < g->lanes; l++)
+                if (kernel->parameter_kind[p] == KIND_F64)
+                    r[l].d = g->arguments[p].f64;
+                else
+                    r[l].i = g->arguments[p].i64;
+        }
+    }
+    if (g->counts)
+        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++) g->shared_shadow[s] = (shadow){-1, -1, 0, 0, 0, 0};
+}
+
+void run_group(group_state *g, int64_t index)
+{
+    model_counts *const c = g->counts;
+    start_group(g, index);
+    if (c) {
+        g->step = &c->step[0];
+        c->groups++;
+    }
+    for (;;) {
+        int waiting = 0, ended = 0, line = 0, lines_differ = 0;
+        for (int v = 0; v < g->warps; v++) {
+            warp_state *w = &g->warp_states[v];
+            if (w->done) {
+                ended += w->live != 0;
+                continue;
+            }
+            const int at = run_warp(g, w);
+            if (!at) {
+                ended += w->live != 0;
+                continue;
+            }
+            waiting++;
+            lines_differ |= line && line != at;
+            line = at;
+        }
+        if (c) end_step(g);
+        if (g->defect == DEFECT_ENDLESS || !waiting) break;
+        if (ended || lines_differ) defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
+        if (!c) continue;
+        c->barriers++;
+        g->step_number++;
+        const int keep = g->step_number < MODEL_STEPS ? g->step_number : MODEL_STEPS - 1;
+        g->step = &c->step[keep];
+    }
+    if (c) c->steps = g->step_number + 1 < MODEL_STEPS ? g->step_number + 1 : MODEL_STEPS;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * The words of the ladder on a GPU, after device/prelude_cuda.h or device/prelude_opencl.h. place.c defines before:
+ * ELEM_T and BITS_T (an unsigned type of its size), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
+ * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
+typedef ELEM_T elem;
+typedef BITS_T bits;
+#define WARP          32
+#define NEUTRAL       ((elem)(NEUTRAL_VALUE))
+#define smaller(a, b) ((a) < (b) ? (a) : (b))
+#define larger(a, b)  ((b) < (a) ? (a) : (b))
+fn elem combine(elem a, elem b)
+{
+#if OPERATION == 0
+    return a + b;
+#elif OPERATION == 1
+    return smaller(a, b);
+#else
+    return larger(a, b);
+#endif
+}
+#if ELEM_FLOAT && ELEM_SIZE == 4
+#define to_bits   as_u32
+#define from_bits as_f32
+#elif ELEM_FLOAT
+#define to_bits   as_u64
+#define from_bits as_f64
+#else
+#define to_bits   (bits)
+#define from_bits (elem)
+#endif
+
+#ifdef TL_CUDA
+typedef struct __align__(16) { elem x, y, z, w; }
+elem4;
+#define load4(array, index)     (*(const elem4 *)((array) + (index)))
+#define store4(array, index, q) (*(elem4 *)((array) + (index)) = (q))
+#define FENCE()                 __threadfence()
+#define WARP_BARRIER()          __syncwarp()
+#define SHUFFLES
+#define shuffle_down(v, d)                __shfl_down_sync(0xffffffffu, v, d)
+#define shuffle_up(v, d)                  __shfl_up_sync(0xffffffffu, v, d)
+#define atomic_next(array, index)         atomicAdd((array) + (index), 1u)
+#define atomic_read(array, index)         atomicAdd((array) + (index), 0u)
+#define atomic_write(array, index, value) atomicExch((array) + (index), (u32)(value))
+#define exchange_if(p, old, put)          atomicCAS((bits *)(p), old, put)
+#else
+#if ELEM_SIZE == 8
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define exchange_if(p, old, put) atom_cmpxchg(p, old, put)
+#else
+#define exchange_if(p, old, put) atomic_cmpxchg(p, old, put)
+#endif
+typedef struct __attribute__((aligned(16))) {
+    elem x, y, z, w;
+} elem4;
+#define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
+#define store4(array, index, q)           (*(__global elem4 *)((array) + (index)) = (q))
+#define FENCE()                           mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
+#define WARP_BARRIER()                    BARRIER()
+/* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */
+#define SHUFFLES                          SHARED elem exchange_[THREADS]
+fn elem shuffle_by(LOCAL elem *exchange, elem v, int d)
+{
+    int tid = thread_index(), from = tid % WARP + d;
+    exchange[tid] = v;
+    BARRIER();
+    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;
+    BARRIER();
+    return got;
+}
+#define shuffle_down(v, d)                shuffle_by(exchange_, v, d)
+#define shuffle_up(v, d)                  shuffle_by(exchange_, v, -(d))
+#define atomic_next(array, index)         atomic_inc((array) + (index))
+#define atomic_read(array, index)         atomic_or((array) + (index), 0u)
+#define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))
+#endif
+
+/* combine(array[index], v) as one step that nobody can come between. */
+#if defined(TL_CUDA) && OPERATION == 0 && (ELEM_FLOAT || ELEM_SIZE == 4)
+#define atomic_combine(array, index, v) atomicAdd((array) + (index), v)
+#elif defined(TL_CUDA) && OPERATION == 0
+#define atomic_combine(array, index, v) atomicAdd((GLOBAL u64 *)(array) + (index), (u64)(v))
+#elif defined(TL_CUDA) && !ELEM_FLOAT && OPERATION == 1
+#define atomic_combine(array, index, v) atomicMin((array) + (index), v)
+#elif defined(TL_CUDA) && !ELEM_FLOAT
+#define atomic_combine(array, index, v) atomicMax((array) + (index), v)
+#elif !ELEM_FLOAT && ELEM_SIZE == 4 && OPERATION == 0
+#define atomic_combine(array, index, v) atomic_add((array) + (index), v)
+#elif !ELEM_FLOAT && ELEM_SIZE == 4 && OPERATION == 1
+#define atomic_combine(array, index, v) atomic_min((array) + (index), v)
+#elif !ELEM_FLOAT && ELEM_SIZE == 4
+#define atomic_combine(array, index, v) atomic_max((array) + (index), v)
+#else
+fn void combine_at(GLOBAL volatile bits *p, elem v)
+{
+    bits old = *p, seen = old + 1;
+    while (seen != old) {
+        seen = old;
+        old = exchange_if(p, seen, to_bits(combine(from_bits(seen), v)));
+    }
+}
+#define atomic_combine(array, index, v) combine_at((GLOBAL volatile bits *)(array) + (index), v)
+#endif

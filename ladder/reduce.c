@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
+ *
+ *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
+ *   TILES             a result a tile, again until at most one tile is left; two arrays take turns; the processor folds
+ * the rest LEVELS            the same until one is left STRIDES           one launch; the processor folds a result a
+ * group ATOMIC, ONCE      one launch; one cell */
+#include "rung.h"
+
+int64_t job_groups(const job *j)
+{
+    const int64_t useful = (j->n + j->rung->threads - 1) / j->rung->threads, most = place_groups(j->place);
+    return useful < 1 ? 1 : useful < most ? useful : most;
+}
+
+static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+static int shrink(job *j, memory *in, int64_t *left, int of, const char *kernel, ladder_error *error)
+{
+    int code = 0;
+    memory *from = in;
+    int64_t n = *left;
+    for (; n >= of && !code; n /= of) {
+        const argument arguments[] = {MEMORY(from), MEMORY(j->work[0]), MEMORY(j->work[1]), COUNT(n)};
+        code = launch_kernel(j, kernel, up(n / of, j->rung->threads), arguments, 4, error);
+        from = j->work[0];
+    }
+    j->where = from == in ? -1 : 0;
+    *left = n;
+    return code;
+}
+
+static int tiles(job *j, memory *in, int64_t *left, int64_t enough, const char *kernel, ladder_error *error)
+{
+    int code = 0, turn = 0;
+    memory *from = in;
+    int64_t n = *left;
+    for (; n > enough && !code; n = up(n, j->rung->each), turn = !turn) {
+        const argument arguments[] = {MEMORY(from), MEMORY(j->work[turn]), COUNT(n)};
+        code = launch_kernel(j, kernel, up(n, j->rung->each), arguments, 3, error);
+        from = j->work[turn];
+    }
+    j->where = from == in ? -1 : !turn;
+    *left = n;
+    return code;
+}
+
+/* Cells are set by a launch too: a copy from the host would wait. */
+static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error *error)
+{
+    const argument arguments[] = {MEMORY(m), COUNT(n)};
+    j->launches++;
+    return place_launch(j->place, j->support, how, up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
+                        error);
+}
+
+int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
+{
+    memory *const in = j->input[at % j->copies];
+    const char *const kernel = program_kernel(j->program, 0);
+    int64_t left = j->n;
+    int code = 0;
+    j->where = -1;
+    *partials = 0;
+    if (!j->n) return 0;
+    switch (j->rung->schedule) {
+    case HALVES:
+    case EIGHTHS:
+        code = set_cells(j, "clear", j->work[1], 1, error);
+        if (!code) code = shrink(j, in, &left, j->rung->schedule == HALVES ? 2 : 8, kernel, error);
+        break;
+    case TILES:
+        code = tiles(j, in, &left, j->rung->threads, kernel, error);
+        break;
+    case LEVELS:
+        code = tiles(j, in, &left, 1, kernel, error);
+        break;
+    case STRIDES:
+    case ATOMIC: {
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[0]), COUNT(j->n)};
+        const int cell = j->rung->schedule == ATOMIC;
+        if (cell) code = set_cells(j, "clear", j->work[0], 1, error);
+        left = job_groups(j);
+        if (!code) code = launch_kernel(j, kernel, left, arguments, 3, error);
+        if (cell) left = 1;
+        j->where = 0;
+        break;
+    }
+    default: { /* ONCE */
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]), MEMORY(j->work[0]),
+                                      COUNT(j->n)};
+        code = set_cells(j, "zero", j->work[2], 1, error);
+        if (!code) code = launch_kernel(j, kernel, job_groups(j), arguments, 5, error);
+        left = 1;
+        j->where = 0;
+    }
+    }
+    *partials = left;
+    return code;
+}
+
+static element fold(const job *j, element a, element b)
+{
+    const kind k = j->setting.elem;
+    const int less = k >= KIND_F32 ? b.f < a.f : k == KIND_U64 ? (uint64_t)b.i < (uint64_t)a.i : b.i < a.i;
+    const int more = k >= KIND_F32 ? a.f < b.f : k == KIND_U64 ? (uint64_t)a.i < (uint64_t)b.i : a.i < b.i;
+    element e;
+    char cell[8];
+    if (j->setting.operation) return (j->setting.operation == 1 ? less : more) ? b : a;
+    if (k >= KIND_F32)
+        e.f = a.f + b.f;
+    else
+        e.i = (int64_t)((uint64_t)a.i + (uint64_t)b.i);
+    data_put(cell, k, 0, e); /* rounds, wraps */
+    return data_get(cell, k, 0);
+}
+
+int reduce_finish(job *j, int64_t partials, element *out, ladder_error *error)
+{
+    const kind k = j->setting.elem;
+    const int64_t size = (int64_t)kind_bytes(k);
+    double bound;
+    *out = known_result(k, 0, j->setting.operation, 0, &bound); /* of nothing */
+    if (!partials) return 0;
+    memory *from = j->where < 0 ? j->input[0] : j->work[j->where];
+    int code = place_read(j->place, j->output, from, partials * size, error);
+    if (code) return code;
+    *out = data_get(j->output, k, 0);
+    for (int64_t i = 1; i < partials; i++) *out = fold(j, *out, data_get(j->output, k, i));
+    if (j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS) {
+        char tail[8];
+        code = place_read(j->place, tail, j->work[1], size, error);
+        *out = fold(j, *out, data_get(tail, k, 0));
+    }
+    return code;
+}

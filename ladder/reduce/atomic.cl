@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * teaches: no second launch and no copy of partials: each group adds its result to one cell with an atomic operation
+ * source: common practice since CUDA 2 (compute capability 2.0 for f32); after cascade
+ * look at: floats: the order of the groups is anybody's guess, so the bits change from run to run */
+KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
+{
+    SHARED elem data[THREADS];
+    int tid = thread_index();
+    elem sum = NEUTRAL;
+
+    for (i64 i = group_index() * THREADS + tid; i < n; i += group_count() * THREADS) sum = combine(sum, in[i]);
+    data[tid] = sum;
+    BARRIER();
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid < s) data[tid] = combine(data[tid], data[tid + s]);
+        BARRIER();
+    }
+    if (tid == 0) atomic_combine(out, 0, data[0]);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * A whole report: the device, the shapes, every rung in turn, the sweep over n. */
+#include "rung.h"
+#include <stdlib.h>
+#include <string.h>
+
+double least_bytes(const rung *g, kind k, int64_t n)
+{
+    const double in = (double)n * (double)kind_bytes(k);
+    if (g->shape == SHAPE_reduce) return in;
+    const int widened = g->schedule == LIBRARY && g->shape == SHAPE_scan && k < KIND_F32;
+    return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
+}
+
+/* An OpenCL for processors, such as PoCL: its times say little about GPUs, so `auto` takes the model instead. */
+static int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
+
+int open_places(const ladder_options *o, place **p, ladder_error *error)
+{
+    const char *const device = o->device ? o->device : "auto";
+    if (strcmp(device, "auto") != 0) return place_open(p, device, error);
+    tally_device_info info;
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
+        if (info.usable && strcmp(info.name, "cpu") != 0 && !is_processors(info.text) &&
+            !place_open(p, info.name, error))
+            return 0;
+    return place_open(p, "model", error);
+}
+
+static void about_machine(report *r, const place *p)
+{
+    char line[256], model[120] = "";
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    while (f && !model[0] && fgets(line, sizeof line, f)) {
+        const char *const colon = strchr(line, ':');
+        if (colon && !strncmp(line, "model name", 10))
+            snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    if (f) fclose(f);
+    snprintf(r->machine, sizeof r->machine, "%s, %d threads", model[0] ? model : "processor", r->threads);
+    snprintf(r->device, sizeof r->device, "%s", place_name(p));
+    snprintf(r->device_text, sizeof r->device_text, "%s", place_text(p));
+}
+
+static int sweep(report *r, shape_report *s, place *p, ladder_error *error)
+{
+    const int64_t full = s->n;
+    int code = 0;
+    for (int64_t n = 1 << 10; n <= full && s->sweep_count < SWEEP_POINTS && !code;
+         n = n < full && n * 8 > full ? full : n * 8) {
+        sweep_row *const at = &s->sweep[s->sweep_count++];
+        at->n = n;
+        for (int i = 0; i < s->count && !code; i++) {
+            row out;
+            if (!s->rows[i].timed) continue;
+            s->n = n;
+            code = time_rung(r, s, s->rows[i].rung, p, &out, error);
+            if (out.timed && out.timing.median > 0) at->rate[i] = (double)out.timing.bytes / out.timing.median;
+            s->n = full;
+        }
+    }
+    return code;
+}
+
+int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
+{
+    shape_report *s = *out = &r->shapes[r->shape_count++];
+    const ladder_options *o = &r->options;
+    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width};
+    s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
+    if (o->dtype && !kind_parse(o->dtype, &s->kind))
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
+    if (which == SHAPE_window && s->kind < KIND_F32)
+        return fail_with(error, 2, "moving averages take f32 or f64, not '%s'", o->dtype);
+    s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
+    return s->rows ? 0 : fail_with(error, 1, "out of memory");
+}
+
+static int is_chosen(const char *list, const rung *g)
+{
+    char full[80];
+    snprintf(full, sizeof full, "%s/%s", shape_name(g->shape), g->name);
+    for (const char *at = list; at && *at;) {
+        const size_t n = strcspn(at, ",");
+        if ((strlen(g->name) == n && !strncmp(at, g->name, n)) || (strlen(full) == n && !strncmp(at, full, n)))
+            return 1;
+        at += n + (at[n] == ',');
+    }
+    return !list;
+}
+
+static int run_shape(report *r, shape which, place *p, ladder_error *error)
+{
+    shape_report *s;
+    const ladder_options *o = &r->options;
+    int code = start_shape(r, which, &s, error);
+    if (!code && s->n && o->runs) code = measure_ceilings(p, s->kind, s->n, o->runs, &s->device, &s->host, error);
+    for (const rung *g = ladder_table; g->name && !code; g++) {
+        if (g->shape != which || !is_chosen(o->rung, g)) continue;
+        const int timed = o->runs && (is_host(g) || !place_is_model(p));
+        row *const out = &s->rows[s->count++];
+        code = run_rung(r, s, g, NULL, p, timed, out, error);
+        if (out->verdict == WRONG) r->wrong++;
+    }
+    if (!code && o->sweep) code = sweep(r, s, p, error);
+    if (!code) sentences(s);
+    return code;
+}
+
+static int64_t usual_n(const place *p) { return place_is_model(p) || is_processors(place_text(p)) ? 1 << 20 : 1 << 24; }
+
+int start_report(const ladder_options *o, report *r, place **p, ladder_error *error)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    memset(r, 0, sizeof *r);
+    r->options = *o;
+    r->operation = -1;
+    *p = NULL;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(o->operation ? o->operation : "sum", operations[i])) r->operation = i;
+    if (r->operation < 0)
+        return fail_with(error, 2, "the ladder has no operation '%s'; choices: sum, min, max", o->operation);
+    r->warp = o->warp;
+    r->banks = o->banks;
+    const int code = open_places(o, p, error);
+    if (code) return code;
+    r->threads = tally_threads(place_context(*p));
+    r->timed_on_model = place_is_model(*p);
+    if (o->n < 0) r->options.n = usual_n(*p);
+    about_machine(r, *p);
+    return 0;
+}
+
+int run_report(const ladder_options *o, report *r, ladder_error *error)
+{
+    place *p;
+    int code = start_report(o, r, &p, error);
+    for (int s = 0; s < SHAPES && !code; s++) {
+        int any = 0;
+        for (const rung *g = ladder_table; g->name; g++) any |= (int)g->shape == s && is_chosen(o->rung, g);
+        if (!any || (o->shape && strcmp(o->shape, shape_name((shape)s)) != 0)) continue;
+        const int whole = o->dtype && strcmp(o->dtype, "f32") != 0 && strcmp(o->dtype, "f64") != 0;
+        if (s == SHAPE_window && whole && !o->shape) continue; /* moving averages are of floats */
+        code = run_shape(r, (shape)s, p, error);
+    }
+    if (code) report_free(r);
+    place_close(p);
+    return code;
+}
+
+void report_free(report *r)
+{
+    for (int s = 0; s < r->shape_count; s++) free(r->shapes[s].rows);
+    r->shape_count = 0;
+}

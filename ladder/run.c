@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ * Runs the ladder: every rung on the model (values and counts), on the device (values), and on the clock. */
+#include "rung.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MODEL_MOST = 1 << 20 };                   /* elements that the model runs, where a device does the rest */
+static const int64_t ROTATED = (int64_t)1 << 28; /* bytes of the copies of the input */
+
+typedef struct stage {
+    report *r;
+    shape_report *s;
+    place *device, *model;
+    ladder_error *error;
+} stage;
+
+/* ---- one rung at one place ---- */
+
+static void close_inputs(job *j)
+{
+    for (int i = 0; i < j->copies; i++) {
+        if (j->input) place_free(j->place, j->input[i]);
+        if (j->host) free(j->host[i]);
+    }
+    free(j->input);
+    free(j->host);
+    place_unload(j->place, j->program);
+    place_unload(j->place, j->support);
+}
+
+static int open_inputs(job *j, int copies, int host_copies, int on_device, ladder_error *error)
+{
+    const int64_t bytes = j->n * (int64_t)kind_bytes(j->setting.elem);
+    int code = 0;
+    j->copies = copies;
+    j->host = calloc((size_t)copies, sizeof *j->host);
+    j->input = calloc((size_t)copies, sizeof *j->input);
+    if (!j->host || !j->input) return fail_with(error, 1, "out of memory");
+    for (int i = 0; i < copies && !code; i++) {
+        if (i < host_copies) {
+            j->host[i] = malloc((size_t)bytes + 64);
+            if (!j->host[i]) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
+            data_fill(j->host[i], j->setting.elem, j->n, j->setting.operation, j->rung->shape != SHAPE_scan);
+        }
+        if (!on_device) continue;
+        code = place_alloc(j->place, bytes, &j->input[i], error);
+        if (!code) code = place_write(j->place, j->input[i], j->host[0], bytes, error);
+    }
+    return code;
+}
+
+static int build(job *j, const char *text, ladder_error *error)
+{
+    char path[80];
+    const char *const own = rung_text(j->rung, path, sizeof path);
+    if (!own) snprintf(path, sizeof path, "%.79s", j->rung->name); /* a student's file */
+    int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
+    for (int i = 0; !code && program_kernel(j->program, i); i++)
+        if (program_threads(j->program, i) != j->rung->threads)
+            code = fail_with(
+                error, 2,
+                "%s: the kernel '%s' has groups of %d threads and is launched with %d (`threads: N` in the head)", path,
+                program_kernel(j->program, i), program_threads(j->program, i), j->rung->threads);
+    if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
+    return code;
+}
+
+static int check(job *j, row *out, ladder_error *error)
+{
+    int64_t partials = 0;
+    element got = {0};
+    int code = job_launch(j, 0, &partials, error);
+    if (!code) code = job_finish(j, partials, &got, error);
+    out->launches = j->launches;
+    if (code) return code;
+    if (j->rung->shape == SHAPE_reduce)
+        verify_reduce(j, got, out);
+    else if (j->rung->shape == SHAPE_scan)
+        verify_scan(j, out);
+    else
+        verify_window(j, 0, out);
+    return 0;
+}
+
+/* The series with 1e16 and an inf in it. */
+static int check_hostile(job *j, row *out, ladder_error *error)
+{
+    row other = *out;
+    const kind k = j->setting.elem;
+    int64_t partials = 0;
+    element got;
+    if (j->rung->shape != SHAPE_window || j->n < 8 * j->width) return 0;
+    hostile_series(j->host[0], k, j->n);
+    int code = j->input[0] ? place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error) : 0;
+    if (!code) code = job_launch(j, 0, &partials, error);
+    if (!code) code = job_finish(j, partials, &got, error);
+    if (code) return code;
+    verify_window(j, 1, &other);
+    data_fill(j->host[0], k, j->n, j->setting.operation, 1);
+    if (j->input[0]) code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error);
+    if (other.verdict != RIGHT) { /* the worse of the two is what to tell */
+        out->verdict = other.verdict;
+        memcpy(out->reason, other.reason, sizeof out->reason);
+    }
+    return code;
+}
+
+/* Not an error of the ladder: the rung's own. */
+static int rung_failed(row *out, const ladder_error *error)
+{
+    if (error->code != 4) return error->code;
+    out->verdict = WRONG;
+    snprintf(out->reason, sizeof out->reason, "%.199s", error->sentence);
+    return 0;
+}
+
+static void take_defect(row *out)
+{
+    const model_counts *c = &out->counts;
+    if (!c->defect) return;
+    const int expected = out->rung->note == RACY && (c->defect == DEFECT_RACE);
+    if (out->verdict == WRONG) return;
+    out->verdict = expected ? EXPECTED : WRONG;
+    snprintf(out->reason, sizeof out->reason, "line %d: %.180s", c->defect_line, c->sentence);
+}
+
+/* Values and counts on the model; *output: the results of a scan, for the device to be compared with (caller frees). */
+static int on_model(const stage *t, const rung *g, const char *text, row *out, int64_t n, void **output)
+{
+    const report *r = t->r;
+    job j = {.rung = g, .place = t->model, .n = n, .width = t->s->width, .counts = &out->counts, .threads = r->threads};
+    j.setting = (model_setting){t->s->kind, r->operation, g->threads, r->warp, r->banks};
+    int code = open_inputs(&j, 1, 1, 1, t->error);
+    if (!code) code = build(&j, text, t->error);
+    if (!code) code = job_open(&j, t->error);
+    if (!code) {
+        code = check(&j, out, t->error);
+        j.counts = NULL;
+        if (!code) code = check_hostile(&j, out, t->error);
+        if (code) code = rung_failed(out, t->error);
+    }
+    if (!code) {
+        out->modelled = 1;
+        take_defect(out);
+        if (output && g->shape != SHAPE_reduce) *output = j.output, j.output = NULL;
+    }
+    job_close(&j);
+    close_inputs(&j);
+    return code;
+}
+
+/* Scans whose order is that of their kernels: the device's bits are the model's. */
+static int same_as_model(const stage *t, const rung *g, const char *text, int64_t n, const void *want, row *out)
+{
+    job j = {.rung = g, .place = t->device, .n = n, .width = t->s->width, .threads = t->r->threads};
+    j.setting = (model_setting){t->s->kind, t->r->operation, g->threads, t->r->warp, t->r->banks};
+    int64_t partials;
+    element e;
+    int code = open_inputs(&j, 1, 1, 1, t->error);
+    if (!code) code = build(&j, text, t->error);
+    if (!code) code = job_open(&j, t->error);
+    if (!code) code = job_launch(&j, 0, &partials, t->error);
+    if (!code) code = job_finish(&j, partials, &e, t->error);
+    if (!code && memcmp(j.output, want, (size_t)n * kind_bytes(t->s->kind)) != 0) {
+        out->verdict = WRONG;
+        snprintf(out->reason, sizeof out->reason,
+                 "the bits are not those of the model, which runs the same kernel in its order");
+    }
+    job_close(&j);
+    close_inputs(&j);
+    return code;
+}
+
+static int on_device(const stage *t, const rung *g, const char *text, int timed, row *out)
+{
+    const report *r = t->r;
+    const int64_t bytes = t->s->n * (int64_t)kind_bytes(t->s->kind);
+    const int host = is_host(g);
+    const int shared = !host || (g->schedule == LIBRARY && place_shares(t->device) && !place_is_model(t->device));
+    int copies = timed && bytes ? (int)(ROTATED / bytes) : 1;
+    copies = copies < 2 ? 2 : copies > 64 ? 64 : copies;
+    if (!timed) copies = 1;
+    job j = {.rung = g, .place = t->device, .n = t->s->n, .width = t->s->width, .threads = r->threads};
+    j.setting = (model_setting){t->s->kind, r->operation, g->threads, r->warp, r->banks};
+    int code = open_inputs(&j, copies, shared ? 1 : copies, shared, t->error);
+    if (!code && !host) code = build(&j, text, t->error);
+    if (!code) code = job_open(&j, t->error);
+    if (!code) {
+        code = check(&j, out, t->error);
+        if (!code) code = check_hostile(&j, out, t->error);
+        if (code) code = rung_failed(out, t->error);
+        if (!code && timed && out->verdict != WRONG && t->s->n) {
+            code = measure(&j, r->options.runs, &out->timing, t->error);
+            out->timing.bytes = (int64_t)least_bytes(g, t->s->kind, t->s->n);
+            out->timed = !code;
+        }
+    }
+    job_close(&j);
+    close_inputs(&j);
+    return code;
+}
+
+int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
+             ladder_error *error)
+{
+    stage t = {(report *)(uintptr_t)r, s, p, NULL, error};
+    const int host = is_host(g);
+    int code = 0;
+    void *want = NULL;
+    memset(out, 0, sizeof *out);
+    out->rung = g;
+    out->error_ulp = -1;
+    out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
+    out->with_copies = g->schedule == LIBRARY && !place_is_model(p) && !place_shares(p);
+    if (!host) {
+        const int64_t n = place_is_model(p) || s->n < MODEL_MOST ? s->n : MODEL_MOST;
+        if (place_is_model(p))
+            t.model = p;
+        else
+            code = place_open(&t.model, "model", error);
+        if (!code && t.model != p) place_set_groups(t.model, place_groups(p));
+        if (!code) code = on_model(&t, g, text, out, n, &want);
+        const int64_t launches = out->launches;
+        if (!code && !place_is_model(p) && out->verdict != WRONG) {
+            if (g->order == MODEL && want) code = same_as_model(&t, g, text, n, want, out);
+            if (!code && out->verdict != WRONG) code = on_device(&t, g, text, timed, out);
+        }
+        if (place_is_model(p)) out->launches = launches;
+    } else {
+        code = on_device(&t, g, text, timed, out);
+    }
+    free(want);
+    if (t.model != p) place_close(t.model);
+    return code;
+}
+
+int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out, ladder_error *error)
+{
+    const stage t = {(report *)(uintptr_t)r, s, p, NULL, error};
+    memset(out, 0, sizeof *out);
+    out->rung = g;
+    return on_device(&t, g, NULL, 1, out);
+}

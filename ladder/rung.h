@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the ladder share: rungs, places, jobs, results. */
+#ifndef LADDER_RUNG_H
+#define LADDER_RUNG_H
+#include "ladder.h"
+#include "model/model.h"
+#include "tally.h"
+
+/* ---- rungs ---- */
+typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPES } shape;
+typedef enum {
+    LOOP,
+    OPENMP,
+    LIBRARY, /* on the host */
+    HALVES,
+    EIGHTHS,
+    TILES,
+    LEVELS,
+    STRIDES,
+    ATOMIC,
+    ONCE,
+    RECURSE,
+    LOOKBACK,
+    WINDOW,
+    DIFFERENCE
+} schedule;
+typedef enum {
+    NONE,
+    LEFT,
+    ORDER_HALVES,
+    ORDER_EIGHTHS,
+    NEIGHBOURS,
+    DISTANT,
+    ORDER_STRIDES,
+    WARPS,
+    QUADS,
+    LAST,
+    LAW,
+    MODEL
+} order;
+typedef enum { PLAIN, RACY, INEXACT } note;
+typedef struct rung {
+    shape shape;
+    const char *name;
+    schedule schedule;
+    int threads, each;
+    order order;
+    note note;
+    const char *after;
+} rung;
+/* Without a kernel of the ladder's? */
+static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
+extern const rung ladder_table[]; /* ended by name NULL */
+const char *shape_name(shape s);
+const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
+
+/* ---- text.c: the embedded files ---- */
+const char *ladder_text(const char *path);                     /* as "reduce/tiled_1.cl"; NULL: none */
+const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
+/* The head's line that begins with `word:`, without it; "" if there is none. */
+void head_line(const char *text, const char *word, char *line, size_t room);
+
+/* ---- place.c: where kernels run ---- */
+typedef struct place place;
+typedef struct memory memory;
+typedef struct program program;
+typedef enum { PUT_MEMORY, PUT_COUNT } put_kind;
+typedef struct argument {
+    put_kind kind;
+    memory *memory;
+    int64_t count;
+} argument;
+#define MEMORY(m)                                                                                                      \
+    {                                                                                                                  \
+        PUT_MEMORY, (m), 0                                                                                             \
+    }
+#define COUNT(n)                                                                                                       \
+    {                                                                                                                  \
+        PUT_COUNT, NULL, (n)                                                                                           \
+    }
+
+int place_open(place **p, const char *device, ladder_error *error); /* "model" or a device of tally's */
+void place_close(place *p);
+int place_is_model(const place *p);
+const char *place_name(const place *p);
+const char *place_text(const place *p);      /* one line: what it is */
+tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
+int place_groups(const place *p);            /* groups that it runs at once, about */
+void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+int place_shares(const place *p);            /* can the library take this device's memory? */
+int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
+void place_free(place *p, memory *m);
+void *memory_address(const memory *m); /* for the library (place_shares) and on the model */
+int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error);
+int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
+int place_wait(place *p, ladder_error *error);
+int place_build(place *p, const char *text, const char *path, const model_setting *setting, program **out,
+                ladder_error *error);
+void place_unload(place *p, program *x);
+/* counts: the model adds to it; NULL: values only. */
+int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
+                 int count, model_counts *counts, ladder_error *error);
+/* A rung's text as a GPU's compiler gets it, behind the prelude of an API ("device/prelude_cuda.h"). Caller frees;
+ * NULL: no memory. */
+char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
+                   size_t *length);
+const char *program_kernel(const program *x, int index); /* NULL past the end */
+int program_threads(const program *x, int index);
+
+int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- data.c: a repeating pattern, whose results are known ---- */
+typedef union element {
+    int64_t i; /* whole numbers, as 64 bits */
+    double f;
+    char bytes[8];
+} element; /* first bytes as in memory */
+const char *kind_name(kind k);
+int kind_parse(const char *name, kind *k);
+tally_dtype kind_dtype(kind k);
+/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float); for min and max the last one is
+ * beyond the others. */
+void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
+element data_get(const void *x, kind k, int64_t i);
+void data_put(void *x, kind k, int64_t i, element e);
+int same_bits(kind k, element a, element b);
+void element_text(kind k, element e, char *text, size_t room);
+/* The result of folding what data_fill made: exact; then rounded once. *bound: what any order can be away from it at
+ * most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from the exact value. */
+element known_result(kind k, int64_t n, int operation, int tenths, double *bound);
+double ulp_error(kind k, int64_t n, int operation, int tenths, element got);
+double ulp_of(kind k, double x); /* the distance of neighbours at x */
+
+/* ---- order.c: documented orders, in plain loops ---- */
+typedef struct order_how {
+    order order;
+    schedule schedule;
+    int threads, each, warp, operation;
+    int64_t groups; /* of STRIDES and ONCE */
+} order_how;
+element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
+
+/* ---- jobs: a rung on a place with data ---- */
+typedef struct job {
+    const rung *rung;
+    place *place;
+    program *program, *support;
+    model_setting setting;
+    int64_t n, width;
+    int copies;  /* of the input, used in turn so that caches are cold */
+    void **host; /* the same on the host; host[0] always, the others for host rungs */
+    memory **input;
+    memory *work[6]; /* what the schedule needs (job_room) */
+    int64_t work_bytes[6];
+    int where;    /* the work memory with the partial results; -1: the input */
+    void *output; /* host: scans and windows; partials of reductions */
+    model_counts *counts;
+    int64_t launches;
+    int threads; /* of the host */
+} job;
+/* One run on input number `at`, launches only (host rungs: all of it); partials: how many results are left to fold. */
+int job_launch(job *j, int at, int64_t *partials, ladder_error *error);
+/* Brings the result to the host: reductions: *result; scans and windows: j->output. */
+int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
+int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
+void job_close(job *j);
+int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched */
+int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                  ladder_error *error);
+
+int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error);
+int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error);
+int series_launch(job *j, int at, ladder_error *error);
+int series_finish(job *j, ladder_error *error);
+int host_launch(job *j, int at, ladder_error *error);
+void job_needs(const job *j, int64_t bytes[6]);
+
+/* ---- measure.c ---- */
+typedef struct timing {
+    int runs;
+    double median, low, high; /* seconds of the launches (or of the host's loop) */
+    double copy_in, copy_out; /* seconds: the input to the device; partials or results back, and their fold */
+    int64_t bytes;            /* the least that any algorithm moves */
+} timing;
+int measure(job *j, int runs, timing *t, ladder_error *error);
+double clock_seconds(void);
+typedef struct ceilings {
+    double read, copy; /* bytes a second */
+} ceilings;
+int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error);
+
+/* ---- results ---- */
+typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
+typedef struct row {
+    const rung *rung;
+    verdict verdict;
+    char reason[200]; /* of what is not RIGHT */
+    char got[40], want[40];
+    double error_ulp;                /* -1: exact kinds */
+    int bits;                        /* 1: compared by bits */
+    int timed, on_host, with_copies; /* with_copies: the library took host memory, and its time includes the copies */
+    timing timing;
+    int modelled;
+    model_counts counts;
+    int64_t launches;
+    char sentence[300];
+} row;
+
+enum { RESULTS_MOST = 40, SWEEP_POINTS = 8 };
+typedef struct sweep_row {
+    int64_t n;
+    double rate[RESULTS_MOST]; /* bytes a second; 0: none */
+} sweep_row;
+typedef struct shape_report {
+    shape shape;
+    kind kind;
+    int64_t n, width;
+    int count;
+    ceilings device, host;
+    row *rows; /* RESULTS_MOST */
+    sweep_row sweep[SWEEP_POINTS];
+    int sweep_count;
+} shape_report;
+typedef struct report {
+    ladder_options options;
+    char device[40], device_text[200], machine[200], host_text[120];
+    int timed_on_model; /* no device: host rungs only have times */
+    int operation, warp, banks, threads;
+    shape_report shapes[SHAPES];
+    int shape_count, wrong;
+} report;
+
+/* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
+void verify_reduce(const job *j, element got, row *out);
+void verify_scan(const job *j, row *out);
+/* hostile: the series holds 1e16 and an inf (hostile_series) */
+void verify_window(const job *j, int hostile, row *out);
+void hostile_series(void *x, kind k, int64_t n);
+
+void report_free(report *r);
+void sentences(shape_report *s);
+double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
+double least_bytes(const rung *r, kind k, int64_t n);
+const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
+const char *verdict_word(const row *r);
+void report_table(const report *r, FILE *out);
+void report_json(const report *r, FILE *out);
+void report_html(const report *r, FILE *out);
+int run_report(const ladder_options *o, report *r, ladder_error *error);
+int start_report(const ladder_options *o, report *r, place **p, ladder_error *error); /* place_close, report_free */
+int start_shape(report *r, shape which, shape_report **s, ladder_error *error);
+int open_places(const ladder_options *o, place **p, ladder_error *error);
+/* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
+int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
+             ladder_error *error);
+/* Its time alone, at s->n. */
+int time_rung(const report *r, shape_report *s, const rung *g, place *p, row *out, ladder_error *error);
+#endif

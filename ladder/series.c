@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ * How the host runs scans and windows.
+ *
+ *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
+ *   LOOKBACK     one launch
+ *   WINDOW       one launch
+ *   DIFFERENCE   RECURSE, then two places of the running sum a result */
+#include "rung.h"
+
+enum { OUT = 0, SUMS = 1, LEVELS_MOST = 4 };
+
+static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
+
+/* out: the scan of in, n elements; the sums of its tiles go to work[sums], and so on. */
+static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladder_error *error)
+{
+    const int64_t groups = up(n, j->rung->each);
+    if (sums >= 6) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
+    memory *const above = j->work[sums];
+    const argument scan[] = {MEMORY(in), MEMORY(out), MEMORY(above), COUNT(n)};
+    int code = launch_kernel(j, "tile_scan", groups, scan, 4, error);
+    if (groups < 2 || code) return code;
+    code = scan_level(j, above, above, groups, sums + 1, error);
+    const argument spread[] = {MEMORY(out), MEMORY(above), COUNT(n)};
+    return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
+}
+
+static int zero_cells(job *j, memory *m, int64_t n, ladder_error *error)
+{
+    const argument arguments[] = {MEMORY(m), COUNT(n)};
+    j->launches++;
+    return place_launch(j->place, j->support, "zero", up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
+                        error);
+}
+
+int series_launch(job *j, int at, ladder_error *error)
+{
+    memory *const in = j->input[at % j->copies];
+    const char *const kernel = program_kernel(j->program, 0);
+    const int64_t tiles = up(j->n, j->rung->each);
+    int code = 0;
+    if (!j->n) return 0;
+    switch (j->rung->schedule) {
+    case RECURSE:
+        return scan_level(j, in, j->work[OUT], j->n, SUMS, error);
+    case LOOKBACK: {
+        const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]), MEMORY(j->work[2]),
+                                      MEMORY(j->work[3]), MEMORY(j->work[4]), COUNT(j->n)};
+        code = zero_cells(j, j->work[3], tiles, error);
+        if (!code) code = zero_cells(j, j->work[4], 1, error);
+        return code ? code : launch_kernel(j, kernel, tiles, arguments, 7, error);
+    }
+    case WINDOW: {
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
+        return launch_kernel(j, kernel, tiles, arguments, 4, error);
+    }
+    default: { /* DIFFERENCE: work[1] has the running sum, the sums of its tiles follow */
+        const argument arguments[] = {MEMORY(j->work[1]), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
+        code = scan_level(j, in, j->work[1], j->n, 2, error);
+        return code ? code : launch_kernel(j, "difference", up(j->n, j->rung->threads), arguments, 4, error);
+    }
+    }
+}
+
+int series_finish(job *j, ladder_error *error)
+{
+    return j->n ? place_read(j->place, j->output, j->work[OUT], j->n * (int64_t)kind_bytes(j->setting.elem), error) : 0;
+}

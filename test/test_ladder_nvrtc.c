@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * The ladder's kernels compile for CUDA, without a GPU: NVRTC (if it is here) takes every rung for sm_90, each for
+ * three of the element types and operations; together they go through every branch of ladder/prelude.h. */
+#include "check.h"
+#include "rung.h"
+#include <dlfcn.h>
+
+enum { SKIPPED_HERE = 77 };
+static int (*create)(void **, const char *, const char *, int, const void *, const void *);
+static int (*compile)(void *, int, const char *const *);
+static int (*log_size)(void *, size_t *);
+static int (*get_log)(void *, char *);
+static int (*destroy)(void **);
+
+static int open_compiler(void)
+{
+    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW);
+    if (!library) return 0;
+    *(void **)&create = dlsym(library, "nvrtcCreateProgram");
+    *(void **)&compile = dlsym(library, "nvrtcCompileProgram");
+    *(void **)&log_size = dlsym(library, "nvrtcGetProgramLogSize");
+    *(void **)&get_log = dlsym(library, "nvrtcGetProgramLog");
+    *(void **)&destroy = dlsym(library, "nvrtcDestroyProgram");
+    return create && compile && log_size && get_log && destroy;
+}
+
+static void try_one(const char *path, const char *text, int threads, kind k, int operation)
+{
+    static const char *const options[] = {"--gpu-architecture=sm_90", "--fmad=false", "--ftz=false", "--std=c++17"};
+    const model_setting setting = {k, operation, threads, 32, 32};
+    size_t length, bytes = 0;
+    void *unit;
+    char *whole = program_text(&setting, "device/prelude_cuda.h", text, path, &length);
+    if (!check(whole != NULL, "out of memory")) return;
+    create(&unit, whole, "ladder.cu", 0, NULL, NULL);
+    const int error = compile(unit, sizeof options / sizeof *options, options);
+    log_size(unit, &bytes);
+    char *log = calloc(bytes + 1, 1);
+    get_log(unit, log);
+    check(error == 0, "%s %s operation %d: NVRTC error %d: %.800s", path, kind_name(k), operation, error, log);
+    free(log);
+    free(whole);
+    destroy(&unit);
+}
+
+int main(void)
+{
+    check_start();
+    if (!open_compiler()) {
+        printf("skipped: libnvrtc is not here\n");
+        return SKIPPED_HERE;
+    }
+    int turn = 0;
+    for (const rung *g = ladder_table; g->name; g++) {
+        char path[80];
+        const char *const text = rung_text(g, path, sizeof path);
+        if (g->schedule <= LIBRARY) continue;
+        const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
+        for (int k = 0; k < KINDS; k++)
+            for (int operation = 0; operation < 3; operation++)
+                if (all || (k == KIND_F32 && operation == 0) || (turn++ % 17 == 0))
+                    try_one(path, text, g->threads, (kind)k, operation);
+    }
+    try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);
+    try_one("support.cl", ladder_text("support.cl"), 256, KIND_I64, 2);
+    return check_finish();
+}
