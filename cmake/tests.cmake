@@ -66,6 +66,9 @@ foreach(source IN LISTS programs)
     tally_test(${name} ${name})
   endif()
 endforeach()
+if(TEST test_pieces) # two minutes otherwise; without the word it runs all of its operators
+  set_property(TEST test_pieces APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
+endif()
 
 # test_embed has an archive of its own in place of the library's (the linker takes the first), and a driver that is none.
 if(TARGET make_kernels AND TEST test_embed AND NOT TALLY_SANITIZE)
