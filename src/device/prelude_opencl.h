@@ -20,8 +20,8 @@ typedef double f64;
 #define LOCAL __local
 #define SHARED __local
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER , __local u8 *room_
-#define ROOM_OF_PARAMETER room_
+#define ROOM_PARAMETER , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
+#define ROOM_OF_PARAMETER ((__local u8 *)room_)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
