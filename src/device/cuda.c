@@ -57,7 +57,7 @@ DRIVER_CALLS(DECLARE)
 enum { DEVICES_MOST = 16, KERNELS_MOST = 8 };
 static struct {
     int capability, processors, shared;
-    char name[16], text[160];
+    char name[16], text[240];
 } devices[DEVICES_MOST];
 static int device_count;
 
