@@ -62,7 +62,7 @@ foreach(source IN LISTS programs)
     endforeach()
   elseif(name STREQUAL test_user AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     continue() # the compiler at run time makes code for this machine
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|segments|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()

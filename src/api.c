@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The context and the three verbs: arguments checked, operators resolved, work handed to the device. */
+ * The context: devices found, opened and closed, operators resolved. The verbs are in verbs.c. */
 #include "device/device.h"
-#include "fp.h"
 #include "operators.h"
 #include "probe.h"
 #include "user.h"
-#include "view.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,118 +209,4 @@ tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_p
     tally_status status = tl_plan_of(ctx, op, dtype, plan);
     if (status || plan->core) return status;
     return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
-}
-
-/* ---- checks ---- */
-
-tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
-{
-    if (o && o->init && !plan->op->seedable)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "init: operator '%s' takes none (its state is more than one value)",
-                       plan->op->file);
-    return TALLY_OK;
-}
-
-tally_status tl_check_window(tally *ctx, const tally_window_options *o)
-{
-    if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
-    if (o->before < 0 || o->before >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be 0..2^61 - 1", (long long)o->before);
-    if (o->after < 0 || o->after >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be 0..2^61 - 1", (long long)o->after);
-    if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length", (long long)o->min_count,
-                       (long long)(o->before + 1 + o->after));
-    if ((unsigned)o->edges > TALLY_EDGES_VALID)
-        return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
-    return TALLY_OK;
-}
-
-int64_t tally_window_length(int64_t n, const tally_window_options *o)
-{
-    if (n <= 0 || !o) return 0;
-    if (o->edges != TALLY_EDGES_VALID) return n;
-    if (o->before < 0 || o->after < 0 || o->before >= n) return 0;
-    return n - o->before > o->after ? n - o->before - o->after : 0;
-}
-
-static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t length,
-                                 int in_place)
-{
-    const tl_scalar *op = plan->op;
-    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->dtype != op->out)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
-                       tally_dtype_name(in->dtype), tally_dtype_name(op->out));
-    if (out->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld", (long long)out->rows,
-                       (long long)in->rows);
-    if (!in->offsets != !out->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets: must be given exactly when in->offsets is");
-    if (in->offsets && out->offsets != in->offsets &&
-        memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets differ from in->offsets: must be the same");
-    if (!in->offsets && out->n != length)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
-    tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
-    if (!status) status = tl_view_distinct(ctx, out, "out");
-    return status ? status : tl_view_overlap(ctx, in, op->elem_bytes, out, op->result_bytes, in_place);
-}
-
-static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_plan *plan)
-{
-    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
-    tally_status status = tl_plan_of(ctx, op, in->dtype, plan);
-    return status ? status : tl_view_check(ctx, in, "in", plan->op->elem_bytes);
-}
-
-/* ---- verbs ---- */
-
-tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
-{
-    tl_plan plan;
-    tally_status status = begin(ctx, op, in, &plan);
-    if (status) return status;
-    if (in->rows == 0) return TALLY_OK;
-    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
-    tally_view dense = tally_flat(out, plan.op->out, in->rows);
-    status = tl_view_check(ctx, &dense, "out", plan.op->result_bytes);
-    if (!status) status = tl_view_overlap(ctx, in, plan.op->elem_bytes, &dense, plan.op->result_bytes, 0);
-    if (status) return status;
-    tl_fp fp = tl_fp_enter();
-    status = ctx->device->calls->reduce(ctx->device, ctx, &plan, in, out);
-    tl_fp_leave(fp);
-    return status;
-}
-
-tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out, const tally_scan_options *o)
-{
-    tl_plan plan;
-    tally_status status = begin(ctx, op, in, &plan);
-    if (!status) status = tl_check_scan(ctx, &plan, o);
-    if (!status) status = check_output(ctx, &plan, in, out, in->n, 1);
-    if (status || in->rows == 0) return status;
-    tl_fp fp = tl_fp_enter();
-    status = ctx->device->calls->scan(ctx->device, ctx, &plan, in, out, o);
-    tl_fp_leave(fp);
-    return status;
-}
-
-tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                          const tally_window_options *o)
-{
-    tl_plan plan, count;
-    tally_status status = begin(ctx, op, in, &plan);
-    if (!status) status = tl_check_window(ctx, o);
-    if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
-    if (!status) status = check_output(ctx, &plan, in, out, tally_window_length(in->n, o), 0);
-    if (status || in->rows == 0) return status;
-    tl_fp fp = tl_fp_enter();
-    status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, in, out, o);
-    tl_fp_leave(fp);
-    return status;
 }

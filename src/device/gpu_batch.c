@@ -70,22 +70,26 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     return status;
 }
 
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t low,
+                           int64_t high, tl_batch *b)
+{
+    size_t offset;
+    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
+                    .listed = in->offsets != NULL, .origin = d->piece.origin, .states = d->piece.states};
+    if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
+        b->x_byte = (int64_t)offset - low;
+        return TALLY_OK;
+    }
+    b->owned = 1;
+    b->x_byte = -low;
+    return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
+}
+
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, tl_batch *b)
 {
-    const tl_gpu_calls *c = d->gpu->calls;
-    int64_t low, high, bytes = plan->op->elem_bytes;
-    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
-                    .origin = d->piece.origin, .states = d->piece.states};
-    tl_view_extent(in, bytes, &low, &high);
-    size_t offset;
-    tally_status status = TALLY_OK;
-    if (high > low && c->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
-        b->x_byte = (int64_t)offset - low;
-    } else {
-        status = tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
-        b->owned = 1;
-        b->x_byte = -low;
-    }
+    int64_t low, high;
+    tl_view_extent(in, plan->op->elem_bytes, &low, &high);
+    tally_status status = tl_batch_data(d, ctx, plan, in, low, high, b);
     if (status) return status;
     if (in->offsets) {
         b->host_offsets = in->offsets;
@@ -104,7 +108,7 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, int chosen)
 {
     *l = (tl_launch){.d = d, .ctx = ctx, .program = program};
-    int listed = b->host_offsets != NULL, some = chosen && listed;
+    int listed = b->listed, some = chosen && listed;
     tl_put_memory(l, &b->x);
     tl_put(l, b->x_byte);
     tl_put(l, b->row_stride);

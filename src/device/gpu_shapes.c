@@ -25,7 +25,7 @@ static tally_status make_nodes(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
         tl_begin(&l, d, ctx, b, program, 1);
         tl_put_memory(&l, nodes);
         if (k > 1) tl_put(&l, k);
-        int across = k == 1 && !b->host_offsets && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST;
+        int across = k == 1 && !b->listed && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST;
         int64_t jobs = across ? (b->rows + 31) / 32 * tl_level_count(b->n, 1) : b->counts[k];
         tl_put(&l, jobs);
         status = tl_go(&l, across ? "columns" : k > 1 ? "up" : "nodes", jobs, 0);
@@ -59,41 +59,56 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
 }
 
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                                 const tally_view *out)
+tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
+                                 const tally_view *out, tally_status status)
 {
-    tl_batch b;
+    const tl_scalar *op = b->plan->op;
     tl_results r = {0};
     tl_memory nodes = {0};
     tl_program *program = NULL;
     tl_launch l;
-    tally_status status = tl_batch_open(d, ctx, plan, in, &b);
-    if (!status) status = tl_results_open(d, ctx, out, plan->op->result_bytes, &r);
-    if (!status) status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
-    int once = d->gpu->calls->once && in->rows == 1 && !in->offsets && b.longs;
-    if (!status && once) status = reduce_once(d, ctx, &b, &r, program, &nodes);
-    if (!status && b.longs && !once) status = make_nodes(d, ctx, &b, program, &nodes);
+    if (!status) status = tl_results_open(d, ctx, out, op->result_bytes, &r);
+    if (!status) status = tl_gpu_program(d, ctx, op, "reduce", &program);
+    int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
+    if (!status && once) status = reduce_once(d, ctx, b, &r, program, &nodes);
+    if (!status && b->longs && !once) status = make_nodes(d, ctx, b, program, &nodes);
     int64_t done = 0; /* short rows that `several` has */
-    if (!status && !in->offsets && in->stride == 1 && !b.states && (in->n == 128 || in->n == 256 || in->n == 512) &&
+    if (!status && !b->listed && in->stride == 1 && !b->states && (in->n == 128 || in->n == 256 || in->n == 512) &&
         (in->rows == 1 || in->row_stride == in->n)) {
         int64_t jobs = in->rows * in->n / TL_GPU_CHUNK;
         done = jobs * (TL_GPU_CHUNK / in->n);
-        tl_begin(&l, d, ctx, &b, program, 0);
+        tl_begin(&l, d, ctx, b, program, 0);
         tl_put_results(&l, &r);
         tl_put(&l, jobs);
         status = tl_go(&l, "several", jobs, 0);
     }
+    if (!status && b->shorts && b->listed && d->gpu->calls->once) {
+        tl_begin(&l, d, ctx, b, program, 0);
+        tl_put_results(&l, &r);
+        tl_put(&l, TL_GPU_CHUNK - 1);
+        status = tl_go(&l, "segments", (b->rows + 31) / 32, 0);
+        done = b->rows;
+    }
     for (int longs = 0; !status && longs < 2; longs++) {
-        if (longs ? !b.longs || once : !b.shorts || done == b.rows) continue;
-        tl_begin(&l, d, ctx, &b, program, longs);
-        tl_put_memory(&l, longs ? &nodes : &b.x);
-        tl_put(&l, longs ? b.levels : 0);
+        if (longs ? !b->longs || once : !b->shorts || done == b->rows) continue;
+        tl_begin(&l, d, ctx, b, program, longs);
+        tl_put_memory(&l, longs ? &nodes : &b->x);
+        tl_put(&l, longs ? b->levels : 0);
         tl_put_results(&l, &r);
         tl_put(&l, longs ? INT64_MAX : TL_GPU_CHUNK - 1);
-        status = tl_go(&l, "finish", longs ? b.longs : b.rows, 0);
+        status = tl_go(&l, "finish", longs ? b->longs : b->rows, 0);
     }
-    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
+    status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
+    return status;
+}
+
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out)
+{
+    tl_batch b;
+    tally_status status = tl_batch_open(d, ctx, plan, in, &b);
+    status = tl_gpu_reduce_batch(d, ctx, &b, in, out, status);
     tl_batch_close(d, &b);
     return status;
 }
@@ -154,7 +169,7 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     const tl_scalar *op = b->plan->op;
     int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
     *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->host_offsets && b->longs && (b->rows == 1 || b->n >= 4096) &&
+    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->listed && b->longs && (b->rows == 1 || b->n >= 4096) &&
            tiles < ONCE_TILES && b->rows < ONCE_NODES / tiles && *room <= d->gpu->calls->local_bytes(d->gpu);
 }
 

@@ -4,6 +4,7 @@
  *   gpu.c          open, the pool of device memory, programs, launches
  *   gpu_batch.c    views brought to the device, results brought back
  *   gpu_shapes.c   reduce, scan       gpu_window.c    windows
+ *   gpu_segments.c segments whose offsets are on the device
  *   gpu_pieces.c   host arrays too large to be copied as a whole       gpu_clock.c    times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
@@ -108,7 +109,8 @@ typedef struct {
     int64_t origin; /* index of each sequence's first element here */
     int states;     /* reduce: results are states */
     int64_t x_byte, row_stride, stride, n, rows;
-    const int64_t *host_offsets;
+    const int64_t *host_offsets; /* NULL: none, or they are on the device (gpu_segments.c) */
+    int listed;                  /* sequences have offsets */
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
@@ -116,6 +118,9 @@ typedef struct {
     int levels;
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, tl_batch *b);
+/* Its elements alone: those between `low` and `high` bytes from in->data. */
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t low,
+                           int64_t high, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 /* The parameters every kernel begins with. chosen: only the long sequences. */
 void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, int chosen);
@@ -161,6 +166,9 @@ tally_status tl_pieces_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
 /* The shapes themselves, on views that fit the device. Between enter and leave. */
 tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                  const tally_view *out);
+/* The rest of it, once the batch is open, or not (status): then what was begun is waited for. in: for its layout alone. */
+tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
+                                 const tally_view *out, tally_status status);
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
                                const tally_view *out, const tally_scan_options *o);
 tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,

@@ -40,6 +40,8 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 #define BARRIER() __syncthreads()
+#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
+#define ADD_LOCAL(p, v) atomicAdd(p, v)
 #define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p) ((u64)(p))
 
@@ -63,6 +65,9 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
 #endif
     return mark;
 }
+
+/* Asks for the line of p; nothing waits for it. */
+fn void prefetch_line(GLOBAL const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }

@@ -25,6 +25,8 @@ typedef double f64;
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
+#define ADD_LOCAL(p, v) atomic_add(p, v)
 /* Exchanges are barriers here, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
  * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
 #define SKIPS 0

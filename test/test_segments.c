@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or those of
+ * TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them. Skipped without a
+ * device. */
+#include "../src/device/gpu_work.h"
+#include "check.h"
+
+enum { SKIPPED = 77, MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };
+
+static tally *ctx, *cpu;
+static const tl_gpu_calls *calls;
+static tl_gpu *gpu;
+static _Alignas(16) char x[MOST * 8 + 2 * GUARD], got[MOST * 16], want[MOST * 16];
+static int64_t offsets[MOST_ROWS + 1];
+
+/* ---- memory of the device, and an address for it ---- */
+
+typedef struct {
+    tl_memory memory;
+    char *at;
+} place;
+
+static int open_place(place *p, size_t bytes)
+{
+    void *adopted = NULL;
+    if (!check_ok(ctx, calls->allocate(gpu, ctx, bytes, &p->memory), "room on the device")) return 0;
+    if (calls->adopt) check_ok(ctx, calls->adopt(gpu, ctx, p->memory.object, &adopted), "an address");
+    p->at = calls->adopt ? adopted : (char *)(uintptr_t)p->memory.address;
+    return p->at != NULL;
+}
+
+static void close_place(place *p)
+{
+    if (calls->adopt && p->at) check_ok(ctx, calls->forget(gpu, ctx, p->at), "forget");
+    if (p->memory.bytes) calls->release(gpu, &p->memory);
+}
+
+static void put(const place *p, const void *from, size_t bytes)
+{
+    check_ok(ctx, calls->write(gpu, ctx, &p->memory, 0, from, bytes), "to the device");
+    check_ok(ctx, calls->wait(gpu, ctx), "to the device");
+}
+
+static place data, cuts, results;
+
+/* ---- cases ---- */
+
+/* A layout of segments: the length of the r-th. */
+static int64_t any(int64_t most) { return (int64_t)(tl_random(&check_state) % (uint64_t)(most + 1)); }
+static int64_t tiny(int64_t r) { return (void)r, any(any(31)); }
+static int64_t empty(int64_t r) { return r % 7 ? 0 : any(2); }
+static int64_t middle(int64_t r) { return (void)r, any(1100); }
+static int64_t powers(int64_t r) { return ((int64_t)1 << r % 12) + any(2) - 1; }
+static int64_t heavy(int64_t r) { return r == 40 ? 600000 : r % 100 == 3 ? any(30000) : any(20); }
+static int64_t alike(int64_t r) { return (void)r, 256; }
+static int64_t nearly(int64_t r) { return r == 99 ? 257 : 256; }
+static int64_t longs(int64_t r) { return 1024 + r % 3; }
+static int64_t none(int64_t r) { return (void)r, 0; }
+static const struct {
+    const char *name;
+    int64_t (*length)(int64_t r);
+    int64_t rows;
+} layouts[] = {{"tiny", tiny, 2000}, {"empty", empty, 700}, {"middle", middle, 300}, {"powers", powers, 300},
+               {"heavy", heavy, 300}, {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
+               {"one", middle, 1},    {"none", none, 65}};
+enum { LAYOUTS = sizeof layouts / sizeof *layouts };
+
+/* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */
+static int64_t lay(int which, int64_t first, int64_t room)
+{
+    int64_t rows = 0, at = first;
+    offsets[0] = at;
+    while (rows < layouts[which].rows) {
+        int64_t n = layouts[which].length(rows);
+        if (at + n > room) break;
+        offsets[++rows] = at += n;
+    }
+    return rows;
+}
+
+static const struct {
+    const char *op;
+    tally_dtype dtype;
+} operators[] = {{"sum", TALLY_F32},  {"sum", TALLY_F64}, {"sum", TALLY_U8}, {"argmax", TALLY_F32}, {"var", TALLY_F32},
+                 {"min", TALLY_F16}, {"last", TALLY_I16}, {"mean", TALLY_I32}};
+enum { OPERATORS = sizeof operators / sizeof *operators };
+
+static void check_case(int which, int o, int shift, int64_t stride)
+{
+    const char *op = operators[o].op;
+    tally_dtype dtype = operators[o].dtype;
+    tally_operator_info info;
+    int64_t size = (int64_t)tally_dtype_size(dtype), steps = stride < 0 ? -stride : stride;
+    int64_t rows = lay(which, shift % 3, MOST / steps), end = offsets[rows] * steps;
+    tally_operator(cpu, op, dtype, &info);
+    int64_t out = (int64_t)tally_dtype_size(info.output) * info.lanes;
+    char *host = x + GUARD + shift, *there = data.at + GUARD + shift;
+    if (stride < 0 && end) host += (end - 1) * size, there += (end - 1) * size;
+    if (dtype == TALLY_F32 || dtype == TALLY_F64) /* bits at odd addresses are random ones */
+        tl_random_fill(&check_state, x + GUARD, dtype, (end * size + shift) / size + 1, TL_DATA_PLAIN);
+    put(&data, x, sizeof x);
+    put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
+    memset(got, 0xa5, (size_t)(rows * out + GUARD));
+    tally_view a = tally_segments(host, dtype, offsets, rows), b = tally_segments(there, dtype, (const int64_t *)(void *)cuts.at, rows);
+    a.stride = b.stride = stride;
+    const char *form = "%s %s, %s, shift %d, stride %lld";
+#define CASE op, tally_dtype_name(dtype), layouts[which].name, shift, (long long)stride
+    if (!check_ok(cpu, tally_reduce(cpu, op, &a, want), "cpu")) return;
+    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) {
+        check_same(got, want, rows, out, form, CASE);
+        check((unsigned char)got[rows * out] == 0xa5, "%s, %s: written behind the results", op, layouts[which].name);
+    }
+    if (check_ok(ctx, tally_reduce(ctx, op, &b, results.at), op)) {
+        calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(rows * out));
+        check_same(got, want, rows, out, form, CASE);
+    }
+    b.offsets = offsets;
+    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) check_same(got, want, rows, out, form, CASE);
+#undef CASE
+}
+
+static void check_others(void)
+{
+    int64_t rows = lay(4, 0, 100000), n = offsets[rows];
+    float *y = (float *)(void *)got, *wanted = (float *)(void *)want;
+    const int64_t *there = (const int64_t *)(void *)cuts.at;
+    tally_window_options w = {9, 0, TALLY_EDGES_SHRINK, 0};
+    tally_scan_options reverse = {.reverse = 1};
+    tl_random_fill(&check_state, x, TALLY_F32, n, TL_DATA_PLAIN);
+    put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
+    put(&data, x, (size_t)n * 4);
+    tally_view a = tally_segments(x, TALLY_F32, offsets, rows), to = tally_segments(wanted, TALLY_F32, offsets, rows);
+    tally_view b = tally_segments(x, TALLY_F32, there, rows), by = tally_segments(y, TALLY_F32, there, rows);
+    check_ok(cpu, tally_reduce(cpu, "sum", &a, wanted), "cpu");
+    if (check_ok(ctx, tally_reduce(ctx, "sum", &b, y), "reduce")) check_same(y, wanted, rows, 4, "elements on the host");
+    for (int r = 0; r < 2; r++) {
+        check_ok(cpu, tally_scan(cpu, "sum", &a, &to, r ? &reverse : NULL), "cpu");
+        memset(y, 0, (size_t)n * 4);
+        if (check_ok(ctx, tally_scan(ctx, "sum", &b, &by, r ? &reverse : NULL), "scan"))
+            check_same(y, wanted, n, 4, "scan, reverse %d", r);
+    }
+    by.offsets = offsets;
+    check_ok(cpu, tally_window(cpu, "max", &a, &to, &w), "cpu");
+    if (check_ok(ctx, tally_window(ctx, "max", &b, &by, &w), "window")) check_same(y, wanted, n, 4, "window");
+}
+
+/* The same sentence as with the same offsets on the host, and nothing written. */
+static void check_bad(const char *what, const int64_t *cut, int64_t rows)
+{
+    char sentence[300];
+    float y[4] = {1, 2, 3, 4};
+    tally_view a = tally_segments(data.at, TALLY_F32, cut, rows), b = a;
+    put(&cuts, cut, (size_t)(rows + 1) * sizeof *cut);
+    b.offsets = (const int64_t *)(void *)cuts.at;
+    tally_status status = tally_reduce(ctx, "sum", &a, y);
+    snprintf(sentence, sizeof sentence, "%s", tally_error(ctx));
+    check(status == TALLY_INVALID, "%s: accepted", what);
+    check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s' and '%s'", what, sentence,
+          tally_error(ctx));
+    check(y[0] == 1 && y[1] == 2 && y[2] == 3 && y[3] == 4, "%s: written", what);
+}
+
+static void check_refusals(void)
+{
+    const int64_t huge = INT64_MAX / 2;
+    check_bad("descending", (const int64_t[]){0, 5, 4, 9, 10}, 4);
+    check_bad("below zero", (const int64_t[]){-1, 5, 6}, 2);
+    check_bad("descending below zero", (const int64_t[]){0, -5}, 1);
+    check_bad("too large", (const int64_t[]){0, huge, huge + 1}, 2);
+    int64_t cut[] = {0, 3, 4};
+    float y;
+    put(&cuts, cut, sizeof cut);
+    tally_view b = tally_segments(data.at, TALLY_F32, (const int64_t *)(void *)cuts.at, 2);
+    check(tally_reduce(ctx, "sum", &b, data.at) == TALLY_INVALID && strstr(tally_error(ctx), "overlaps"), "overlap: %s",
+          tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "out is NULL"), "no out: %s",
+          tally_error(ctx));
+    b.data = NULL;
+    check(tally_reduce(ctx, "sum", &b, &y) == TALLY_INVALID && strstr(tally_error(ctx), "in->data is NULL"), "no data: %s",
+          tally_error(ctx));
+    b.rows = 0;
+    check_ok(ctx, tally_reduce(ctx, "sum", &b, NULL), "no segments");
+}
+
+static void check_device(void)
+{
+    if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
+        int i = 0;
+        for (int which = 0; which < LAYOUTS; which++)
+            for (int o = 0; o < OPERATORS; o++)
+                for (int turn = 0; turn < (check_quick ? 1 : 3); turn++, i++)
+                    check_case(which, o, (i * 4) % SHIFTS + (turn == 2), turn == 1 ? (o % 2 ? 2 : -1) : 1);
+        check_others();
+        check_refusals();
+    }
+    close_place(&data);
+    close_place(&cuts);
+    close_place(&results);
+}
+
+int main(void)
+{
+    const char *devices = getenv("TALLY_TEST_DEVICES");
+    tally_device_info info;
+    int tested = 0;
+    check_start();
+    for (size_t i = 0; i < sizeof x; i++) x[i] = (char)tl_random(&check_state);
+    cpu = check_open(2, NULL);
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%s,threads=1,probe=off", info.name);
+        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && *devices && !strstr(devices, info.name))) continue;
+        if (!check_ok(NULL, tally_open(&ctx, name), name)) continue;
+        gpu = tl_gpu_of(ctx->device)->gpu;
+        calls = gpu->calls;
+        calls->enter(gpu);
+        check_device();
+        calls->leave(gpu);
+        tally_close(ctx);
+        tested++;
+    }
+    tally_close(cpu);
+    if (!tested) {
+        printf("skipped: no GPU device here\n");
+        return SKIPPED;
+    }
+    return check_finish();
+}
