@@ -123,8 +123,10 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *   (cudaHostAlloc, cudaHostRegister) dense pieces are copied without a detour.
  *   Device memory is used in place. On CUDA it is any address of this device (cudaMalloc, cuMemAlloc of any library in this process:
  *   the primary context is used). On OpenCL see tally_device_pointer.
- * Offsets are host memory. The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans
- * of segments run on the processors; the bits are the same. */
+ * Offsets are host memory or device memory (8-byte aligned). tally_reduce of segments on the device reads offsets there, which saves
+ *   the check and the copy of a call (it waits once, for 64 bytes); all else copies them to the host first.
+ * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of segments run on the
+ * processors; the bits are the same. */
 
 /* Issues the context's work to `stream`, on CUDA a CUstream or cudaStream_t of the same device (not NULL: cudaStreamPerThread and
  * cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the order of commands. Calls whose data and
@@ -168,7 +170,8 @@ typedef struct tally_view {
     int64_t n;              /* elements in each (ignored with offsets) */
     int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
     int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
-    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride */
+    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
+                               on a GPU device host or device memory (section 3) */
 } tally_view;
 
 /* n neighbouring elements: one sequence. */

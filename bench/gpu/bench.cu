@@ -247,6 +247,7 @@ static void views(const char *problem, const tally_view &like, size_t n, bool se
     auto run = [&](int i) {
         tally_view in = like;
         in.data = x.copies[i];
+        if (segments) in.offsets = offsets; /* CUB's are there too */
         ok(tally_reduce(gpu, "sum", &in, out), gpu);
     };
     run(0);
@@ -295,6 +296,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < offsets.size(); i++) offsets[i] = 256 * (int64_t)i;
     views("sum f32, 1M segments of 256", tally_segments(nullptr, TALLY_F32, offsets.data(), 1 << 20), (size_t)1 << 28, true);
     std::mt19937_64 g(2);
+    for (size_t i = 1; i < offsets.size(); i++) offsets[i] = std::min<int64_t>(1 << 28, offsets[i - 1] + 128 + (int64_t)(g() % 257));
+    offsets.back() = 1 << 28;
+    views("sum f32, 1M segments of 128 to 384", tally_segments(nullptr, TALLY_F32, offsets.data(), 1 << 20), (size_t)1 << 28, true);
     offsets.assign(1, 0);
     while (offsets.back() < 1 << 28) { /* Pareto, from 1 to 10^7 */
         double u = ((double)(g() >> 11) + 1) / 9007199254740993.0;
