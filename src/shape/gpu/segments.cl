@@ -91,13 +91,15 @@ fn maybe tiny(batch b, i64 start, int n)
 {
     state node[TINY_LOG - 2], two = nothing(b.p).s, one = two;
     maybe v = nothing(b.p);
+    GLOBAL const u8 *x = b.x + start * TL_SIZE;
+    const i64 step = b.stride * TL_SIZE;
     UNROLL for (int k = 0; k < TINY_LOG - 2; k++) node[k] = two;
     ROLLED for (int q = 0; __any_sync(0xffffffffu, q * QUAD < n); q++)
     {
         if (q * QUAD >= n) continue;
         elem e[QUAD];
-        const i64 i = q * QUAD;
-        load_some(e, b, start, i, n);
+        const int i = q * QUAD;
+        UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
         state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p), s3 = lift_e(e[3], i + 3, b.p);
         state pair = TWIN(s0, s1), four = TWIN(pair, TWIN(s2, s3));
         if (i + QUAD > n) {
