@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
- * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c and cuda_lanes.c.
+ * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda*.c.
  * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing for a
  * thread without a current context. */
 #include <stdint.h>
