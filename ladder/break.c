@@ -86,17 +86,17 @@ static const char *noticed_by(const row *x)
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
 }
 
-static int try_one(const report *r, shape_report *s, const rung *g, place *p, const char *text, const damage *d,
-                   const char *at, FILE *out, ladder_error *error, int *seen)
+static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out, ladder_error *error,
+                   int *seen)
 {
-    char *broken = apply(text, d, at);
+    char *broken = apply(a->text, d, at);
     row x;
     if (!broken) return fail_with(error, 1, "out of memory");
     ladder_error own = {0};
-    const int code = run_rung(r, s, g, broken, p, 0, &x, &own);
+    const int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
     const size_t length = strcspn(at, "\n") < 30 ? strcspn(at, "\n") : 30;
     free(broken);
-    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(text, at), d->what, code ? "the compiler" : noticed_by(&x),
+    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(a->text, at), d->what, code ? "the compiler" : noticed_by(&x),
             (int)length, at);
     if (code) fprintf(out, "      %s\n", own.sentence);
     if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
@@ -106,36 +106,25 @@ static int try_one(const report *r, shape_report *s, const rung *g, place *p, co
 
 int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
 {
-    const rung *g = find_rung(NULL, name);
-    char path[80];
-    ladder_options with = *o;
-    report r;
-    place *p;
-    shape_report *s;
+    alone a;
     int total = 0, seen = 0;
-    if (!g)
-        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
-    if (g->schedule <= LIBRARY) return fail_with(error, 2, "the rung '%s' has no kernel to break", name);
-    const char *const text = rung_text(g, path, sizeof path);
-    with.device = "model";
-    if (with.n < 0) with.n = BROKEN_N;
-    rung plain = *g;
-    plain.note = PLAIN;
-    int code = start_report(&with, &r, &p, error);
-    if (!code) code = start_shape(&r, g->shape, &s, error);
-    if (!code)
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", path,
-                (long long)with.n, "damage", "noticed by");
-    for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
-        for (const char *at = text; (at = strstr(at, damages[k].find)) && !code; at++) {
-            if (!fits(text, &damages[k], at)) continue;
-            total++;
-            code = try_one(&r, s, &plain, p, text, &damages[k], at, out, error, &seen);
-        }
+    int code = start_alone(&a, o, name, BROKEN_N, error);
+    if (!code && is_host(a.rung)) code = fail_with(error, 2, "the rung '%s' has no kernel to break", name);
+    if (!code) {
+        rung plain = *a.rung;
+        plain.note = PLAIN;
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", a.path,
+                (long long)a.shape->n, "damage", "noticed by");
+        for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
+            for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
+                if (!fits(a.text, &damages[k], at)) continue;
+                total++;
+                code = try_one(&a, &plain, &damages[k], at, out, error, &seen);
+            }
+    }
     if (!code)
         fprintf(out, "\n%d of %d noticed. Where nothing was: is the damage harmless, or is a check missing?\n", seen,
                 total);
-    report_free(&r);
-    place_close(p);
+    end_alone(&a);
     return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A whole report: the device, the shapes, every rung in turn, the sweep over n. */
+ * A whole report: the device, the shapes, every rung in turn, the sweep over n. And one rung alone, to look closer. */
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
@@ -152,4 +152,24 @@ void report_free(report *r)
 {
     for (int s = 0; s < r->shape_count; s++) free(r->shapes[s].rows);
     r->shape_count = 0;
+}
+
+int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual, ladder_error *error)
+{
+    ladder_options with = *o;
+    memset(a, 0, sizeof *a);
+    a->rung = find_rung(NULL, name);
+    if (!a->rung)
+        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+    a->text = rung_text(a->rung, a->path, sizeof a->path);
+    with.device = "model";
+    if (with.n < 0) with.n = usual;
+    const int code = start_report(&with, &a->report, &a->place, error);
+    return code ? code : start_shape(&a->report, a->rung->shape, &a->shape, error);
+}
+
+void end_alone(alone *a)
+{
+    report_free(&a->report);
+    place_close(a->place);
 }

@@ -249,6 +249,17 @@ void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);
 int start_report(const ladder_options *o, report *r, place **p, ladder_error *error); /* place_close, report_free */
 int start_shape(report *r, shape which, shape_report **s, ladder_error *error);
+/* One rung alone on the model. usual_n: where the options do not say. end_alone, also after a failure. */
+typedef struct alone {
+    const rung *rung;
+    const char *text;
+    char path[80];
+    report report;
+    place *place;
+    shape_report *shape;
+} alone;
+int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
+void end_alone(alone *a);
 int open_places(const ladder_options *o, place **p, ladder_error *error);
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,

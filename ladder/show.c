@@ -48,36 +48,24 @@ static void print_lines(const char *text, const model_counts *c, FILE *out)
 
 int ladder_show(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
 {
-    const rung *g = find_rung(NULL, name);
-    char path[80];
-    ladder_options with = *o;
-    report r;
-    place *p;
-    shape_report *s;
-    if (!g)
-        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
-    const char *const text = rung_text(g, path, sizeof path);
-    with.device = "model";
-    if (with.n < 0) with.n = SHOWN_N;
-    int code = start_report(&with, &r, &p, error);
-    if (!code) code = start_shape(&r, g->shape, &s, error);
-    if (!code && g->schedule > LIBRARY) {
-        row *const x = &s->rows[s->count++];
-        code = run_rung(&r, s, g, NULL, p, 0, x, error);
+    alone a;
+    int code = start_alone(&a, o, name, SHOWN_N, error);
+    if (!code && !is_host(a.rung)) {
+        row *const x = &a.shape->rows[a.shape->count++];
+        code = run_rung(&a.report, a.shape, a.rung, NULL, a.place, 0, x, error);
         if (!code) {
-            fprintf(out, "ladder/%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n,
-                    kind_name(s->kind), r.warp, r.banks);
+            fprintf(out, "ladder/%s on the model: n = %lld %s, warps of %d, %d banks\n", a.path, (long long)a.shape->n,
+                    kind_name(a.shape->kind), a.report.warp, a.report.banks);
             fprintf(
                 out,
                 "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
                 "sectors: of 32 bytes, a request\n\n");
-            print_lines(text, &x->counts, out);
+            print_lines(a.text, &x->counts, out);
             if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
         }
     } else if (!code) {
-        print_lines(text, NULL, out);
+        print_lines(a.text, NULL, out);
     }
-    report_free(&r);
-    place_close(p);
+    end_alone(&a);
     return code;
 }

@@ -2,7 +2,7 @@
  * What an operator's text says of itself, read without a compiler: `#define OP_...` lines, the fields in OP_STATE, the
  * names after `fn`. Facts are taken as written, so they must not depend on #if or on other macros. */
 #include "user.h"
-#include <ctype.h>
+#include "user_words.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,64 +63,7 @@ static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, c
     return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, message);
 }
 
-/* Comments and literals become spaces; a newline inside them or after a backslash becomes \v, which is a space that
- * counts. */
-static void blank(char *t)
-{
-    for (char *p = t; *p;) {
-        char *end = p;
-        if (p[0] == '/' && p[1] == '/') {
-            while (*end && *end != '\n') end += end[0] == '\\' && end[1] == '\n' ? 2 : 1;
-        } else if (p[0] == '/' && p[1] == '*') {
-            char *close = strstr(p + 2, "*/");
-            end = close ? close + 2 : p + strlen(p);
-        } else if (*p == '"' || *p == '\'') {
-            for (end = p + 1; *end && *end != *p && *end != '\n'; end++)
-                if (*end == '\\' && end[1]) end++;
-            end += *end == *p;
-        } else if (p[0] == '\\' && p[1] == '\n') {
-            end = p + 2;
-        } else if (p[0] == '\r') {
-            end = p + 1;
-        }
-        if (end == p) end++, p++;
-        for (; p < end; p++) *p = *p == '\n' ? '\v' : ' ';
-    }
-}
-
-/* ---- words: each moves *at on ---- */
-
-static int is_space(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
-static int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
-
-static void skip(const char **at)
-{
-    while (is_space(**at)) ++*at;
-}
-static void skip_lines(const char **at)
-{
-    while (is_space(**at) || **at == '\n') ++*at;
-}
-
-/* The next word, cut to room - 1 bytes; "" if there is none. */
-static const char *word(const char **at, char *to, size_t room)
-{
-    size_t n = 0;
-    while (is_word(**at)) {
-        if (n + 1 < room) to[n++] = **at;
-        ++*at;
-    }
-    to[n] = 0;
-    return to;
-}
-
-static int mark(const char **at, char c)
-{
-    skip(at);
-    if (**at != c) return 0;
-    ++*at;
-    return 1;
-}
+/* ---- facts ---- */
 
 static int find(const char *const *names, const char *name)
 {
@@ -128,8 +71,6 @@ static int find(const char *const *names, const char *name)
     while (names[i] && strcmp(names[i], name)) i++;
     return names[i] ? i : -1;
 }
-
-/* ---- facts ---- */
 
 static tally_status read_state(reader *r, const char *at)
 {

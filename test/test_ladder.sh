@@ -103,11 +103,17 @@ printf '/* like: reduce/tiled_1 */\nKERNEL(fold, THREADS)(GLOBAL const elem *in,
 code 1 "$tally" ladder try bad.cl --device model
 has "bad.cl:2: ';' was expected before '}'" err
 code 2 "$tally" ladder try wrong.cl --device model
+code 1 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/reduce1.cl" --rung reduce/reduce1 --device model
+has "reduce1.cl:7: a kernel's text must be whole, without '#include'" err
 code 1 "$tally" ladder try nothing.cl
 
 # ---- looking closer ----
 code 0 "$tally" ladder show reduce/tiled_2
 has '8 +16 +if \(index < THREADS\)' out
+code 0 "$tally" ladder show reduce1 # the kernel is tiled_1's
+has ' 17 +if \(tid % \(2 \* s\) == 0\)' out
+code 0 "$tally" ladder show window/prefix_difference # scan/hillis_steele's, and through it scan/tiled_scan's
+has ' 33 +if \(group_index\(\) > 0 && i < n\)' out
 code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally

@@ -182,6 +182,26 @@ static int f_locked(tl_gpu *g, const void *p, size_t bytes)
 static float x[N], got[N], want[N];
 static tl_memory there; /* room for N results on the device, beyond its limit */
 
+/* What this test does with `there`, as the library does: with the device's context the current one. */
+static void take_there(void)
+{
+    real->enter(gpu);
+    check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
+    real->leave(gpu);
+}
+static void read_there(void)
+{
+    real->enter(gpu);
+    check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
+    real->leave(gpu);
+}
+static void give_there(void)
+{
+    real->enter(gpu);
+    real->release(gpu, &there);
+    real->leave(gpu);
+}
+
 static void check_case(int which)
 {
     static const char *const names[] = {"sum",
@@ -210,7 +230,7 @@ static void check_case(int which)
                               : which == 3 || which == 8 ? tally_window(on[i], "sum", &in, &out, &w)
                                                          : tally_scan(on[i], "sum", &in, &out, &o);
         if (!check_ok(on[i], status, names[which])) return;
-        if (out.data != to[i]) check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
+        if (out.data != to[i]) read_there();
     }
     check_same(got, want,
                which == 9 ? N / 4
@@ -239,7 +259,7 @@ int main(void)
         gpu->calls = &fake;
         fake.locked = f_locked;
         done[0] = 1;
-        check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
+        take_there();
         for (int round = 0; round < (check_quick ? 20 : ROUNDS); round++)
             for (int which = 0; which < 10; which++) {
                 policy = round / 2;
@@ -249,7 +269,7 @@ int main(void)
                 marks = 0;
                 memset(last_mark, 0, sizeof last_mark);
             }
-        real->release(gpu, &there);
+        give_there();
         gpu->calls = real;
         tally_close(ctx);
         tested++;

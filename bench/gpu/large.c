@@ -7,25 +7,24 @@
  *                            Needs about 3 x 4 x 2^LOG2 bytes of host memory and 2.2 x of device memory.
  * On a device that is not CUDA the parts in device memory are left out. Exit 1: a bit differs. */
 #define _GNU_SOURCE
-#include "tally.h"
-#include <dlfcn.h>
+#include "large.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 enum { CHUNK = 1 << 24, GUARD = 256 };
-static tally *gpu, *cpu;
+tally *gpu, *cpu;
 static int failed, passed;
 
-static double now(void)
+double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int say(int ok, const char *what, int64_t n)
+int say(int ok, const char *what, int64_t n)
 {
     printf("%-9s %s, n = %lld\n", ok ? "ok" : "DIFFERENT", what, (long long)n);
     fflush(stdout);
@@ -33,50 +32,12 @@ static int say(int ok, const char *what, int64_t n)
     return ok;
 }
 
-static int fine(tally *ctx, tally_status status, const char *what)
+int fine(tally *ctx, tally_status status, const char *what)
 {
     if (status == TALLY_OK) return 1;
     printf("FAILED    %s: %s\n", what, tally_error(ctx));
     failed++;
     return 0;
-}
-
-/* ---- the driver: memory of the device, and the bus alone ---- */
-
-typedef unsigned long long address;
-typedef void *stream;
-static int (*cuInit_)(unsigned), (*cuDeviceGet_)(int *, int), (*cuRetain)(void **, int), (*cuSetCurrent)(void *);
-static int (*cuAlloc)(address *, size_t), (*cuFree)(address), (*cuToDevice)(address, const void *, size_t);
-static int (*cuToHost)(void *, address, size_t), (*cuHostAlloc)(void **, size_t, unsigned), (*cuFreeHost)(void *);
-static int (*cuToDeviceAsync)(address, const void *, size_t, stream), (*cuToHostAsync)(void *, address, size_t, stream);
-static int (*cuStream)(stream *, unsigned), (*cuSynchronize)(void), (*cuFill)(address, unsigned char, size_t);
-
-static int find_driver(int number)
-{
-    const struct {
-        void *to;
-        const char *name;
-    } calls[] = {{&cuInit_, "cuInit"},
-                 {&cuDeviceGet_, "cuDeviceGet"},
-                 {&cuRetain, "cuDevicePrimaryCtxRetain"},
-                 {&cuSetCurrent, "cuCtxSetCurrent"},
-                 {&cuAlloc, "cuMemAlloc_v2"},
-                 {&cuFree, "cuMemFree_v2"},
-                 {&cuToDevice, "cuMemcpyHtoD_v2"},
-                 {&cuToHost, "cuMemcpyDtoH_v2"},
-                 {&cuHostAlloc, "cuMemHostAlloc"},
-                 {&cuFreeHost, "cuMemFreeHost"},
-                 {&cuToDeviceAsync, "cuMemcpyHtoDAsync_v2"},
-                 {&cuToHostAsync, "cuMemcpyDtoHAsync_v2"},
-                 {&cuStream, "cuStreamCreate"},
-                 {&cuSynchronize, "cuCtxSynchronize"},
-                 {&cuFill, "cuMemsetD8_v2"}};
-    void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
-    int device;
-    for (size_t i = 0; library && i < sizeof calls / sizeof *calls; i++)
-        if (!(*(void **)calls[i].to = dlsym(library, calls[i].name))) return 0;
-    return library && !cuInit_(0) && !cuDeviceGet_(&device, number) && !cuRetain(&context, device) &&
-           !cuSetCurrent(context);
 }
 
 /* ---- data ---- */
@@ -104,10 +65,8 @@ static void fill(void *to, tally_dtype d, int64_t n)
 
 /* ---- the truth, chunk by chunk ---- */
 
-/* Compares results at `got` (memory of the device if dev) with what the CPU gives for a scan (w NULL) or a window of x.
- */
-static int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w,
-                   const void *got, int dev, int64_t result)
+int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w, const void *got,
+            int dev, int64_t result)
 {
     tally_stream *s;
     int64_t size = (int64_t)tally_dtype_size(d), made = 0, now_ = 0, slack = w ? w->before + w->after : 0;
@@ -121,7 +80,7 @@ static int compare(const char *op, const void *x, tally_dtype d, int64_t n, cons
         if (m <= 0) now_ = 0;
         const char *from = (const char *)got + made * result;
         if (now_ && dev) {
-            cuToHost(have, (address)(uintptr_t)from, (size_t)(now_ * result));
+            cu.to_host(have, (address)(uintptr_t)from, (size_t)(now_ * result));
             from = have;
         }
         same = !now_ || !memcmp(from, want, (size_t)(now_ * result));
@@ -131,7 +90,7 @@ static int compare(const char *op, const void *x, tally_dtype d, int64_t n, cons
     if (same && fine(cpu, tally_stream_finish(s, want, &last), op) && last) {
         const char *from = (const char *)got + made * result;
         if (dev) {
-            cuToHost(have, (address)(uintptr_t)from, (size_t)(last * result));
+            cu.to_host(have, (address)(uintptr_t)from, (size_t)(last * result));
             from = have;
         }
         same = !memcmp(from, want, (size_t)(last * result));
@@ -158,7 +117,7 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
         say(!memcmp(want, got, (size_t)result), line, n);
     address dy = 0;
     void *y = NULL;
-    if (dx ? cuAlloc(&dy, (size_t)bytes) : !(y = malloc((size_t)bytes))) {
+    if (dx ? cu.alloc(&dy, (size_t)bytes) : !(y = malloc((size_t)bytes))) {
         printf("skipped   scan of %s: no %lld bytes more of %s\n", line, (long long)bytes, where);
         return;
     }
@@ -171,7 +130,7 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
     if (window && fine(gpu, tally_window(gpu, op, &in, &out, &w), line))
         say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
     if (dx)
-        cuFree(dy);
+        cu.free(dy);
     else
         free(y);
 }
@@ -186,7 +145,7 @@ static void check_pointers(tally_dtype d)
     address dx, dy;
     tally_window_options w = {30, 2, TALLY_EDGES_SHRINK, 0};
     int same = 1;
-    if (cuAlloc(&dx, (size_t)room) || cuAlloc(&dy, (size_t)room)) return;
+    if (cu.alloc(&dx, (size_t)room) || cu.alloc(&dy, (size_t)room)) return;
     fill(x, d, N);
     tally_view host = tally_flat(x, d, N);
     for (int i = 0; i < SHIFTS * SHIFTS * 4 && same; i++) {
@@ -194,9 +153,9 @@ static void check_pointers(tally_dtype d)
             what = i % 4; /* scan, in place, window, reduce */
         address place = what == 1 ? dx + (address)from : dy + (address)(GUARD / 2 + to);
         int64_t at = what == 1 ? from : GUARD / 2 + to, made = what == 3 ? size : bytes;
-        cuFill(dx, 0xa5, (size_t)room);
-        cuFill(dy, 0xa5, (size_t)room);
-        cuToDevice(dx + (address)from, x, (size_t)bytes);
+        cu.fill(dx, 0xa5, (size_t)room);
+        cu.fill(dy, 0xa5, (size_t)room);
+        cu.to_device(dx + (address)from, x, (size_t)bytes);
         memset(want, 0xa5, (size_t)room);
         tally_view in = tally_flat((void *)(uintptr_t)(dx + (address)from), d, N);
         tally_view out = tally_flat((void *)(uintptr_t)place, d, N), wanted = tally_flat(want + at, d, N);
@@ -207,13 +166,13 @@ static void check_pointers(tally_dtype d)
                          : what == 2 ? tally_window(cpu, "sum", &host, &wanted, &w)
                                      : tally_scan(cpu, "sum", &host, &wanted, NULL);
         if (!fine(gpu, a, "odd pointers") || !fine(cpu, b, "odd pointers")) break;
-        cuToHost(y, what == 1 ? dx : dy, (size_t)room);
+        cu.to_host(y, what == 1 ? dx : dy, (size_t)room);
         same = !memcmp(y, want, (size_t)room);
         if (!same) printf("          from + %d, to + %d, case %d, %lld bytes\n", from, to, what, (long long)made);
     }
     say(same, d == TALLY_F32 ? "odd pointers and guards, f32" : "odd pointers and guards, f64", N);
-    cuFree(dx);
-    cuFree(dy);
+    cu.free(dx);
+    cu.free(dy);
     free(x);
     free(y);
     free(want);
@@ -242,127 +201,6 @@ static void check_repeats(const float *x, int64_t n, address dx)
     free(again);
 }
 
-/* ---- times ---- */
-
-/* Seconds of `bytes` over the bus from and to 1 GiB of page-locked memory: to the device, from it, both at once. */
-static void bus(int64_t bytes, double seconds[3])
-{
-    const size_t block = (size_t)1 << 30;
-    void *a, *b;
-    address da, db;
-    stream s, t;
-    if (cuHostAlloc(&a, block, 0) || cuHostAlloc(&b, block, 0) || cuAlloc(&da, block) || cuAlloc(&db, block) ||
-        cuStream(&s, 1) || cuStream(&t, 1))
-        exit(2);
-    memset(a, 1, block);
-    memset(b, 1, block);
-    for (int way = 0; way < 3; way++) {
-        seconds[way] = 1e9;
-        for (int round = 0; round < 3; round++) {
-            double start = now();
-            for (int64_t at = 0; at < bytes; at += (int64_t)block) {
-                if (way != 1) cuToDeviceAsync(da, a, block, s);
-                if (way != 0) cuToHostAsync(b, db, block, t);
-            }
-            cuSynchronize();
-            double took = (now() - start) * (double)bytes /
-                          (double)((bytes + (int64_t)block - 1) / (int64_t)block * (int64_t)block);
-            if (took < seconds[way]) seconds[way] = took;
-        }
-    }
-    cuFreeHost(a);
-    cuFreeHost(b);
-    cuFree(da);
-    cuFree(db);
-}
-
-static double best_of(int rounds, int verb, const tally_view *in, const tally_view *out)
-{
-    tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
-    double best = 1e9;
-    for (int i = 0; i < rounds; i++) {
-        double start = now();
-        tally_status status = verb == 0   ? tally_reduce(gpu, "sum", in, out->data)
-                              : verb == 1 ? tally_scan(gpu, "sum", in, out, NULL)
-                                          : tally_window(gpu, "mean", in, out, &w);
-        if (!fine(gpu, status, "timing")) return 0;
-        if (now() - start < best) best = now() - start;
-    }
-    return best;
-}
-
-static void row(const char *what, double seconds, double alone, double bytes)
-{
-    printf("%-44s %8.4f s %7.1f GB/s   bus alone %8.4f s   ratio %.3f\n", what, seconds, bytes / seconds * 1e-9, alone,
-           alone > 0 ? seconds / alone : 0.0);
-    fflush(stdout);
-}
-
-static void times(const float *x, float *y, int64_t n, int cuda)
-{
-    double alone[3] = {0};
-    const double bytes = (double)n * 4;
-    tally_view in = tally_flat(x, TALLY_F32, n), out = tally_flat(y, TALLY_F32, n);
-    tally_times_info t;
-    memset(y, 1, (size_t)n * 4);
-    if (cuda) bus(n * 4, alone);
-    if (cuda)
-        printf("bus: to %.1f, from %.1f, both at once %.1f + %.1f GB/s\n", bytes / alone[0] * 1e-9,
-               bytes / alone[1] * 1e-9, bytes / alone[2] * 1e-9, bytes / alone[2] * 1e-9);
-    static const char *const names[] = {"host array, sum f32", "host array, scan sum f32",
-                                        "host array, window mean of 50 f32"};
-    for (int verb = 0; verb < 3; verb++) row(names[verb], best_of(3, verb, &in, &out), alone[verb ? 2 : 0], bytes);
-    tally_time(gpu, 1);
-    double took = best_of(1, 1, &in, &out);
-    tally_times(gpu, &t);
-    tally_time(gpu, 0);
-    printf("scan, measured: %.4f s; kernels %.4f s, to the device %.4f s, from it %.4f s; held %lld bytes there, %lld "
-           "page-locked\n",
-           took, t.kernels, t.to_device, t.from_device, (long long)t.device_bytes, (long long)t.locked_bytes);
-    if (!cuda) return;
-    void *a, *b;
-    int64_t some = n < (int64_t)1 << 30 ? n : (int64_t)1 << 30;
-    if (cuHostAlloc(&a, (size_t)some * 4, 0) || cuHostAlloc(&b, (size_t)some * 4, 0)) return;
-    memcpy(a, x, (size_t)some * 4);
-    memset(b, 1, (size_t)some * 4);
-    tally_view in_locked = tally_flat(a, TALLY_F32, some), out_locked = tally_flat(b, TALLY_F32, some);
-    double part = (double)some / (double)n;
-    row("page-locked array (no staging), sum f32", best_of(3, 0, &in_locked, &out_locked), alone[0] * part,
-        bytes * part);
-    row("page-locked array (no staging), scan sum f32", best_of(3, 1, &in_locked, &out_locked), alone[2] * part,
-        bytes * part);
-    say(compare("sum", x, TALLY_F32, some, NULL, b, 0, 4), "scan sum of f32 in page-locked memory", some);
-    cuFreeHost(a);
-    cuFreeHost(b);
-}
-
-/* From which size on pieces pay: the same array whole, and by pieces because memory= is 4 times it. */
-static void threshold(const char *device, const float *x, float *y, int64_t room)
-{
-    for (int64_t bytes = 1 << 20; bytes < 32 << 20 && bytes <= room; bytes *= 2) {
-        double took[2][2];
-        for (int way = 0; way < 2; way++) {
-            char name[80];
-            tally *keep = gpu;
-            if (way)
-                snprintf(name, sizeof name, "%.*s,memory=%lld", (int)strcspn(device, ","), device,
-                         (long long)(4 * bytes));
-            else
-                snprintf(name, sizeof name, "%.*s", (int)strcspn(device, ","), device);
-            if (!fine(NULL, tally_open(&gpu, name), name)) {
-                gpu = keep;
-                return;
-            }
-            tally_view in = tally_flat(x, TALLY_F32, bytes / 4), out = tally_flat(y, TALLY_F32, bytes / 4);
-            for (int verb = 0; verb < 2; verb++) took[way][verb] = best_of(9, verb, &in, &out);
-            tally_close(gpu);
-            gpu = keep;
-        }
-        printf("%3lld MiB   sum: whole %7.0f us, pieces %7.0f us   scan: whole %7.0f us, pieces %7.0f us\n",
-               (long long)(bytes >> 20), took[0][0] * 1e6, took[1][0] * 1e6, took[0][1] * 1e6, took[1][1] * 1e6);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const char *device = argc > 1 ? argv[1] : "cuda:0";
@@ -384,22 +222,22 @@ int main(int argc, char **argv)
         const int64_t n = ((int64_t)1 << k) + 1;
         address dx = 0;
         fill(x, TALLY_U8, n);
-        if (cuda && !cuAlloc(&dx, (size_t)n)) {
-            cuToDevice(dx, x, (size_t)n);
+        if (cuda && !cu.alloc(&dx, (size_t)n)) {
+            cu.to_device(dx, x, (size_t)n);
             check_large("sum", TALLY_U8, n, x, dx, 0);
             check_large("max", TALLY_I8, n, x, dx, 1);
             check_large("argmin", TALLY_I8, n, x, dx, 0);
-            cuFree(dx);
+            cu.free(dx);
         }
         check_large("max", TALLY_I8, n, x, 0, 1);
         check_large("count", TALLY_U8, n, x, 0, 0);
         check_large("argmin", TALLY_I8, n, x, 0, 0);
         fill(x, TALLY_F32, n);
         dx = 0;
-        if (cuda && !cuAlloc(&dx, (size_t)n * 4)) {
-            cuToDevice(dx, x, (size_t)n * 4);
+        if (cuda && !cu.alloc(&dx, (size_t)n * 4)) {
+            cu.to_device(dx, x, (size_t)n * 4);
             check_large("sum", TALLY_F32, n, x, dx, 1);
-            cuFree(dx);
+            cu.free(dx);
         }
         check_large("sum", TALLY_F32, n, x, 0, 0);
         tally_view place = tally_flat(y, TALLY_F32, n);
@@ -412,10 +250,10 @@ int main(int argc, char **argv)
         check_pointers(TALLY_F64);
         address dx;
         const int64_t n = ((int64_t)1 << (log < 26 ? log : 26)) - 5;
-        if (!cuAlloc(&dx, (size_t)n * 4)) {
-            cuToDevice(dx, x, (size_t)n * 4);
+        if (!cu.alloc(&dx, (size_t)n * 4)) {
+            cu.to_device(dx, x, (size_t)n * 4);
             check_repeats(x, n, dx);
-            cuFree(dx);
+            cu.free(dx);
         }
     }
     check_repeats(x, ((int64_t)1 << (log < 26 ? log : 26)) - 5, 0);

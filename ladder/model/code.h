@@ -118,7 +118,15 @@ void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
+/* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
+int parse_call(compiler *c, const char *name, typed *out);
+int load_quad(compiler *c); /* load4(array, index), behind its name: the first of four registers in a row, one access */
+/* value.c. emit_value: an operation with its result in a new register; truth: 0 or 1. */
+typed emit_value(compiler *c, opcode op, kind k, int b, int operand);
+typed constant(compiler *c, kind k, int64_t integer, double real);
 typed convert(compiler *c, typed v, kind k);
+typed truth(compiler *c, typed v);
+typed binary(compiler *c, opcode op, typed a, typed b);
 void store_name(compiler *c, const name_entry *e, typed v);
 int constant_expression(compiler *c, int64_t *out);
 

@@ -1,57 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Expressions of the dialect as code, by precedence climbing. Types follow C: the usual conversions over i32 < u32 <
- * i64 < u64 < f32 < f64. The untaken arm of ?: && || is not evaluated: a mask is pushed around it, which GPUs do by
- * predication, so that it does not count as a branch. */
+ * Expressions of the dialect as code, by precedence climbing. The untaken arm of ?: && || is not evaluated: a mask is
+ * pushed around it, which GPUs do by predication, so that it does not count as a branch. */
 #include "code.h"
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static typed emit_value(compiler *c, opcode op, kind k, int b, int operand)
-{
-    const int reg = new_register(c);
-    emit(c, op, k, reg, b, operand);
-    return (typed){reg, k};
-}
-
-static typed constant(compiler *c, kind k, int64_t integer, double real)
-{
-    const int reg = new_register(c), at = emit(c, DO_CONST, k, reg, 0, 0);
-    if (at < 0) return (typed){0, k};
-    if (k == KIND_F32 || k == KIND_F64)
-        c->program->code[at].real = k == KIND_F32 ? (double)(float)real : real;
-    else
-        c->program->code[at].integer = integer;
-    return (typed){reg, k};
-}
-
-typed convert(compiler *c, typed v, kind k)
-{
-    if (v.kind == k) return v;
-    const int reg = new_register(c), at = emit(c, DO_CONVERT, k, reg, v.reg, 0);
-    if (at >= 0) c->program->code[at].c = (int16_t)v.kind;
-    return (typed){reg, k};
-}
-
-static typed truth(compiler *c, typed v)
-{
-    typed zero = constant(c, v.kind, 0, 0);
-    const int reg = new_register(c), at = emit(c, DO_UNEQUAL, v.kind, reg, v.reg, 0);
-    if (at >= 0) c->program->code[at].c = (int16_t)zero.reg;
-    return (typed){reg, KIND_I32};
-}
-
-static typed binary(compiler *c, opcode op, typed a, typed b)
-{
-    const int shift = op == DO_SHL || op == DO_SHR;
-    const kind k = shift ? a.kind : a.kind > b.kind ? a.kind : b.kind;
-    a = convert(c, a, k);
-    if (!shift) b = convert(c, b, k);
-    const int reg = new_register(c), at = emit(c, op, k, reg, a.reg, 0);
-    if (at >= 0) c->program->code[at].c = (int16_t)b.reg;
-    const int compares = op == DO_LESS || op == DO_LESS_EQ || op == DO_EQUAL || op == DO_UNEQUAL;
-    return (typed){reg, compares ? KIND_I32 : k};
-}
 
 static typed neutral(compiler *c)
 {
@@ -61,114 +12,6 @@ static typed neutral(compiler *c)
     if (!op) return constant(c, k, 0, 0);
     if (k == KIND_F32 || k == KIND_F64) return constant(c, k, 0, op == 1 ? __builtin_inf() : -__builtin_inf());
     return constant(c, k, op == 1 ? high[k] : low[k], 0);
-}
-
-/* ( a, b, ... ): converted to the kinds asked for; KINDS: as it is. */
-static void arguments(compiler *c, typed *values, const kind *kinds, int count)
-{
-    expect(c, "(");
-    for (int i = 0; i < count && !c->failed; i++) {
-        if (i) expect(c, ",");
-        values[i] = parse_expression(c);
-        if (kinds[i] != KINDS) values[i] = convert(c, values[i], kinds[i]);
-    }
-    expect(c, ")");
-}
-
-/* The array that is a function's first argument. */
-static int array_argument(compiler *c)
-{
-    token *t = peek(c);
-    const name_entry *e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    expect(c, "(");
-    t = peek(c);
-    e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    if (!e || e->array < 0) {
-        model_error(c, "the first argument must be an array, not '%s'", t->text);
-        return 0;
-    }
-    c->at++;
-    expect(c, ",");
-    return e->array;
-}
-
-static typed array_call(compiler *c, opcode op, int operands)
-{
-    const int array = array_argument(c);
-    const kind k = c->kernel->arrays[array].kind;
-    typed index = convert(c, parse_expression(c), KIND_I64), v = {0, k};
-    if (operands > 2) {
-        expect(c, ",");
-        v = convert(c, parse_expression(c), k);
-    }
-    expect(c, ")");
-    c->kernel->atomics = 1;
-    const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
-    if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-    return (typed){reg, k};
-}
-
-static int call(compiler *c, const char *name, typed *out)
-{
-    const kind elem = c->program->setting.elem;
-    typed v[2];
-    if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") || !strcmp(name, "group_count")) {
-        arguments(c, v, NULL, 0);
-        *out = name[0] == 't'   ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
-               : name[6] == 'i' ? emit_value(c, DO_GROUP_INDEX, KIND_I64, 0, 0)
-                                : emit_value(c, DO_GROUP_COUNT, KIND_I64, 0, 0);
-    } else if (!strcmp(name, "combine")) {
-        static const opcode does[] = {DO_ADD, DO_MIN, DO_MAX};
-        arguments(c, v, (const kind[]){elem, elem}, 2);
-        *out = binary(c, does[c->program->setting.operation], v[0], v[1]);
-    } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
-        arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
-        *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
-    } else if (!strcmp(name, "shuffle_down") || !strcmp(name, "shuffle_up")) {
-        arguments(c, v, (const kind[]){elem, KIND_I32}, 2);
-        *out = binary(c, DO_CHOOSE, v[0], convert(c, v[1], elem)); /* a place for the result: same kind */
-        if (!c->failed) {
-            instruction *i = &c->program->code[c->program->length - 1];
-            i->op = name[8] == 'd' ? DO_SHUFFLE_DOWN : DO_SHUFFLE_UP;
-            i->c = (int16_t)v[1].reg;
-        }
-    } else if (!strcmp(name, "store4")) {
-        const int to = array_argument(c);
-        const typed index = convert(c, parse_expression(c), KIND_I64);
-        expect(c, ",");
-        const name_entry *e = find_name(c, peek(c)->text);
-        if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
-        c->at++;
-        expect(c, ")");
-        const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
-        if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-        *out = index;
-    } else if (!strcmp(name, "atomic_combine")) {
-        *out = array_call(c, DO_ATOMIC_COMBINE, 3);
-    } else if (!strcmp(name, "atomic_next")) {
-        *out = array_call(c, DO_ATOMIC_NEXT, 2);
-    } else if (!strcmp(name, "atomic_read")) {
-        *out = array_call(c, DO_ATOMIC_GET, 2);
-    } else if (!strcmp(name, "atomic_write")) {
-        *out = array_call(c, DO_ATOMIC_PUT, 3);
-    } else {
-        return 0;
-    }
-    return 1;
-}
-
-/* load4(array, index): four registers in a row, one access. */
-int load_quad(compiler *c);
-int load_quad(compiler *c)
-{
-    const int array = array_argument(c);
-    typed index = convert(c, parse_expression(c), KIND_I64);
-    expect(c, ")");
-    const int first = new_register(c);
-    for (int i = 1; i < 4; i++) new_register(c);
-    const int at = emit(c, DO_LOAD, c->kernel->arrays[array].kind, first, array, 4);
-    if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
-    return first;
 }
 
 static typed element(compiler *c, int array, typed index)
@@ -210,7 +53,7 @@ static typed primary(compiler *c)
     if (!strcmp(t->text, "WARP")) return constant(c, KIND_I32, c->program->setting.warp, 0);
     if (!strcmp(t->text, "NEUTRAL")) return neutral(c);
     if (is_sign(c, "(")) {
-        if (!call(c, t->text, &out)) model_error(c, "the model has no function '%s'", t->text);
+        if (!parse_call(c, t->text, &out)) model_error(c, "the model has no function '%s'", t->text);
         return out;
     }
     const name_entry *e = find_name(c, t->text);

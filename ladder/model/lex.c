@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Tokens of a kernel text: names, numbers, signs; comments are left out, `#define NAME tokens` is put in where NAME is
- * used, other lines with # are passed over. */
+ * used, other lines with # are passed over, but for #include: what the model gets must be a whole text. */
 #include "code.h"
 #include <ctype.h>
 #include <stdio.h>
@@ -119,13 +119,15 @@ static int next(lexer *l, token *t)
     return 0;
 }
 
-/* A line with #: only #define NAME tokens means something. */
+/* A line with #: only #define NAME tokens means something. The build puts in what #include names (cmake/ladder.cmake), and a
+ * file of the reader's must do without. */
 static int directive(lexer *l)
 {
     token t;
     l->at++;
     l->defining = 1;
     if (next(l, &t)) return -1;
+    if (!strcmp(t.text, "include")) return complain(l, "a kernel's text must be whole, without", "#include");
     if (!strcmp(t.text, "define")) {
         if (l->define_count == DEFINES_MOST) return complain(l, "more than 24 #define at", t.text);
         define *d = &l->defines[l->define_count];

@@ -3,6 +3,7 @@
  *
  *   lex.c       text -> tokens              compile.c      kernels -> code
  *   parse.c     statements -> code          expression.c   expressions -> code
+ *   call.c      the dialect's functions     value.c        constants, conversions, operations
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int load_quad(compiler *c);
-
 static void shared_array(compiler *c)
 {
     kind k;

@@ -22,10 +22,4 @@ KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem 
     if (tid == THREADS - 1) sums[group_index()] = data[from + tid];
 }
 
-/* sums: already scanned. Tile t gets what is before it, the sum of tiles 0 .. t - 1. */
-KERNEL(propagate, THREADS)(GLOBAL elem *out, GLOBAL const elem *sums, i64 n)
-{
-    i64 i = group_index() * THREADS + thread_index();
-
-    if (group_index() > 0 && i < n) out[i] = combine(sums[group_index() - 1], out[i]);
-}
+#include "tiled_scan.cl" propagate

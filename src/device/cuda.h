@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What cuda.c and cuda_lanes.c share: declarations with the names and values of NVIDIA's headers, so that building
+ * What the files of CUDA devices share: declarations with the names and values of NVIDIA's headers, so that building
  * needs none, and the opened device. */
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
@@ -24,6 +24,31 @@ typedef struct {
 
 /* An error as a sentence. */
 tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
+
+/* Finds the functions of cuda.c in libcuda; 0: some are not there. */
+int tl_cuda_find_calls(void *library);
+
+/* ---- cuda_devices.c ---- */
+
+typedef struct {
+    CUdevice device;
+    int capability, processors, shared; /* shared: bytes of local memory that a group can ask for */
+    char name[16], text[240];
+} tl_cuda_found;
+/* Device number index; NULL: there are only *count. */
+const tl_cuda_found *tl_cuda_find(int index, int *count);
+/* A call of tl_gpu_calls. */
+int tl_cuda_describe(int index, tally_device_info *info);
+
+/* ---- cuda_program.c ---- */
+
+/* Finds its functions in libcuda; 0: some are not there. */
+int tl_cuda_find_programs(void *library);
+/* Calls of tl_gpu_calls. */
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
+void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
+                            const tl_argument *arguments, int count);
 
 /* ---- cuda_lanes.c ---- */
 

@@ -2,79 +2,13 @@
  * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
  * that fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
 #include "gpu_pieces.h"
-#include "../fp.h"
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    SHARE = 16,          /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
-    BUDGET_LEAST = 1024, /* bytes */
     COLUMNS_RUN = 256,   /* columns worth copying side by side */
     COLUMNS_MOST = 1024, /* columns of a strip that is cut along: each has a counter of 4 KB */
     STEP_LEAST = 256     /* elements of each in a piece */
 };
-static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
-static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
-
-/* ---- whether ---- */
-
-static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
-{
-    int64_t low, high;
-    size_t offset;
-    tl_memory memory;
-    tl_view_extent(v, bytes, &low, &high);
-    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset)) return 0;
-    return high - low;
-}
-
-static int64_t least_bytes(const tl_gpu_device *d)
-{
-    int64_t share = (int64_t)(d->limit / 4);
-    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
-}
-
-int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes)
-{
-    int64_t a, b, c, e, least = least_bytes(d);
-    if (d->piece.on) return 0;
-    tl_view_extent(in, in_bytes, &a, &b);
-    tl_view_extent(out, out_bytes, &c, &e);
-    if (b - a < least && e - c < least) return 0; /* as most calls */
-    return host_bytes(d, in, in_bytes) >= least || host_bytes(d, out, out_bytes) >= least;
-}
-
-int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out,
-                       int64_t out_bytes)
-{
-    return !d->piece.on && (host_bytes(d, in, in_bytes) || host_bytes(d, out, out_bytes));
-}
-
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan)
-{
-    tl_plan host;
-    return !plan->op->user || !tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
-}
-
-int64_t tl_pieces_budget(tl_gpu_device *d)
-{
-    size_t all = 0, once = 0, pooled = 0;
-    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
-    d->gpu->calls->room(d->gpu, &all, &once);
-    all += pooled;
-    if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
-    int64_t budget = (int64_t)(all / SHARE);
-    if (once && budget > (int64_t)once) budget = (int64_t)once;
-    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
-}
-
-int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
-{
-    if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
-    if (p->wrote && p->in.view.data == p->out.view.data) return 0; /* in place, and some of it is no longer there */
-    *budget /= 2;
-    return 1;
-}
 
 /* ---- a call ---- */
 
@@ -316,94 +250,4 @@ tally_status tl_pieces_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan,
 {
     call c = {.d = d, .ctx = ctx, .verb = WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o};
     return run_call(&c);
-}
-
-/* ---- streams and fragments: large pushes ---- */
-
-static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
-{
-    return n * plan->op->elem_bytes >= least_bytes(d);
-}
-
-/* n more elements after those in *done: what comes before a multiple of the step, and pushes that are not large, the
- * processors take. On failure *done is as it was. */
-static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s, tl_counter *done, const void *x,
-                         int64_t n, void *out)
-{
-    const tl_scalar *op = plan->op;
-    const tl_counter start = *done;
-    tally_status status = TALLY_NO_MEMORY;
-    d->gpu->calls->enter(d->gpu);
-    int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
-    if (budget) {
-        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, should memory be scarce */
-        head = -done->end & (step - 1);
-        if (head > n) head = n;
-    }
-    if (head && s) status = tl_device_cpu.scan_push(d->cpu, ctx, s, x, head, out);
-    if (head && !s) status = tl_device_cpu.slab(d->cpu, ctx, plan, x, head, done);
-    if (!head) status = TALLY_OK;
-    const tl_counter aligned = *done;
-    while (!status && head < n) {
-        *done = aligned;
-        tl_along a = {.plan = plan,
-                      .budget = budget,
-                      .width = 1,
-                      .counters = done,
-                      .base = aligned.end,
-                      .keep = 1,
-                      .scan = s != NULL,
-                      .exclusive = s && s->exclusive,
-                      .init = s && s->seeded ? &s->init : NULL};
-        tally_view in = tally_flat((const char *)x + head * op->elem_bytes, op->dtype, n - head);
-        tally_view to = tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
-        status = tl_along_fold(&a, d, ctx, &in, &to);
-        if (!status) break;
-        if (tl_pieces_again(status, &a.pipe, &budget)) status = TALLY_OK;
-    }
-    if (status) *done = start;
-    d->gpu->calls->leave(d->gpu);
-    return status;
-}
-
-tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
-{
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
-    return status ? status : push(tl_gpu_of(base), ctx, plan, NULL, c, x, n, NULL);
-}
-
-tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
-{
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
-    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
-    return status ? status : push(tl_gpu_of(base), ctx, s->plan, s, &s->done, x, n, out);
-}
-
-tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
-                                 void *out, int64_t *produced)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
-    if (!status) status = tl_gpu_host_only(d, ctx, out, "out", "streams");
-    if (status) return status;
-    if (!worth(d, plan, n))
-        return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
-    tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
-    d->gpu->calls->enter(d->gpu);
-    int64_t budget = tl_pieces_budget(d);
-    for (int shrunk = 0;; shrunk = 1) {
-        tl_along a = {.plan = plan,
-                      .count = count,
-                      .budget = budget,
-                      .width = 1,
-                      .window = o,
-                      .shrunk = shrunk,
-                      .at_start = at_start,
-                      .at_end = at_end};
-        status = tl_along_window(&a, d, ctx, &in, &to, produced);
-        if (!status || !tl_pieces_again(status, &a.pipe, &budget)) break;
-    }
-    d->gpu->calls->leave(d->gpu);
-    return status;
 }

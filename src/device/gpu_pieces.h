@@ -8,7 +8,9 @@
  *   piece         j-2           j-1            j             while the threads fill the blocks with piece j, kernels
  * run on results out   ^ threads     copy           -             j-1, and the results of j-2 go to the caller
  *
- * gpu_stage.c moves the pieces; gpu_pieces.c cuts views into rows that fit, and gpu_along.c sequences that do not. */
+ *   gpu_pieces.c   views cut into rows that fit        gpu_along.c    sequences that do not fit, cut along
+ *   gpu_stage.c    pieces moved through the lanes      gpu_carry.c    what the threads copy for them
+ *   gpu_budget.c   whether, and how large              gpu_push.c     streams and fragments */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
 #include "gpu_work.h"
@@ -70,6 +72,24 @@ tally_status tl_pipe_run(tl_pipe *p);
 /* Page-locked memory of at least `bytes` bytes, in place of *m. */
 tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
 
+/* ---- gpu_carry.c: the threads' part ---- */
+
+/* Elements of a rectangle; where its (r0, i0) lies in the caller's memory. */
+int64_t tl_side_count(const tl_side *s, const tl_rect *r);
+char *tl_side_corner(const tl_side *s, const tl_rect *r);
+/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the block it goes to or
+ * comes from; e0 = e1: nothing. */
+typedef struct tl_haul {
+    const tl_side *side;
+    tl_rect rect;
+    int64_t e0, e1;
+    char *block;
+    int out;
+} tl_haul;
+
+/* Both hauls, by all threads. */
+void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
+
 /* ---- gpu_along.c ---- */
 
 /* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are
@@ -107,8 +127,10 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t *made);
 
-/* ---- gpu_pieces.c ---- */
+/* ---- gpu_budget.c ---- */
 
+/* Bytes of host memory worth pieces. */
+int64_t tl_pieces_least(const tl_gpu_device *d);
 /* Bytes that a piece may take on the device. */
 int64_t tl_pieces_budget(tl_gpu_device *d);
 /* Can a call that failed so be tried again with half the budget? */

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (gpu_pieces.h). The
- * threads pack what is not dense, so only elements cross the bus. A piece crosses in `steps` parts of at most
- * STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out. */
+ * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (gpu_pieces.h). A
+ * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out;
+ * gpu_carry.c fills and empties the blocks. */
 #include "gpu_pieces.h"
-#include <stdlib.h>
-#include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
-enum { COPY_PARALLEL = 128 << 10 };         /* bytes worth several threads */
 static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
 
 /* ---- sides ---- */
@@ -28,20 +22,6 @@ void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t byt
     s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
 }
 
-static int64_t count_of(const tl_side *s, const tl_rect *r)
-{
-    const int64_t *o = s->view.offsets;
-    return o ? o[r->r1] - o[r->r0] : (r->r1 - r->r0) * (r->i1 - r->i0);
-}
-
-/* Where (r0, i0) of a rectangle lies in the caller's memory. */
-static char *corner(const tl_side *s, const tl_rect *r)
-{
-    const tally_view *v = &s->view;
-    int64_t at = v->offsets ? v->offsets[r->r0] * v->stride : r->r0 * v->row_stride + r->i0 * v->stride;
-    return tl_offset(v->data, at * s->bytes);
-}
-
 /* A rectangle on the device: where it is, or its copy in a buffer. */
 static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
 {
@@ -53,89 +33,13 @@ static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
         v.n = n;
     v.rows = rows;
     if (s->here) {
-        if (!v.offsets) v.data = corner(s, r);
+        if (!v.offsets) v.data = tl_side_corner(s, r);
         return v;
     }
     v.data = tl_offset((void *)(uintptr_t)s->buffer[slot].address, -first * s->bytes);
     v.row_stride = s->across ? 1 : n;
     v.stride = s->across ? rows : 1;
     return v;
-}
-
-/* ---- the threads' part ---- */
-
-/* A part of a rectangle in the order of its copy on the device, elements e0 .. e1 - 1, and the block it goes to or
- * comes from; e0 = e1: nothing. */
-typedef struct {
-    const tl_side *side;
-    tl_rect rect;
-    int64_t e0, e1;
-    char *block;
-    int out;
-} haul;
-
-/* memcpy to memory that is not read soon: stores past the caches, which need not fetch the lines they fill. */
-static void copy_past(char *to, const char *from, int64_t bytes)
-{
-#ifdef __SSE2__
-    int64_t head = (int64_t)(-(uintptr_t)to & 63);
-    if (bytes >= head + 4096) {
-        memcpy(to, from, (size_t)head);
-        for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64)
-            for (int i = 0; i < 64; i += 16)
-                _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-        _mm_sfence();
-    }
-#endif
-    memcpy(to, from, (size_t)bytes);
-}
-
-static void carry(const haul *h, int64_t e0, int64_t e1)
-{
-    const tl_side *s = h->side;
-    const tally_view *v = &s->view;
-    int64_t inner = h->rect.i1 - h->rect.i0, inner_stride = v->stride, outer_stride = v->row_stride;
-    char *from = corner(s, &h->rect);
-    if (v->offsets) {
-        inner = count_of(s, &h->rect);
-    } else if (s->across) {
-        inner = h->rect.r1 - h->rect.r0;
-        inner_stride = v->row_stride;
-        outer_stride = v->stride;
-    }
-    for (int64_t m; e0 < e1; e0 += m) {
-        int64_t o = e0 / inner, k = e0 - o * inner;
-        m = inner_stride == 1 && (v->offsets || outer_stride == inner) ? e1 - e0 : inner - k;
-        if (m > e1 - e0) m = e1 - e0;
-        char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
-             *ours = h->block + (e0 - h->e0) * s->bytes;
-        if (h->out && inner_stride == 1)
-            copy_past(theirs, ours, m * s->bytes);
-        else if (h->out)
-            tl_copy_strided(theirs, inner_stride, ours, 1, m, s->bytes);
-        else
-            tl_copy_strided(ours, 1, theirs, inner_stride, m, s->bytes);
-    }
-}
-
-static int64_t share_of(const haul *h, int i, int of) { return h->e0 + (int64_t)((__int128)(h->e1 - h->e0) * i / of); }
-
-/* Both hauls, by all threads. */
-static void carry_both(int threads, const haul *in, const haul *out)
-{
-    int64_t bytes = (in->e1 - in->e0) * (in->e0 < in->e1 ? in->side->bytes : 0) +
-                    (out->e1 - out->e0) * (out->e0 < out->e1 ? out->side->bytes : 0);
-    if (threads == 1 || bytes < COPY_PARALLEL) {
-        if (in->e0 < in->e1) carry(in, in->e0, in->e1);
-        if (out->e0 < out->e1) carry(out, out->e0, out->e1);
-        return;
-    }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int i = 0; i < 2 * threads; i++) {
-        const haul *h = i < threads ? in : out;
-        int at = i % threads;
-        if (h->e0 < h->e1) carry(h, share_of(h, at, threads), share_of(h, at + 1, threads));
-    }
 }
 
 /* ---- memory ---- */
@@ -181,10 +85,10 @@ typedef struct {
     int threads;
 } run;
 
-static haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block, int out)
+static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block, int out)
 {
-    int64_t count = count_of(s, rect);
-    return (haul){s,
+    int64_t count = tl_side_count(s, rect);
+    return (tl_haul){s,
                   *rect,
                   (int64_t)((__int128)count * k / r->steps),
                   (int64_t)((__int128)count * (k + 1) / r->steps),
@@ -224,7 +128,7 @@ static tally_status fetch(run *r, int64_t q)
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
-    haul h = haul_of(r, s, &part->out, k, to, 1);
+    tl_haul h = haul_of(r, s, &part->out, k, to, 1);
     tally_status status = k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
         status = to_host(r, h.block, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
@@ -239,7 +143,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
 {
     tl_pipe *p = r->pipe;
     tl_memory *stage = p->d->stage;
-    haul in = {0}, out = {0};
+    tl_haul in = {0}, out = {0};
     int block = (int)(r->loads % TL_STAGES);
     tally_status status = TALLY_OK;
     int comes = j < r->pieces && staged(&p->in), goes = j >= LAG && staged(&p->out);
@@ -254,7 +158,7 @@ static tally_status step(run *r, int64_t j, int64_t k)
         p->wrote = 1;
     }
     if (status) return status;
-    carry_both(r->threads, &in, &out);
+    tl_carry(r->threads, &in, &out);
     if (comes) {
         r->loads++;
         status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block, (in.e1 - in.e0) * p->in.bytes);
@@ -287,8 +191,8 @@ static tally_status issue(run *r, int64_t j)
     status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
     if (!status)
-        status = to_host(r, corner(&p->out, &part->out), &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
-                         count_of(&p->out, &part->out) * p->out.bytes);
+        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
+                         tl_side_count(&p->out, &part->out) * p->out.bytes);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
 }
@@ -307,7 +211,7 @@ static tally_status run_pieces(run *r)
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
             status =
-                to_device(r, &p->in.buffer[j % TL_RING], 0, corner(&p->in, rect), count_of(&p->in, rect) * p->in.bytes);
+                to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect), tl_side_count(&p->in, rect) * p->in.bytes);
         }
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
         if (!status && j < r->pieces) status = issue(r, j);

@@ -5,7 +5,8 @@
  *   gpu_batch.c    views brought to the device, results brought back
  *   gpu_shapes.c   reduce, scan       gpu_window.c    windows
  *   gpu_segments.c segments whose offsets are on the device
- *   gpu_pieces.c   host arrays too large to be copied as a whole       gpu_clock.c    times */
+ *   gpu_pieces.c   host arrays too large to be copied as a whole       gpu_push.c     streams and fragments
+ *   gpu_clock.c    times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What opencl.c and opencl_memory.c share: the few declarations of OpenCL that are needed, with the names and values of
+ * What the files of OpenCL devices share: the few declarations of OpenCL that are needed, with the names and values of
  * the Khronos headers, so that building needs none, and the opened device. */
 #ifndef TALLY_OPENCL_H
 #define TALLY_OPENCL_H
@@ -121,9 +121,19 @@ typedef struct {
     int processors;
 } opencl;
 
+tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
+
+/* ---- opencl_devices.c ---- */
+typedef struct {
+    cl_device_id id;
+    char name[24], text[200], reason[200]; /* reason: why it is not usable, or "" */
+} tl_opencl_found;
+/* Device number index; NULL: there are only *count. */
+const tl_opencl_found *tl_opencl_find(int index, int *count);
+/* A call of tl_gpu_calls. */
+int tl_opencl_describe(int index, tally_device_info *info);
 /* A device's number; 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
 
 /* ---- opencl_memory.c: calls of tl_gpu_calls ---- */
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);

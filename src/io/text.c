@@ -140,53 +140,6 @@ static int fill(tally_file *f)
     return 0;
 }
 
-/* Whether the quote at q opens a quoted field: it comes first in its field, and not in a comment. */
-static int opens(const tl_text *t, const char *q)
-{
-    const char *p = q;
-    const char d = t->layout.delimiter;
-    while (p > t->buf && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r') && p[-1] != d) p--;
-    if (p > t->buf && p[-1] != d && p[-1] != '\n') return 0;
-    while (p > t->buf && p[-1] != '\n') p--;
-    while (*p == ' ' || *p == '\t') p++;
-    return *p != '#';
-}
-
-/* Cuts [0, n) of the block where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last record's end.
- * cuts[k] is what was cut off in all (0: no record ends here). */
-static void cut_records(const tl_text *t, size_t n, size_t *cuts, int k, int last)
-{
-    const char *const b = t->buf, *const end = b + n, *p = b, *at = b;
-    int i = 1;
-    while (p < end) {
-        const char *q = t->layout.quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
-        const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
-        while (i < k) {
-            const char *const from = p > b + cuts[i] ? p : b + cuts[i];
-            const char *const nl = from < outside ? memchr(from, '\n', (size_t)(outside - from)) : NULL;
-            if (!nl) break;
-            cuts[i++] = (size_t)(nl + 1 - b);
-        }
-        for (const char *x = outside; x > p; x--)
-            if (x[-1] == '\n') {
-                at = x;
-                break;
-            }
-        if (!q) break;
-        if (!opens(t, q)) {
-            p = q + 1;
-            continue;
-        }
-        for (q++; (q = memchr(q, '"', (size_t)(end - q))) && q + 1 < end && q[1] == '"';) q += 2;
-        if (!q) break; /* the record goes on in the next block */
-        p = q + 1;
-    }
-    cuts[k] = last ? n : (size_t)(at - b);
-    for (; i < k; i++) cuts[i] = cuts[k];
-    for (i = 1; i < k; i++)
-        if (cuts[i] > cuts[k]) cuts[i] = cuts[k];
-}
-
 /* Sets the block's chunks: TALLY_OK, or the block cannot be cut (t->end == 0). */
 static void cut(tl_text *t)
 {
@@ -196,7 +149,7 @@ static void cut(tl_text *t)
     int k = (int)(t->n / SMALL) < t->most ? (int)(t->n / SMALL) : t->most;
     if (k < 1) k = 1;
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
-    cut_records(t, t->n, cuts, k, t->eof);
+    tl_text_cut(t->buf, t->n, &t->layout, cuts, k, t->eof);
     if (cuts[k] == 0 && !t->layout.columns) { /* a line longer than the block: any white space will do */
         k = 1;
         size_t x = t->n;

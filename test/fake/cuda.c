@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
- * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda.c and cuda_lanes.c.
- * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. */
+ * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda*.c.
+ * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing for a
+ * thread without a current context. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
+    INVALID_CONTEXT = 201,
     NO_BINARY_FOR_GPU = 209,
     FATBIN = 0x50,
     CUBIN = 0x7f,
@@ -17,6 +19,7 @@ enum {
     SHARED_OPTIN = 97
 };
 static char loads[400];
+static _Thread_local int current; /* contexts that this thread has pushed */
 
 const char *fake_cuda_loads(void) { return loads; }
 
@@ -33,16 +36,26 @@ int cuDeviceGetAttribute(int *v, int what, int d)
 }
 int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = loads, d; }
 int cuDevicePrimaryCtxRelease_v2(int d) { return d; }
-int cuCtxPushCurrent_v2(void *c) { return c == NULL; }
-int cuCtxPopCurrent_v2(void **c) { return c ? *c = loads, 0 : 0; }
-int cuMemAlloc_v2(uint64_t *p, size_t bytes) { return *p = (uint64_t)(uintptr_t)calloc(bytes, 1), 0; }
-int cuMemFree_v2(uint64_t p) { return free((void *)(uintptr_t)p), 0; }
+int cuCtxPushCurrent_v2(void *c) { return current++, c == NULL; }
+int cuCtxPopCurrent_v2(void **c) { return current--, c ? *c = loads, 0 : 0; }
+int cuMemAlloc_v2(uint64_t *p, size_t bytes)
+{
+    if (!current) return INVALID_CONTEXT;
+    return *p = (uint64_t)(uintptr_t)calloc(bytes, 1), 0;
+}
+int cuMemFree_v2(uint64_t p)
+{
+    if (!current) return INVALID_CONTEXT;
+    return free((void *)(uintptr_t)p), 0;
+}
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s)
 {
+    if (!current) return INVALID_CONTEXT;
     return memcpy((void *)(uintptr_t)to, from, bytes), s == NULL;
 }
 int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *s)
 {
+    if (!current) return INVALID_CONTEXT;
     return memcpy(to, (const void *)(uintptr_t)from, bytes), s == NULL;
 }
 int cuPointerGetAttributes(unsigned n, int *what, void **values, uint64_t p)
@@ -57,6 +70,7 @@ int cuModuleLoadData(void **module, const unsigned char *data)
     uint64_t size, at = 16, bytes;
     uint32_t head, arch;
     size_t used = strlen(loads);
+    if (!current) return INVALID_CONTEXT;
     *module = loads;
     if (data[0] == CUBIN) {
         snprintf(loads + used, sizeof loads - used, " cubin");
@@ -86,6 +100,7 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *f, int thread
 int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **parameters, void **extra)
 {
+    if (!current) return INVALID_CONTEXT;
     return f && gx && gy && gz && bx && by && bz && shared < 1 << 18 && stream && parameters && !extra ? 0 : 1;
 }
 int cuStreamCreate(void **s, unsigned flags) { return *s = loads, flags > 1; }

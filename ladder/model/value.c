@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * Typed values: the code of constants, conversions and operations. Types follow C: the usual conversions over i32 < u32 <
+ * i64 < u64 < f32 < f64. */
+#include "code.h"
+
+typed emit_value(compiler *c, opcode op, kind k, int b, int operand)
+{
+    const int reg = new_register(c);
+    emit(c, op, k, reg, b, operand);
+    return (typed){reg, k};
+}
+
+typed constant(compiler *c, kind k, int64_t integer, double real)
+{
+    const int reg = new_register(c), at = emit(c, DO_CONST, k, reg, 0, 0);
+    if (at < 0) return (typed){0, k};
+    if (k == KIND_F32 || k == KIND_F64)
+        c->program->code[at].real = k == KIND_F32 ? (double)(float)real : real;
+    else
+        c->program->code[at].integer = integer;
+    return (typed){reg, k};
+}
+
+typed convert(compiler *c, typed v, kind k)
+{
+    if (v.kind == k) return v;
+    const int reg = new_register(c), at = emit(c, DO_CONVERT, k, reg, v.reg, 0);
+    if (at >= 0) c->program->code[at].c = (int16_t)v.kind;
+    return (typed){reg, k};
+}
+
+typed truth(compiler *c, typed v)
+{
+    typed zero = constant(c, v.kind, 0, 0);
+    const int reg = new_register(c), at = emit(c, DO_UNEQUAL, v.kind, reg, v.reg, 0);
+    if (at >= 0) c->program->code[at].c = (int16_t)zero.reg;
+    return (typed){reg, KIND_I32};
+}
+
+typed binary(compiler *c, opcode op, typed a, typed b)
+{
+    const int shift = op == DO_SHL || op == DO_SHR;
+    const kind k = shift ? a.kind : a.kind > b.kind ? a.kind : b.kind;
+    a = convert(c, a, k);
+    if (!shift) b = convert(c, b, k);
+    const int reg = new_register(c), at = emit(c, op, k, reg, a.reg, 0);
+    if (at >= 0) c->program->code[at].c = (int16_t)b.reg;
+    const int compares = op == DO_LESS || op == DO_LESS_EQ || op == DO_EQUAL || op == DO_UNEQUAL;
+    return (typed){reg, compares ? KIND_I32 : k};
+}

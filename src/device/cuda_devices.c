@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * Which CUDA devices there are: the driver (libcuda) opened at run time, once a process, and asked. */
+#include "cuda.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+};
+
+#define DEVICE_CALLS(F)                                                                                                \
+    F(cuInit, cuInit, (unsigned))                                                                                      \
+    F(cuDriverGetVersion, cuDriverGetVersion, (int *))                                                                 \
+    F(cuDeviceGetCount, cuDeviceGetCount, (int *))                                                                     \
+    F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                     \
+    F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                       \
+    F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                     \
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))
+#define DECLARE(name, symbol, parameters) static int(*name) parameters;
+DEVICE_CALLS(DECLARE)
+#undef DECLARE
+
+enum { DEVICES_MOST = 16 };
+static tl_cuda_found devices[DEVICES_MOST];
+static int device_count;
+
+/* The driver's own version, as in 580.159.04; "" where the kernel module does not say. */
+static void driver_version(char *to, size_t room)
+{
+    char line[200] = "";
+    FILE *f = fopen("/proc/driver/nvidia/version", "r");
+    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
+    if (f) fclose(f);
+    to[0] = 0;
+    for (char *rest, *at = strtok_r(line, " \t\n", &rest); at && !to[0]; at = strtok_r(NULL, " \t\n", &rest))
+        if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, room, " %s", at);
+}
+
+static void find_devices(void)
+{
+    static int done;
+#pragma omp critical(tally_cuda)
+    if (!done) {
+        done = 1;
+        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        int whole = library != NULL, count = 0, version = 0;
+#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+        DEVICE_CALLS(FIND)
+#undef FIND
+        whole = whole && tl_cuda_find_calls(library) && tl_cuda_find_programs(library) &&
+                tl_cuda_find_lanes(library);
+        char driver[40];
+        driver_version(driver, sizeof driver);
+        if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
+        for (int i = 0; i < count && i < DEVICES_MOST; i++) {
+            char name[80] = "";
+            size_t bytes = 0;
+            int major = 0, minor = 0;
+            if (cuDeviceGet(&devices[i].device, i)) break;
+            const CUdevice d = devices[i].device;
+            cuDeviceGetName(name, sizeof name, d);
+            cuDeviceTotalMem(&bytes, d);
+            cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, d);
+            cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, d);
+            cuDeviceGetAttribute(&devices[i].processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d);
+            cuDeviceGetAttribute(&devices[i].shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, d);
+            devices[i].capability = 10 * major + minor;
+            snprintf(devices[i].name, sizeof devices[i].name, "cuda:%d", i);
+            snprintf(devices[i].text, sizeof devices[i].text,
+                     "%s, %.1f GB, compute capability %d.%d, driver%s for CUDA %d.%d", name, (double)bytes * 1e-9,
+                     major, minor, driver, version / 1000, version % 1000 / 10);
+            device_count = i + 1;
+        }
+    }
+}
+
+const tl_cuda_found *tl_cuda_find(int index, int *count)
+{
+    find_devices();
+    *count = device_count;
+    return index < 0 || index >= device_count ? NULL : &devices[index];
+}
+
+int tl_cuda_describe(int index, tally_device_info *info)
+{
+    int count;
+    const tl_cuda_found *d = tl_cuda_find(index, &count);
+    if (!d) return 0;
+    *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
+    if (d->capability < 70) {
+        info->usable = 0;
+        info->reason = "its compute capability is below 7.0";
+    }
+    return 1;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals): the ICD
+ * loader opened at run time, once a process, and asked. */
+#include "opencl.h"
+#include <dlfcn.h>
+#include <stdio.h>
+
+tl_opencl_api tl_cl;
+
+enum { DEVICES_MOST = 16 };
+static tl_opencl_found devices[DEVICES_MOST];
+static int device_count;
+
+static void text_of(cl_device_id id, cl_uint what, char *to, size_t room)
+{
+    to[0] = 0;
+    if (tl_cl.clGetDeviceInfo(id, what, room - 1, to, NULL) != CL_SUCCESS) to[0] = 0;
+    to[room - 1] = 0;
+}
+uint64_t tl_opencl_number(cl_device_id id, cl_uint what)
+{
+    uint64_t v = 0;
+    return tl_cl.clGetDeviceInfo(id, what, sizeof v, &v, NULL) == CL_SUCCESS ? v : 0;
+}
+
+/* What the law and the kernels need of a device. */
+static void examine(int i)
+{
+    char name[128], version[128], driver[128];
+    cl_device_id id = devices[i].id;
+    text_of(id, CL_DEVICE_NAME, name, sizeof name);
+    text_of(id, CL_DEVICE_VERSION, version, sizeof version);
+    text_of(id, CL_DRIVER_VERSION, driver, sizeof driver);
+    snprintf(devices[i].name, sizeof devices[i].name, "opencl:%d", i);
+    snprintf(devices[i].text, sizeof devices[i].text, "%.60s, %.1f GB, %.50s, driver %.40s", name,
+             (double)tl_opencl_number(id, CL_DEVICE_GLOBAL_MEM_SIZE) * 1e-9, version, driver);
+    uint64_t f32 = tl_opencl_number(id, CL_DEVICE_SINGLE_FP_CONFIG),
+             f64 = tl_opencl_number(id, CL_DEVICE_DOUBLE_FP_CONFIG);
+    const char *why = "";
+    if (!(tl_opencl_number(id, CL_DEVICE_AVAILABLE) & 1))
+        why = "the device is not available";
+    else if (!f64)
+        why = "it has no fp64";
+    else if (!(f32 & CL_FP_DENORM))
+        why = "it flushes f32 subnormals to zero";
+    else if (!(f32 & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT))
+        why = "its f32 division is not correctly rounded";
+    else if (!(tl_opencl_number(id, CL_DEVICE_ENDIAN_LITTLE) & 1))
+        why = "it is big-endian";
+    else if (tl_opencl_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE) < 256)
+        why = "its work-groups have fewer than 256 work-items";
+    else if (tl_opencl_number(id, CL_DEVICE_LOCAL_MEM_SIZE) < 32768)
+        why = "it has less than 32 KiB of local memory";
+    snprintf(devices[i].reason, sizeof devices[i].reason, "%s", why);
+}
+
+/* Opens the loader and lists every device of every platform, once a process. */
+static void find_devices(void)
+{
+    static int done;
+#pragma omp critical(tally_opencl)
+    if (!done) {
+        done = 1;
+        void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+        int whole = library != NULL;
+#define FIND(result, name, parameters) whole = whole && (*(void **)&tl_cl.name = dlsym(library, #name)) != NULL;
+        OPENCL_CALLS(FIND)
+#undef FIND
+        cl_platform_id platforms[8];
+        cl_uint count = 0;
+        if (whole && tl_cl.clGetPlatformIDs(8, platforms, &count) != CL_SUCCESS) count = 0;
+        for (cl_uint p = 0; p < count && p < 8; p++) {
+            cl_device_id ids[DEVICES_MOST];
+            cl_uint found = 0;
+            if (tl_cl.clGetDeviceIDs(platforms[p], CL_DEVICE_TYPE_ALL, DEVICES_MOST, ids, &found) != CL_SUCCESS)
+                continue;
+            for (cl_uint i = 0; i < found && i < DEVICES_MOST && device_count < DEVICES_MOST; i++) {
+                devices[device_count].id = ids[i];
+                examine(device_count++);
+            }
+        }
+    }
+}
+
+const tl_opencl_found *tl_opencl_find(int index, int *count)
+{
+    find_devices();
+    *count = device_count;
+    return index < 0 || index >= device_count ? NULL : &devices[index];
+}
+
+int tl_opencl_describe(int index, tally_device_info *info)
+{
+    int count;
+    const tl_opencl_found *d = tl_opencl_find(index, &count);
+    if (!d) return 0;
+    *info = (tally_device_info){d->name, d->text, !d->reason[0], d->reason, 0, ""};
+    return 1;
+}

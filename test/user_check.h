@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * What the parts of test_user.c share: the matrix and the counts of test_bits.c, checks, contexts, the examples. */
+#ifndef TALLY_TEST_USER_CHECK_H
+#define TALLY_TEST_USER_CHECK_H
+#define TALLY_BITS_ONLY
+#include "test_bits.c"
+
+static int check(int good, const char *what, const char *detail)
+{
+    if (good) {
+        passed++;
+    } else if (failed++ < 40) {
+        fprintf(stderr, "FAILED: %s: %s\n", what, detail ? detail : "");
+    }
+    return good;
+}
+
+static tally *open_on(const char *device)
+{
+    tally *ctx = NULL;
+    if (tally_open(&ctx, device)) {
+        fprintf(stderr, "%s: %s\n", device, tally_error(NULL));
+        exit(1);
+    }
+    return ctx;
+}
+
+static int define_example(tally *ctx, const char *name)
+{
+    char path[500];
+    snprintf(path, sizeof path, "%s/examples/operators/%s.h", TALLY_SOURCE_DIR, name);
+    return ok(ctx, tally_define_file(ctx, NULL, path), path);
+}
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * What is said of wrong texts (the place of the mistake, on every device), of wrong arguments, and of a machine whose
+ * compiler is missing or fails. Part of test_user.c. */
+#ifndef TALLY_TEST_USER_ERRORS_H
+#define TALLY_TEST_USER_ERRORS_H
+#include "user_check.h"
+
+#define GOOD_STATE   "#define OP_STATE(F) F(real, s)\ntypedef struct { OP_STATE(FIELD) } state;\n"
+#define GOOD_LIFT    "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+#define GOOD_COMBINE "fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }\n"
+#define GOOD_REST                                                                                                      \
+    "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result empty(par p) { return "  \
+    "to_result(num(0.0)); }\n"
+#define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
+
+static const struct {
+    const char *text, *says; /* says: the sentence begins like this */
+} wrong[] = {
+    {"", "mine.h:1: OP_STATE is missing"},
+    {"typedef struct { int x; } state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST, "mine.h:1: OP_STATE is missing"},
+    {GOOD_STATE GOOD_LIFT GOOD_REST,
+     "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b)"},
+    {GOOD_STATE GOOD_LIFT "/* fn state combine(state a, state b) {} */\n" GOOD_REST, "mine.h:1: 'combine' is missing"},
+    {GOOD "#define OP_SEED 1\n", "mine.h:1: 'seed' is missing"},
+    {GOOD "#define OP_SPEED 1\n", "mine.h:7: OP_SPEED is not a fact"},
+    {GOOD "/* two\nlines */ // \\\n three\n#define OP_EXACT yes\n",
+     "mine.h:10: OP_EXACT is 'yes': must be 0, 1 or REAL_IS_EXACT"},
+    {GOOD "#define OP_EXACT 0\n#define OP_EXACT 1\n", "mine.h:8: OP_EXACT is stated twice"},
+    {GOOD "#if 0\n#define OP_EXACT 1\n#endif\n", "mine.h:8: OP_EXACT stands inside #if"},
+    {"#include <math.h>\n" GOOD, "mine.h:1: an operator includes nothing"},
+    {"  #  include \"/etc/passwd\"\n" GOOD, "mine.h:1: an operator includes nothing"},
+    {"#define TL_VECTOR 0\n" GOOD, "mine.h:1: TL_VECTOR: names that begin with TL_"},
+    {GOOD "#define OP_MASKED 1\n", "mine.h:7: OP_MASKED is not a fact"},
+    {GOOD "#define OP_ACC F32\n", "mine.h:7: OP_ACC is 'F32': must be one of WIDE REAL F64 NONE"},
+    {GOOD "#define OP_ACC NONE\n#define OP_OUT ACC\n", "mine.h:1: OP_OUT is ACC and OP_ACC is NONE"},
+    {GOOD "#define OP_TYPES XY\n", "mine.h:7: OP_TYPES is 'XY'"},
+    {GOOD "#define OP_PARAM 3\n", "mine.h:7: OP_PARAM is '3'"},
+    {GOOD "#define OP_PARAM q\n#define OP_DEFAULT x\n", "mine.h:8: OP_DEFAULT is 'x': must be a number"},
+    {GOOD "#define OP_LANES 3\n", "mine.h:7: OP_LANES is '3': must be 1 or 2"},
+    {"#define OP_STATE(F) F(float, s)\n" GOOD_LIFT,
+     "mine.h:1: a field of the state is 'float': must be real, ord, idx, elem or wide"},
+    {"#define OP_STATE F(real, s)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
+    {"#define OP_STATE(F) F(real)\n", "mine.h:1: OP_STATE(F) is written F(type, name)"},
+    /* from here on the compiler finds it */
+    {"#define OP_STATE(F) F(real, s) F(idx, a) F(idx, b) F(idx, c) F(idx, d)\ntypedef struct { OP_STATE(FIELD) } "
+     "state;\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
+     "mine.h:1: a state takes 40 bytes for f32: must be at most 32"},
+    {GOOD_STATE GOOD_LIFT "fn state combine(state a, state b) { state r; r.s = a.s + ; return r; }\n" GOOD_REST,
+     "mine.h:4:"},
+    {GOOD_STATE GOOD_LIFT
+     "fn state combine(state a, state b)\n{\n    state r;\n    r.s = plus(a.s, b.s);\n    return r;\n}\n" GOOD_REST,
+     "mine.h:7:"},
+    {GOOD_STATE GOOD_LIFT "\n\nfn state combine(state a, state b) { state r; r.s = a.s + b.z; return r; }\n" GOOD_REST,
+     "mine.h:6:"},
+    {"typedef struct { real s, t; } state;\n#define OP_STATE(F) F(real, s)\n" GOOD_LIFT GOOD_COMBINE GOOD_REST,
+     "mine.h"},
+};
+
+/* Every mistake gives TALLY_BAD_DATA and its place, on this device. */
+static void errors(const char *device)
+{
+    tally *ctx = open_on(device);
+    float x[100] = {0}, y;
+    tally_view in = tally_flat(x, TALLY_F32, 100);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tally_status status = tally_define(ctx, "mine", wrong[i].text, "mine.h");
+        if (!status) status = tally_reduce(ctx, "mine", &in, &y);
+        printf("    %s: %s\n", device, tally_error(ctx));
+        check(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
+              wrong[i].says, tally_error(ctx));
+        check(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'), "one sentence", tally_error(ctx));
+    }
+    tally_close(ctx);
+}
+
+static void arguments(void)
+{
+    static char big[70000];
+    tally *ctx = open_on("cpu");
+    tally_operator_info info;
+    int8_t x[2] = {3, 4};
+    int64_t sum = 0;
+    memset(big, ' ', sizeof big - 1);
+    const struct {
+        tally_status got, want;
+        const char *says;
+    } calls[] = {
+        {tally_define(NULL, "a", GOOD, NULL), TALLY_INVALID, NULL},
+        {tally_define(ctx, NULL, GOOD, NULL), TALLY_INVALID, "name is NULL"},
+        {tally_define(ctx, "a", NULL, NULL), TALLY_INVALID, "text is NULL"},
+        {tally_define(ctx, "sum", GOOD, NULL), TALLY_INVALID, "name is 'sum': that is a built-in operator"},
+        {tally_define(ctx, "a:b", GOOD, NULL), TALLY_INVALID, "name is 'a:b'"},
+        {tally_define(ctx, "9a", GOOD, NULL), TALLY_INVALID, "name is '9a'"},
+        {tally_define(ctx, "", GOOD, NULL), TALLY_INVALID, "name is ''"},
+        {tally_define(ctx, "abcdefghijklmnopqrstuvwxyzabcdef", GOOD, NULL), TALLY_INVALID, "name is"},
+        {tally_define(ctx, "a", big, NULL), TALLY_INVALID, "text is longer than 65536 bytes"},
+        {tally_define_file(ctx, NULL, "/no/such/file.h"), TALLY_IO, "/no/such/file.h: "},
+        {tally_define_file(ctx, NULL, "/"), TALLY_IO, "/: "},
+        {tally_define_file(ctx, "a", "/"), TALLY_IO, "/: "},
+    };
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        check(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
+    check(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"), "a built-in name",
+          tally_error(ctx));
+    ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
+    check(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED, "a type it does not take",
+          tally_error(ctx));
+    check(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter", tally_error(ctx));
+    check(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context", tally_error(NULL));
+    ok(ctx, tally_operator(ctx, "mine:f64", TALLY_F32, &info), "mine:f64");
+    check(info.output == TALLY_F64 && !strcmp(info.name, "mine") && !strcmp(info.text, "mine.h"), "what it is",
+          info.text);
+    ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
+    tally_view in = tally_flat(x, TALLY_I8, 2);
+    if (ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8")) check(sum == 7, "mine of i8", "not 7");
+
+    /* no compiler, and a compiler that is not there */
+    char *path = strdup(getenv("PATH")), *cc = getenv("CC") ? strdup(getenv("CC")) : NULL;
+    setenv("PATH", "/nowhere", 1);
+    unsetenv("CC");
+    in.dtype = TALLY_I16;
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
+              strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
+          "no compiler", tally_error(ctx));
+    setenv("CC", "no-such-cc -O1", 1);
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"), "CC",
+          tally_error(ctx));
+    setenv("PATH", path, 1);
+    setenv("CC", "false", 1);
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA, "a compiler that fails", tally_error(ctx));
+    setenv("CC", "gcc -g0", 1); /* words */
+    ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "CC with words");
+    unsetenv("CC");
+    setenv("TMPDIR", "/proc/nothing", 1);
+    in.dtype = TALLY_U16;
+    check(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO && strstr(tally_error(ctx), "TMPDIR"), "no folder",
+          tally_error(ctx));
+    unsetenv("TMPDIR");
+    if (cc) setenv("CC", cc, 1);
+    free(cc);
+    free(path);
+    tally_close(ctx);
+}
+#endif
