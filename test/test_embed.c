@@ -84,7 +84,7 @@ static void empty_cache(void)
 static void change_text(void)
 {
     char path[600];
-    size_t got;
+    size_t got = 0;
     static char text[20000];
     snprintf(path, sizeof path, "%s/kernels", here);
     mkdir(path, 0700);
