@@ -63,13 +63,13 @@ static void loop(job *j, const void *x)
     }
 }
 
-/* The library, on memory of the device where it can take it. */
+/* The library, on memory of the device if there is one. */
 static int library(job *j, int at, ladder_error *error)
 {
     static const char *const names[] = {"sum", "min", "max"};
     tally *ctx = place_context(j->place);
     const char *const name = j->rung->shape == SHAPE_window ? "mean" : names[j->setting.operation];
-    const int on_device = !place_is_model(j->place) && place_shares(j->place);
+    const int on_device = !place_is_model(j->place);
     tally_operator_info info;
     tally_status status = tally_operator(ctx, name, kind_dtype(j->setting.elem), &info);
     void *const from = on_device ? memory_address(j->input[at % j->copies]) : j->host[at % j->copies];
@@ -98,7 +98,7 @@ int host_finish(job *j, int64_t partials, element *out, ladder_error *error)
     const int wide = j->rung->schedule == LIBRARY && !j->setting.operation && k < KIND_F32;
     const kind from = wide ? KIND_I64 : k;
     const int64_t count = j->rung->shape == SHAPE_reduce ? 1 : j->n;
-    if (j->rung->schedule == LIBRARY && !place_is_model(j->place) && place_shares(j->place)) {
+    if (j->rung->schedule == LIBRARY && !place_is_model(j->place)) {
         const int code = place_read(j->place, j->output, j->work[0], count * (int64_t)kind_bytes(from), error);
         if (code) return code;
     }

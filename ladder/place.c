@@ -56,9 +56,8 @@ int place_open(place **out, const char *device, ladder_error *error)
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
         p->gpu->calls->enter(p->gpu);
-        /* On CUDA the library's calls then return without waiting, as launches do, so that all rungs are timed alike.
-         */
-        if (!strcmp(api, "cuda")) tl_gpu_of(p->ctx->device)->stream = 1;
+        /* The library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
+        tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
         for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
             if (!strcmp(info.name, p->name)) snprintf(p->text, sizeof p->text, "%s", info.text);
@@ -81,7 +80,6 @@ const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
 int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * 8; }
 void place_set_groups(place *p, int groups) { p->groups = groups; }
-int place_shares(const place *p) { return p->model || !strncmp(p->name, "cuda", 4); }
 
 int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
 {

@@ -177,7 +177,7 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
     const report *r = t->r;
     const int64_t bytes = t->s->n * (int64_t)kind_bytes(t->s->kind);
     const int host = is_host(g);
-    const int shared = !host || (g->schedule == LIBRARY && place_shares(t->device) && !place_is_model(t->device));
+    const int shared = !host || (g->schedule == LIBRARY && !place_is_model(t->device));
     int copies = timed && bytes ? (int)(ROTATED / bytes) : 1;
     copies = copies < 2 ? 2 : copies > 64 ? 64 : copies;
     if (!timed) copies = 1;
@@ -212,7 +212,6 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     out->rung = g;
     out->error_ulp = -1;
     out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
-    out->with_copies = g->schedule == LIBRARY && !place_is_model(p) && !place_shares(p);
     if (!host) {
         const int64_t n = place_is_model(p) || s->n < MODEL_MOST ? s->n : MODEL_MOST;
         if (place_is_model(p))

@@ -87,10 +87,9 @@ const char *place_text(const place *p);      /* one line: what it is */
 tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
 int place_groups(const place *p);            /* groups that it runs at once, about */
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
-int place_shares(const place *p);            /* can the library take this device's memory? */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
-void *memory_address(const memory *m); /* for the library (place_shares) and on the model */
+void *memory_address(const memory *m); /* for the library, and on the model */
 int place_write(place *p, memory *m, const void *from, int64_t bytes, ladder_error *error);
 int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error);
 int place_wait(place *p, ladder_error *error);
@@ -198,7 +197,7 @@ typedef struct row {
     char got[40], want[40];
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
-    int timed, on_host, with_copies; /* with_copies: the library took host memory, and its time includes the copies */
+    int timed, on_host;
     timing timing;
     int modelled;
     model_counts counts;

@@ -107,9 +107,6 @@ void sentences(shape_report *s)
         const double ceiling = s->shape == SHAPE_reduce ? c->read : c->copy;
         if (x->verdict != RIGHT && x->reason[0] && x->verdict != EXPECTED) continue;
         if (b) compare(x, b, ceiling);
-        if (x->with_copies && x->timed) /* not comparable with kernels alone */
-            snprintf(x->sentence, sizeof x->sentence,
-                     "from host memory, since the library takes no OpenCL memory: the copies are in its time");
         if (!x->sentence[0] && x->timed && ceiling > 0)
             snprintf(x->sentence, sizeof x->sentence, "%.0f %% of the ceiling of %s",
                      100 * (double)x->timing.bytes / x->timing.median / ceiling,
