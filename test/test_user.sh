@@ -72,6 +72,23 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     is "a stream without a C compiler" \
         "$(PATH=$work/empty CC='' both "$tally" reduce drawdown --op-file drawdown.h --device "$device" <series | cut -c1-70)" \
         $'tally: operator \'drawdown\': the processors need a C compiler for its t\nexit 2'
+    cat >choices.h <<'TEXT'
+#define OP_STATE(F) F(real, a) F(real, b)
+typedef struct { OP_STATE(FIELD) } state;
+fn state lift(elem x, idx i, par p) { state r; r.a = to_real(x) + num(1.0); r.b = r.a; return r; }
+fn state combine(state a, state b)
+{
+    state r;
+    r.a = sel(a.a < b.a, sel(a.b > b.b, a.a / b.a, root(b.a)), sel(a.b > b.a, b.a / a.a, root(a.a)));
+    r.b = sel(a.b < b.b, sel(a.a > b.a, b.b / a.b, root(b.b)), sel(a.b > b.a, a.b / b.b, root(a.b)));
+    return r;
+}
+fn result lower(state a, real n, idx first, par p) { return to_result(canon(a.a / a.b)); }
+fn result empty(par p) { return to_result(num(0.0)); }
+TEXT
+    # as branches before a barrier these choices end the process in PoCL 5.0
+    is "choices" "$("$tally" reduce choices --op-file choices.h --hex --device "$device" x.npy 2>&1)" \
+        "$("$tally" reduce choices --op-file choices.h --hex x.npy)"
     TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_user" brackets i8 || failed=1
 fi
 [ $failed -eq 0 ] && echo "user: as expected"

@@ -31,8 +31,12 @@ typedef struct {
 
 #define REAL_IS_EXACT (!TL_REAL_FLOAT)
 #define FIELD(type, name) type name;
+#ifdef POCL_DEVICE_ADDRESS_BITS /* both, then a choice: ?: of divisions would be branches (prelude_opencl.h, BARRIER) */
+#define sel(c, a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); (c) ? a_ : b_; })
+#else
 #define sel(c, a, b) ((c) ? (a) : (b))
-#define sel_idx(c, a, b) ((c) ? (a) : (b))
+#endif
+#define sel_idx(c, a, b) sel(c, a, b)
 #define num(c) ((real)(c))
 #define ord_num(c) ((ord)(c))
 #define idx_num(c) ((idx)(c))

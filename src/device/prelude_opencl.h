@@ -24,6 +24,9 @@ typedef double f64;
 #define ROOM_OF_PARAMETER ((__local u8 *)room_)
 #define UNROLL _Pragma("unroll")
 #define ROLLED _Pragma("unroll 1")
+/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and a
+ * barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing leads
+ * to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v) atomic_add(p, v)

@@ -367,12 +367,14 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 #endif
 }
 #endif
+/* Chosen first, stored once (prelude_opencl.h, BARRIER). */
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {
-    if (v.have)
-        store_state(p, v.s, n, first, q);
-    else
-        store_empty(p, q);
+    n += q.origin;
+    store_bytes(p, v.have ? lower(v.s, (real)n, first, q) : empty(q));
+#if OP_LANES == 2
+    store_bytes(p + sizeof(result), v.have ? lower_1(v.s, (real)n, first, q) : empty_1(q));
+#endif
 }
 /* What reduce gives for sequence s of n elements. */
 fn void store_reduced(results out, batch b, i64 s, maybe v, i64 n)

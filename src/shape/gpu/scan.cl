@@ -100,12 +100,12 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
+    /* moved, so that there is one call: two are half as much code again, and end PoCL 5.0 (prelude_opencl.h, BARRIER) */
     if (!exclusive) {
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
-        store_quad(out, b, s, at + r * LANES * QUAD, n, v + 1, 0, 1, b.p);
-    } else {
-        store_quad(out, b, s, at + r * LANES * QUAD, n, v, 1, rows[r].have, b.p);
+        UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
     }
+    store_quad(out, b, s, at + r * LANES * QUAD, n, v, exclusive, !exclusive || rows[r].have, b.p);
 }
 
 KERNEL(scan, 32 * WARPS_IN_GROUP)
