@@ -164,6 +164,9 @@ int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of
 
 /* The first line of a compiler's log with an error in it (the log itself if there is none). */
 const char *tl_first_error(const char *log);
+/* A line that begins with <kernel>:N: (NVIDIA's OpenCL passes over #line): to, of `room` bytes, gets it with the file and the
+ * line that text's last #line before its line N means; any other as it is. */
+void tl_name_place(const char *line, const char *text, char *to, size_t room);
 
 /* The texts of src that compilers get at run time, embedded by the build (cmake/texts.cmake); ended by name NULL. */
 typedef struct tl_text {

@@ -124,7 +124,7 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         if (all &&
             tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all, NULL) == CL_SUCCESS) {
             all[bytes] = 0;
-            snprintf(log, sizeof log, "%s", tl_first_error(all));
+            tl_name_place(tl_first_error(all), text, log, sizeof log);
         }
         free(all);
         tl_cl.clReleaseProgram(p->program);

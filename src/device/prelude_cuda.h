@@ -66,9 +66,6 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
     return mark;
 }
 
-/* Asks for the line of p; nothing waits for it. */
-fn void prefetch_line(GLOBAL const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
 fn f32 as_f32(u32 x) { return __uint_as_float(x); }

@@ -212,3 +212,20 @@ const char *tl_first_error(const char *log)
     while (error && error > log && error[-1] != '\n') error--;
     return error ? error : log;
 }
+
+void tl_name_place(const char *line, const char *text, char *to, size_t room)
+{
+    static const char nameless[] = "<kernel>:";
+    char file[200] = "", *rest = NULL;
+    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10), at = 1;
+    for (long n = 1; n < wanted && *text; n++, at++) {
+        long next;
+        if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    if (*file)
+        snprintf(to, room, "%s:%ld%s", file, at, rest);
+    else
+        snprintf(to, room, "%s", line);
+}

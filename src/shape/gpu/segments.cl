@@ -127,15 +127,6 @@ fn maybe tiny(batch b, i64 start, int n)
     return v;
 }
 
-/* The next segment's lines come nearer while this one is folded. */
-fn void fetch_ahead(batch b, i64 start, i64 n)
-{
-    const i64 bytes = n * TL_SIZE;
-    GLOBAL const u8 *x = b.x + start * TL_SIZE;
-    if (b.stride != 1) return;
-    for (i64 at = lane_index() * 128; at < bytes; at += LANES * 128) prefetch_line(x + at);
-}
-
 KERNEL(segments, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 longest)
 {
     BATCH_OF_PARAMETERS;
@@ -149,9 +140,8 @@ KERNEL(segments, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 
         u32 some = __ballot_sync(0xffffffffu, fits && n >> TINY_LOG);
         maybe mine = tiny(b, start, fits && !(n >> TINY_LOG) ? (int)n : 0);
         while (some) {
-            const int l = __ffs(some) - 1, next = __ffs(some & (some - 1)) - 1;
+            const int l = __ffs(some) - 1;
             some &= some - 1;
-            if (some) fetch_ahead(b, shuffle<false>(start, next), shuffle<false>(n, next));
             maybe v = append_e(nothing(b.p), b, shuffle<false>(start, l), 0, shuffle<false>(n, l), box);
             mine.s = choose(lane_index() == l, v.s, mine.s);
             mine.have |= lane_index() == l;
