@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ * Segments: what the host needs to know of offsets that are on the device, and many short segments at a time. */
+
+enum { MEASURE_THREADS = 256, FIRSTS_ITEMS = 8 };
+/* Words of the header: counts, then full nodes of each level; and as i64 words 6 and 7: the first and the last offset. */
+enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, NODE_LEVELS = 8, WORDS = NODES + NODE_LEVELS, FIRST_OFFSET = 6, LAST_OFFSET = 7 };
+
+/* Into the header, which is zero: how many segments are long (a chunk or more), descend or begin below zero, are not as long as the
+ * first one; nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
+KERNEL(measure, MEASURE_THREADS)(GLOBAL const i64 *offsets, i64 rows, GLOBAL i64 *ids, GLOBAL u32 *header)
+{
+    SHARED u32 part[WORDS], base;
+    const int t = thread_index();
+    const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_THREADS;
+    const i64 rounds = (rows + step - 1) / step;
+    i64 r = group_index() * MEASURE_THREADS + t;
+    for (i64 round = 0; round < rounds; round++, r += step) {
+        if (t < WORDS) part[t] = 0;
+        BARRIER();
+        const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
+        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= (1 << ELEMENTS_LOG);
+        u32 place = 0;
+        if (mine && bad) ADD_LOCAL(&part[BAD], 1);
+        if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
+        if (is_long) {
+            place = ADD_LOCAL(&part[LONGS], 1);
+            for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n, l));
+        }
+        BARRIER();
+        if (t == LONGS)
+            base = part[LONGS] ? ADD_GLOBAL(header, part[LONGS]) : 0;
+        else if (t < WORDS && part[t])
+            ADD_GLOBAL(header + t, part[t]);
+        BARRIER();
+        if (is_long) ids[base + place] = r;
+        BARRIER();
+    }
+    if (group_index() == 0 && t == 0) {
+        ((GLOBAL i64 *)header)[FIRST_OFFSET] = offsets[0];
+        ((GLOBAL i64 *)header)[LAST_OFFSET] = offsets[rows];
+    }
+}
+
+/* first[l][s]: nodes of level l before the long segment s. A group a level. */
+KERNEL(firsts, MEASURE_THREADS)(GLOBAL const i64 *offsets, GLOBAL const i64 *ids, i64 longs, i64 levels, GLOBAL i64 *first)
+{
+    SHARED i64 sums[2 * MEASURE_THREADS];
+    const int t = thread_index();
+    for (i64 l = group_index(); l < levels; l += group_count()) {
+        GLOBAL i64 *row = first + l * (longs + 1);
+        i64 before = 0;
+        for (i64 at = 0; at < longs; at += MEASURE_THREADS * FIRSTS_ITEMS) {
+            i64 mine[FIRSTS_ITEMS], sum = 0;
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
+            {
+                i64 s = at + t * FIRSTS_ITEMS + k, r = ids[s < longs ? s : 0], n = offsets[r + 1] - offsets[r];
+                mine[k] = s < longs ? level_count(n, (int)l) : 0;
+            }
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++) sum += mine[k];
+            int turn = 0;
+            sums[t] = sum;
+            BARRIER();
+            for (int m = 1; m < MEASURE_THREADS; m <<= 1) { /* Hillis and Steele, between two halves of sums */
+                i64 v = sums[turn + t] + (t >= m ? sums[turn + t - m] : 0);
+                turn ^= MEASURE_THREADS;
+                sums[turn + t] = v;
+                BARRIER();
+            }
+            i64 here = before + sums[turn + t] - sum;
+            UNROLL for (int k = 0; k < FIRSTS_ITEMS; k++)
+            {
+                i64 s = at + t * FIRSTS_ITEMS + k;
+                if (s < longs) row[s] = here;
+                here += mine[k];
+            }
+            before += sums[turn + MEASURE_THREADS - 1];
+            BARRIER();
+        }
+        if (t == 0) row[longs] = before;
+    }
+}
+
+#ifdef TL_CUDA
+/* The short segments, 32 of them a warp: a lane does a tiny one (below 32 elements) by itself, the warp together one after the other
+ * of the rest. */
+enum { TINY_LOG = 5 };
+
+/* S(n) of a lane's own n < 32 elements: nodes of four, as a binary counter holds them, then the rest. The turns are those of the
+ * warp's longest. */
+fn maybe tiny(batch b, i64 start, int n)
+{
+    state node[TINY_LOG - 2], two = nothing(b.p).s, one = two;
+    maybe v = nothing(b.p);
+    GLOBAL const u8 *x = b.x + start * TL_SIZE;
+    const i64 step = b.stride * TL_SIZE;
+    UNROLL for (int k = 0; k < TINY_LOG - 2; k++) node[k] = two;
+    ROLLED for (int q = 0; __any_sync(0xffffffffu, q * QUAD < n); q++)
+    {
+        if (q * QUAD >= n) continue;
+        elem e[QUAD];
+        const int i = q * QUAD;
+        UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
+        state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p), s3 = lift_e(e[3], i + 3, b.p);
+        state pair = TWIN(s0, s1), four = TWIN(pair, TWIN(s2, s3));
+        if (i + QUAD > n) {
+            two = pair;
+            one = choose(n & 2, s2, s0);
+            continue;
+        }
+        int open = 1;
+        UNROLL for (int k = 0; k < TINY_LOG - 2; k++)
+        {
+            if (open && (q >> k & 1)) {
+                four = TWIN(node[k], four);
+            } else if (open) {
+                node[k] = four;
+                open = 0;
+            }
+        }
+    }
+    UNROLL for (int k = TINY_LOG - 3; k >= 0; k--)
+    {
+        if (n >> (k + 2) & 1) v = then(v, node[k]);
+    }
+    if (n & 2) v = then(v, two);
+    if (n & 1) v = then(v, one);
+    return v;
+}
+
+/* S(n) of the n < 1024 elements of eight lanes; each eight has its own, none if n is 0. Rows of 32 elements, four a lane: a butterfly of
+ * three steps makes a row's node, a binary counter holds those of 1, 2, 4, ... rows. In all eight lanes. */
+enum { EIGHT = 8, ROW_ITEMS = EIGHT * QUAD, COUNTER = 5 };
+fn void load_four(elem *e, batch b, i64 start, int i, int n)
+{
+    GLOBAL const u8 *x = b.x + start * TL_SIZE;
+    const i64 step = b.stride * TL_SIZE;
+    if (i >= n) return;
+    if (i + QUAD <= n && can_load_e(b, start + i)) {
+        put_quad(e, *(GLOBAL const quad *)(x + i * TL_SIZE));
+    } else {
+        UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
+    }
+}
+fn maybe rows_before(const state *node, int rows, par p)
+{
+    maybe v = nothing(p);
+    UNROLL for (int k = COUNTER - 1; k >= 0; k--)
+    {
+        if (rows >> k & 1) v = then(v, node[k]);
+    }
+    return v;
+}
+fn maybe by_eights(batch b, i64 start, int n, LOCAL state *box)
+{
+    const int lane = lane_index() & (EIGHT - 1), rows = n / ROW_ITEMS, rest = n % ROW_ITEMS;
+    state node[COUNTER];
+    maybe mine = nothing(b.p);
+    elem e[QUAD], next[QUAD];
+    UNROLL for (int k = 0; k < COUNTER; k++) node[k] = mine.s;
+    UNROLL for (int k = 0; k < QUAD; k++) next[k] = 0;
+    load_four(next, b, start, lane * QUAD, n);
+    ROLLED for (int r = 0; __any_sync(0xffffffffu, r * ROW_ITEMS < n); r++)
+    {
+        const int i = r * ROW_ITEMS + lane * QUAD;
+        UNROLL for (int k = 0; k < QUAD; k++) e[k] = next[k];
+        load_four(next, b, start, i + ROW_ITEMS, n);
+        state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p), s3 = lift_e(e[3], i + 3, b.p);
+        state two = TWIN(s0, s1), v = TWIN(two, TWIN(s2, s3)), left[3];
+        UNROLL for (int k = 0; k < 3; k++)
+        {
+            left[k] = exchange(v, 1 << k, box);
+            v = meet(v, left[k], lane >> k & 1);
+        }
+        if (r < rows) {
+            int open = 1;
+            UNROLL for (int k = 0; k < COUNTER; k++)
+            {
+                if (open && (r >> k & 1)) {
+                    v = TWIN(node[k], v);
+                } else if (open) {
+                    node[k] = v;
+                    open = 0;
+                }
+            }
+        } else if (r == rows) { /* at the lane after the last full quad: its left neighbours, then its own */
+            mine = rows_before(node, rows, b.p);
+            UNROLL for (int k = 2; k >= 0; k--)
+            {
+                if (lane >> k & 1) mine = then(mine, left[k]);
+            }
+            if (rest & 2) mine = then(mine, two);
+            if (rest & 1) mine = then(mine, choose(rest & 2, s2, s0));
+        }
+    }
+    if (rest == 0) mine = rows_before(node, rows, b.p);
+    mine.s = from_lane(mine.s, (lane_index() & ~(EIGHT - 1)) + rest / QUAD, box);
+    mine.have = n > 0;
+    return mine;
+}
+
+KERNEL(segments, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 longest)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    for (i64 at = warp_index() * LANES; at < b.seqs; at += warp_count() * LANES) {
+        const i64 s = at + lane_index();
+        const int is = s < b.seqs;
+        const i64 n = is ? length_of(b, s) : 0, start = is ? start_of(b, s) : 0;
+        const int fits = n <= longest; /* another launch has the others */
+        u32 some = __ballot_sync(0xffffffffu, fits && n >> TINY_LOG);
+        maybe mine = tiny(b, start, fits && !(n >> TINY_LOG) ? (int)n : 0);
+        while (some) { /* the four lowest, one for each eight lanes */
+            int from = -1, place = 0; /* place: which of the eights has mine */
+            UNROLL for (int o = 0; o < LANES / EIGHT; o++)
+            {
+                const int l = __ffs(some) - 1;
+                if (lane_index() / EIGHT == o) from = l;
+                if (lane_index() == l) place = o + 1;
+                some &= some - 1;
+            }
+            const i64 first = shuffle<false>(start, from & 31), count = shuffle<false>(n, from & 31);
+            maybe v = by_eights(b, first, from < 0 ? 0 : (int)count, box);
+            state got = from_lane(v.s, place ? (place - 1) * EIGHT : 0, box);
+            mine.s = choose(place, got, mine.s);
+            mine.have = place ? 1 : mine.have;
+        }
+        if (is && fits) store_reduced(out, b, s, mine, n);
+    }
+}
+#endif
