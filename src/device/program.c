@@ -193,7 +193,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);
     add_file(&b, name);
-    if (!strcmp(shape, "reduce")) add_file(&b, "shape/gpu/segments.cl");
+    if (!strcmp(shape, "reduce")) {
+        add_file(&b, "shape/gpu/segments.cl");
+        add_file(&b, "shape/gpu/segments_short.cl");
+    }
     if (!strcmp(shape, "scan")) add_file(&b, "shape/gpu/scan_once.cl");
     if (!strcmp(shape, "window")) add_file(&b, "shape/gpu/window_whole.cl");
     if (b.failed) {
