@@ -4,6 +4,7 @@
 #define TALLY_TEST_MATRIX_H
 #include "../src/counter.h"
 #include "../src/operators.h"
+#include "../src/order.h"
 #include "../src/random.h"
 #include "../src/spec.h"
 #include "tally.h"
@@ -21,40 +22,102 @@ static const char *const data_names[] = {"plain", "hostile", "zeros", "bits"}; /
 
 static void fill(void *to, tally_dtype d, int64_t n, tl_data kind) { tl_random_fill(&rng_state, to, d, n, kind); }
 
-/* The law by a binary counter with ABSENT: O(log n) a result instead of the spec's O(n). out: n + 1 results, of S(0)..S(n). */
-static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t n, const void *init, void *out)
+/* ---- the law, faster than the spec executes it; the spec takes the place of these where a case is small ---- */
+
+/* A state, or ABSENT. */
+typedef struct {
+    tl_state s;
+    int present;
+} reference;
+
+static void reference_combine(const tl_scalar *op, reference *a, const reference *b)
 {
-    tl_state stack[TL_MAX_LEVELS], s;
-    int present[TL_MAX_LEVELS], top = 0, have;
+    if (a->present && b->present)
+        op->combine(&a->s, &b->s);
+    else if (b->present)
+        *a = *b;
+}
+
+static void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first, void *out)
+{
+    if (a->present)
+        op->lower(&a->s, n, first, p, out);
+    else
+        op->empty(p, out);
+}
+
+static reference reference_lift(const tl_scalar *op, tl_par p, const void *x, int64_t i)
+{
+    reference a = {.present = !op->is_masked(x)};
+    if (a.present) op->lift(&a.s, x, i, p);
+    return a;
+}
+
+/* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j, and prefix[j + 1] what S
+ * is from the first up to that one, so an element costs about two combines. out: n + 1 results. */
+static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init,
+                               void *out)
+{
+    reference block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1] = {{.present = init != NULL}};
+    int top = 0;
+    if (init) op->seed(&prefix[0].s, init, p);
     for (int64_t i = 0;; i++) {
-        have = init != NULL;
-        if (init) op->seed(&s, init, p);
-        for (int j = 0; j < top; j++) {
-            if (!present[j]) continue;
-            if (have)
-                op->combine(&s, &stack[j]);
-            else
-                s = stack[j];
-            have = 1;
-        }
-        void *to = (char *)out + i * op->result_bytes;
-        if (have)
-            op->lower(&s, i, 0, p, to);
-        else
-            op->empty(p, to);
+        reference_lower(op, p, &prefix[top], i, 0, (char *)out + i * op->result_bytes);
         if (i == n) return;
-        const char *e = (const char *)x + i * op->elem_bytes;
-        present[top] = !op->is_masked(e);
-        if (present[top]) op->lift(&stack[top], e, i, p);
-        top++;
-        for (int64_t c = i; c & 1; c >>= 1) {
-            top--;
-            if (present[top] && present[top - 1])
-                op->combine(&stack[top - 1], &stack[top]);
-            else if (present[top])
-                stack[top - 1] = stack[top], present[top - 1] = 1;
-        }
+        block[top++] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
+        for (int64_t c = i; c & 1; c >>= 1, top--) reference_combine(op, &block[top - 2], &block[top - 1]);
+        prefix[top] = prefix[top - 1];
+        reference_combine(op, &prefix[top], &block[top - 1]);
     }
+}
+
+/* As tl_spec_scan, without init. */
+static void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                           const tally_scan_options *o, void *out)
+{
+    int64_t size = op->result_bytes;
+    char *all = malloc((size_t)((n + 1) * size));
+    if (!all) exit(2);
+    if (o->reverse && n > 0) x = (const char *)x + (n - 1) * stride * op->elem_bytes;
+    reference_prefixes(op, p, x, o->reverse ? -stride : stride, n, NULL, all);
+    char *from = all + (o->exclusive ? 0 : size), *to = out;
+    for (int64_t i = 0; o->reverse && i < n; i++) memcpy(to + (n - 1 - i) * size, from + i * size, (size_t)size);
+    if (!o->reverse) memcpy(to, from, (size_t)(n * size));
+    free(all);
+}
+
+/* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on. Indices are those of
+ * the sequence and not of the window; op->lower takes the window's first away. */
+static void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                             const tally_window_options *o, void *out)
+{
+    int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n, *counted = calloc((size_t)n + 1, sizeof *counted);
+    int levels = 1;
+    while (most >> levels) levels++;
+    reference *node = malloc((size_t)(levels * n + 1) * sizeof *node);
+    if (!node || !counted) exit(2);
+    for (int64_t i = 0; i < n; i++) {
+        node[i] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
+        counted[i + 1] = counted[i] + node[i].present;
+    }
+    for (int k = 1; k < levels; k++)
+        for (int64_t i = 0; i + ((int64_t)1 << k) <= n; i++) {
+            node[k * n + i] = node[(k - 1) * n + i];
+            reference_combine(op, &node[k * n + i], &node[(k - 1) * n + i + ((int64_t)1 << (k - 1))]);
+        }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t from = i < o->before ? 0 : i - o->before, end = n - 1 - i < o->after ? n : i + o->after + 1;
+        int whole = i >= o->before && n - 1 - i >= o->after;
+        if (!whole && o->edges == TALLY_EDGES_VALID) continue;
+        reference s = {.present = 0};
+        if (counted[end] - counted[from] >= o->min_count && (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
+            for (int64_t at = from, m = end - from; m; m -= (int64_t)1 << tl_top_level(m), at = end - m)
+                reference_combine(op, &s, &node[tl_top_level(m) * n + at]);
+        reference_lower(op, p, &s, end - from, from, out);
+        out = (char *)out + op->result_bytes;
+    }
+    free(counted);
+    free(node);
 }
 
 static void show(const char *what, const void *p, int bytes)

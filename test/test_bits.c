@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around every
- * power of two and tile, at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
+ * power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
  *
  *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
  * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the built-in operators. */
 #include "matrix.h"
+#include "../src/shape/shape.h"
 
-enum { MOST = 70000 };
+enum {
+    MOST = 1100000,
+    ROW_MOST = 4096, /* elements of a row of a view */
+    SPEC_MOST = 5000 /* elements in the windows of a case that the spec takes */
+};
 static int quick;
 static char *input, *output, *wanted;
 
@@ -30,7 +35,7 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     int size = op->result_bytes;
     char *x = input + 64 + shift, *y = output + 64 + 8 * (shift & 1);
     fill(x, c->dtype, n, kind);
-    reference_prefixes(op, c->par, x, n, NULL, wanted);
+    reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
 
     if (ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
@@ -52,14 +57,14 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     if (op->seedable) {
         char init[16];
         fill(init, op->out, 1, kind == TL_DATA_BITS ? TL_DATA_PLAIN : kind);
-        reference_prefixes(op, c->par, x, n, init, wanted);
+        reference_prefixes(op, c->par, x, 1, n, init, wanted);
         tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
         if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
             same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
                  data_names[kind]);
     }
     if (op->elem_bytes == size) { /* in place */
-        reference_prefixes(op, c->par, x, n, NULL, wanted);
+        reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
         tally_view self = tally_flat(x, op->out, n);
         if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
             same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
@@ -73,10 +78,9 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes, bytes = op->elem_bytes;
-    int64_t elements = MOST / 2, base = elements / 2, m;
-    char *x = input + 1;
-    fill(x, c->dtype, elements, kind);
-    char *first = x + (row_stride < 0 || stride < 0 ? base : 0) * bytes;
+    int64_t span = offsets ? offsets[rows] * stride : rows && n ? (rows - 1) * llabs(row_stride) + (n - 1) * llabs(stride) + 1 : 0, m;
+    char *x = input + 1, *first = stride < 0 && span ? x + (span - 1) * bytes : x;
+    fill(x, c->dtype, span, kind);
     tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
     char line[160];
     snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s", CASE_ARGS(c), (long long)rows,
@@ -104,17 +108,17 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
         tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
         if (!ok(c->ctx, status, line)) continue;
         for (int64_t r = 0; r < rows; r++) {
-            static char one[MOST * 16];
+            static char one[ROW_MOST * 16];
             m = offsets ? offsets[r + 1] - offsets[r] : n;
             const char *row = first + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
             if (verb == 2)
-                tl_spec_window(op, c->par, row, stride, m, &w, one);
+                (r ? reference_window : tl_spec_window)(op, c->par, row, stride, m, &w, one);
             else
-                tl_spec_scan(op, c->par, row, stride, m, &o, one);
-            for (int64_t i = 0; i < (verb == 2 ? tally_window_length(m, &w) : m); i++) {
-                int64_t at = offsets ? offsets[r] + i : across ? r + i * rows : r * length + i;
-                memcpy(wanted + at * size, one + i * size, (size_t)size);
-            }
+                (r ? reference_scan : tl_spec_scan)(op, c->par, row, stride, m, &o, one);
+            int64_t results = verb == 2 ? tally_window_length(m, &w) : m;
+            char *to = wanted + (offsets ? offsets[r] : across ? r : r * length) * size;
+            for (int64_t i = 0; across && i < results; i++) memcpy(to + i * rows * size, one + i * size, (size_t)size);
+            if (!across) memcpy(to, one, (size_t)(results * size));
         }
         same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
              verb == 2 ? "window" : verb ? "reverse" : "scan", line, (long long)w.before, (long long)w.after, (int)w.edges,
@@ -132,7 +136,8 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     memset(output, 0xa5, (size_t)(m * op->result_bytes) + 16);
     memset(wanted, 0xa5, (size_t)(m * op->result_bytes) + 16);
     if (!ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
-    tl_spec_window(op, c->par, x, 1, n, w, wanted);
+    int small = n * (w->before + w->after + 1) <= SPEC_MOST;
+    (small ? tl_spec_window : reference_window)(op, c->par, x, 1, n, w, wanted);
     same(output, wanted, m * op->result_bytes + 16, 1, "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
          CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count,
          data_names[kind]);
@@ -140,12 +145,11 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
 
 static void check_sizes(const test_case *c)
 {
-    int64_t most = c->threads > 1 ? MOST - 100 : quick ? 4200 : 17000;
+    int64_t most = quick ? 4200 : 17000;
     int step = quick ? 2 : 1;
     tl_data kind = TL_DATA_PLAIN;
-    if (c->threads == 1)
-        for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
-    for (int64_t k = c->threads > 1 ? 1 << 14 : 128; k <= most; k *= 2)
+    for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
+    for (int64_t k = 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
             check_reduce_and_scan(c, k + d, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int i = 0; i < (quick ? 2 : 6); i++)
@@ -188,6 +192,38 @@ static void check_views(const test_case *c)
     }
 }
 
+/* Several threads: sizes from which on more than one is woken. Two take a flat scan, three a longer one and many rows.
+ * quick: not the small types, which take the most elements. */
+static void check_threads(const test_case *c)
+{
+    static int64_t offsets[MOST / 50];
+    int64_t least = 2 * TL_PARALLEL_BYTES / c->scalar->elem_bytes, total = 2 * least + 1000, n = 50 + (int64_t)(rng() % 200);
+    int64_t rows = total / n + 1, more = c->threads == 2 ? 2 : least / 4;
+    tl_data kind = (tl_data)(rng() % TL_DATA_KINDS);
+    if (quick && c->scalar->elem_bytes < 4) return;
+    check_reduce_and_scan(c, least + (int64_t)(rng() % (uint64_t)more), (int)(rng() % 9), (kind + 1) % TL_DATA_KINDS);
+    if (c->threads == 2) return;
+    switch (rng() % 4) {
+    case 0: check_view(c, rows, n, n, 1, NULL, kind); return;
+    case 1: check_view(c, rows, n, n + 1, 1, NULL, kind); return;
+    case 2: check_view(c, rows, n, 1, rows, NULL, kind); return;
+    default:
+        for (rows = 0; offsets[rows] < total; rows++) offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(rng() % 200);
+        check_view(c, rows, 0, 0, 1, offsets, kind);
+    }
+}
+
+static void check_all(const test_case *c)
+{
+    if (c->threads > 1) {
+        check_threads(c);
+        return;
+    }
+    check_sizes(c);
+    check_windows(c);
+    check_views(c);
+}
+
 #ifndef TALLY_BITS_ONLY
 static void run_on(test_case *c, const char *device, const char *label, int threads)
 {
@@ -198,9 +234,7 @@ static void run_on(test_case *c, const char *device, const char *label, int thre
     }
     c->isa = label;
     c->threads = threads;
-    check_sizes(c);
-    if (threads == 1) check_windows(c);
-    check_views(c);
+    check_all(c);
     tally_close(c->ctx);
 }
 
@@ -246,7 +280,8 @@ static void operator_case(const char *op, tally_dtype dtype)
 int main(int argc, char **argv)
 {
     const char *seed = getenv("TALLY_TEST_SEED");
-    quick = getenv("TALLY_TEST_QUICK") != NULL;
+    const char *reduced = getenv("TALLY_TEST_QUICK");
+    quick = reduced && *reduced;
     rng_state = seed ? strtoull(seed, NULL, 0) : 1;
     printf("seed %llu\n", (unsigned long long)rng_state);
     input = calloc(MOST, 16);

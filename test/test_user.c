@@ -32,9 +32,7 @@ static void matrix(const char *name, const char *dtype, const char *device, int 
     if (define_example(c.ctx, name) && ok(c.ctx, tl_plan_of_host(c.ctx, name, c.dtype, &plan), name)) {
         c.scalar = plan.op;
         c.par = plan.par;
-        check_sizes(&c);
-        if (threads == 1) check_windows(&c);
-        check_views(&c);
+        check_all(&c);
     }
     tally_close(c.ctx);
 }
