@@ -174,7 +174,7 @@ static void numbers(void)
             number(s);
         }
     }
-    for (int i = 0; i < 300000; i++) { /* doubles and midpoints, with enough and too many digits */
+    for (int i = 0; i < (check_quick ? 30000 : 300000); i++) { /* doubles and midpoints, with enough and too many digits */
         uint64_t b = check_random();
         if (i % 4 == 0) b = (b & 0x800fffffffffffff) | (1023 + check_random() % 64 - 32) << 52;
         if (i % 16 == 1) b &= 0x800fffffffffffff;
@@ -272,7 +272,7 @@ static void printing(void)
         tally_format_value(TALLY_F64, &cases[i].x, 0, s, sizeof s);
         check(strcmp(s, cases[i].s) == 0, "%s instead of %s", s, cases[i].s);
     }
-    for (int i = 0; i < 400000; i++) {
+    for (int i = 0; i < (check_quick ? 40000 : 400000); i++) {
         uint64_t b = check_random();
         double d, back = 0;
         if (i % 3 == 0) b = (b >> 20 << 20 & 0x800fffffffffffff) | (1023 + check_random() % 40) << 52;
