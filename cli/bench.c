@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * bench.c - tally bench: times problems such as sum:f32:scan:2^24 beside the ceiling of the memory, interleaved,
  * medians. */
+#include "ceiling.h"
 #include "cli.h"
 
 #include <time.h>
@@ -109,8 +110,8 @@ static int measure(tally *ctx, problem *p, void *data, void *out, int64_t runs)
     ceiling c;
     /* The copy moves as many bytes as the problem: half of them read, half written. */
     const int64_t bytes = reads ? p->bytes : p->bytes / 2;
-    int code = ceiling_open(&c, bytes, tally_threads(ctx));
-    if (code) return code;
+    int code = 0;
+    if (ceiling_open(&c, bytes, tally_threads(ctx))) return fail_memory("measuring the ceilings", 2 * bytes);
     tally_status status = call(ctx, p, data, out); /* warm: pages, threads, caches */
     double start = seconds();
     if (!status) status = call(ctx, p, data, out);

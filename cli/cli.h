@@ -158,17 +158,6 @@ void sha256_add(sha256 *s, const void *data, size_t bytes);
 void sha256_values(sha256 *s, const void *values, size_t size, int64_t count); /* as little-endian bytes */
 void sha256_end(sha256 *s, char hex[65]);
 
-typedef struct ceiling {
-    int64_t bytes;
-    int threads;
-    uint64_t sum;
-    char *a, *b;
-} ceiling;
-int ceiling_open(ceiling *c, int64_t bytes, int threads);
-double ceiling_read(ceiling *c); /* one pass: seconds for c->bytes read */
-double ceiling_copy(ceiling *c); /* one pass: seconds for c->bytes read and as many written */
-void ceiling_close(ceiling *c);
-
 void help_all(FILE *f);
 void help_verb(FILE *f, enum verb verb);
 void help_man(FILE *f);

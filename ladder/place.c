@@ -75,6 +75,10 @@ void place_close(place *p)
 }
 
 int place_is_model(const place *p) { return p->model; }
+int place_shares_memory(const place *p)
+{
+    return !p->model && p->gpu->calls->shares_memory && p->gpu->calls->shares_memory(p->gpu);
+}
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }

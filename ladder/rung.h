@@ -82,6 +82,7 @@ typedef struct argument {
 int place_open(place **p, const char *device, ladder_error *error); /* "model" or a device of tally's */
 void place_close(place *p);
 int place_is_model(const place *p);
+int place_shares_memory(const place *p);     /* with the processors */
 const char *place_name(const place *p);
 const char *place_text(const place *p);      /* one line: what it is */
 tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
@@ -182,7 +183,6 @@ typedef struct timing {
     int64_t bytes;            /* the least that any algorithm moves */
 } timing;
 int measure(job *j, int runs, timing *t, ladder_error *error);
-double clock_seconds(void);
 typedef struct ceilings {
     double read, copy; /* bytes a second */
 } ceilings;

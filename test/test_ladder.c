@@ -3,6 +3,7 @@
  * exactly what the lectures say; races and other defects are found, and not found where there are none; damaged texts
  * never crash. */
 #include "check.h"
+#include "ceiling.h"
 #include "rung.h"
 
 static report make_report(const ladder_options *o, place **p, shape_report **s, shape which, int64_t n)

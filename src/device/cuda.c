@@ -107,6 +107,11 @@ static void cu_leave(tl_gpu *gpu)
     cuCtxPopCurrent(NULL);
 }
 static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
+static int cu_warps_in_group(const tl_gpu *gpu)
+{
+    (void)gpu;
+    return 8;
+}
 static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared - SHARED_ANYWAY; }
 
 static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
@@ -169,7 +174,6 @@ static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "cuda",
     .prelude = "device/prelude_cuda.h",
-    .warps_in_group = 8,
     .once = 1,
     .by_kernel = 1,
     .describe = tl_cuda_describe,
@@ -178,6 +182,7 @@ static const tl_gpu_calls calls = {
     .enter = cu_enter,
     .leave = cu_leave,
     .processors = cu_processors,
+    .warps_in_group = cu_warps_in_group,
     .local_bytes = cu_local_bytes,
     .allocate = cu_allocate,
     .release = cu_release,

@@ -284,11 +284,12 @@ tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int 
 tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    int64_t groups = threads ? jobs : (jobs + c->warps_in_group - 1) / c->warps_in_group;
+    const int warps = c->warps_in_group(l->d->gpu);
+    int64_t groups = threads ? jobs : (jobs + warps - 1) / warps;
     int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
     if (jobs <= 0) return TALLY_OK;
     if (groups > most) groups = most;
-    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * c->warps_in_group);
+    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * warps);
 }
 
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)

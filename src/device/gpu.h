@@ -39,7 +39,6 @@ typedef struct tl_argument {
 
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
-    int warps_in_group;         /* as in the prelude */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
     int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
 
@@ -54,6 +53,8 @@ typedef struct tl_gpu_calls {
     void (*leave)(tl_gpu *gpu);
 
     int (*processors)(const tl_gpu *gpu);
+    int (*warps_in_group)(const tl_gpu *gpu);  /* as in the prelude */
+    int (*shares_memory)(const tl_gpu *gpu);   /* with the processors; NULL: no */
     int64_t (*local_bytes)(const tl_gpu *gpu); /* the most that ROOM_PARAMETER can be */
     tally_status (*allocate)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
     void (*release)(tl_gpu *gpu, tl_memory *memory);

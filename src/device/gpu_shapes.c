@@ -56,7 +56,7 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     tl_put_memory(&l, nodes);
     tl_put_memory(&l, &d->ticket);
     tl_put(&l, more);
-    return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group);
+    return tl_go_groups(&l, "once", tiles ? -tiles : 1, 32 * c->warps_in_group(d->gpu));
 }
 
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
 enum { KERNELS_MOST = 8 };
 struct tl_program {
     cl_program program;
@@ -71,6 +72,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     g->base.calls = &calls;
     g->id = found->id;
     g->processors = (int)tl_opencl_number(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    g->shuffles = tl_opencl_number(g->id, CL_DEVICE_WARP_SIZE_NV) == 32;
     g->own = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
     if (g->own && !(error = tl_cl.clRetainContext(g->own))) {
         g->context = g->own;
@@ -86,6 +88,11 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
+static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
+static int cl_shares_memory(const tl_gpu *gpu)
+{
+    return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+}
 static int64_t cl_local_bytes(const tl_gpu *gpu)
 {
     return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) - 2048; /* what a kernel has anyway */
@@ -110,8 +117,7 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
-        error = tl_cl.clBuildProgram(p->program, 1, &g->id, "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt",
-                                     NULL, NULL);
+        error = tl_cl.clBuildProgram(p->program, 1, &g->id, g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
     if (!error) {
         *program = p;
         return TALLY_OK;
@@ -203,13 +209,14 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "device/prelude_opencl.h",
-    .warps_in_group = 1,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
     .enter = nothing_to_do,
     .leave = nothing_to_do,
     .processors = cl_processors,
+    .warps_in_group = cl_warps_in_group,
+    .shares_memory = cl_shares_memory,
     .local_bytes = cl_local_bytes,
     .allocate = tl_cl_allocate,
     .release = tl_cl_release,

@@ -34,6 +34,8 @@ enum {
     CL_DRIVER_VERSION = 0x102D,
     CL_DEVICE_VERSION = 0x102F,
     CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
+    CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
+    CL_DEVICE_WARP_SIZE_NV = 0x4003, /* cl_nv_device_attribute_query */
     CL_QUEUE_CONTEXT = 0x1090,
     CL_QUEUE_DEVICE = 0x1091,
     CL_QUEUE_PROPERTIES = 0x1093,
@@ -118,7 +120,7 @@ typedef struct {
     cl_event events[TL_EVENTS_ALL];
     range *ranges;
     int range_count, range_room;
-    int processors;
+    int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
 } opencl;
 
 tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);

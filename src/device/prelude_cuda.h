@@ -100,6 +100,8 @@ template <bool across, class T> fn T shuffle(T v, int at)
     }
     return (T)shuffle_bits<across>((int)v, at);
 }
+#define TL_SHUFFLES
+#define SHUFFLE(across, type, to, from, at) to = shuffle<across>(from, at)
 
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
 #define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)

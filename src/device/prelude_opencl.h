@@ -30,9 +30,6 @@ typedef double f64;
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v) atomic_add(p, v)
-/* Exchanges are barriers here, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
- * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
-#define SKIPS 0
 #define ADDRESS(p) ((u64)(size_t)(p))
 
 #define as_u32(x) as_uint((f32)(x))
@@ -46,11 +43,42 @@ fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }
 
-/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. */
+#ifdef TL_SHUFFLES
+/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose shuffles OpenCL
+ * has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes (H200). */
+#define WARPS_IN_GROUP 8
+#define SKIPS 1
+fn int lane_index() { return (int)get_local_id(0) & 31; }
+#define SHUFFLE_0 "idx"
+#define SHUFFLE_1 "bfly"
+#define SHUFFLE(across, type, to, from, at)                                                                             \
+    {                                                                                                                   \
+        union {                                                                                                         \
+            type value;                                                                                                 \
+            u32 word[(sizeof(type) + 3) / 4];                                                                           \
+        } u_;                                                                                                           \
+        u_.word[0] = 0;                                                                                                 \
+        u_.value = from;                                                                                                \
+        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++)                                                 \
+        {                                                                                                               \
+            u32 got_;                                                                                                   \
+            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;"                           \
+                         : "=r"(got_)                                                                                   \
+                         : "r"(u_.word[k_]), "r"(at));                                                                  \
+            u_.word[k_] = got_;                                                                                         \
+        }                                                                                                               \
+        to = u_.value;                                                                                                  \
+    }
+#else
+/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. Exchanges are barriers
+ * then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a branch: so nothing with an
+ * exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
+#define SKIPS 0
 fn int lane_index() { return (int)get_local_id(0); }
-fn i64 warp_index() { return (i64)get_group_id(0); }
-fn i64 warp_count() { return (i64)get_num_groups(0); }
+#endif
+fn i64 warp_index() { return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP; }
+fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
 
 #define QUAD_ALIGN (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)

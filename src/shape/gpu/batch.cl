@@ -158,12 +158,12 @@ fn state meet(state mine, state got, int right)
 #endif
 }
 
-#ifdef TL_CUDA
-#define BOX state *box = 0;
+#ifdef TL_SHUFFLES
+#define BOX LOCAL state *box = 0;
 fn state exchange(state v, int m, LOCAL state *box)
 {
     state r;
-#define EXCHANGE(type, f) r.f = shuffle<true>(v.f, m);
+#define EXCHANGE(type, f) SHUFFLE(1, type, r.f, v.f, m);
     OP_STATE(EXCHANGE)
 #undef EXCHANGE
     return r;
@@ -171,7 +171,7 @@ fn state exchange(state v, int m, LOCAL state *box)
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     state r;
-#define FROM(type, f) r.f = shuffle<false>(v.f, lane);
+#define FROM(type, f) SHUFFLE(0, type, r.f, v.f, lane);
     OP_STATE(FROM)
 #undef FROM
     return r;
@@ -353,10 +353,12 @@ typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
 fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;
-#if TL_OUT_SIZE == 8 && SKIPS
+#if TL_OUT_SIZE == 8 && defined(TL_SHUFFLES)
     typedef struct ALIGNED(16) { result a, b; } two;
     const int odd = lane_index() & 1;
-    result x = shuffle<true>(odd ? w[0] : w[2], 1), y = shuffle<true>(odd ? w[1] : w[3], 1);
+    result x = odd ? w[0] : w[2], y = odd ? w[1] : w[3];
+    SHUFFLE(1, result, x, x, 1);
+    SHUFFLE(1, result, y, y, 1);
     two first, second;
     first.a = odd ? x : w[0], first.b = odd ? y : w[1], second.a = odd ? w[2] : x, second.b = odd ? w[3] : y;
     GLOBAL two *at = (GLOBAL two *)to + lane_index() / 2 * 4 + odd;

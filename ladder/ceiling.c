@@ -2,7 +2,7 @@
  * ceiling.c - what the memory gives here: a read and a copy on the same threads, prefetched and stored past the caches,
  * to hold the results against. */
 #define _GNU_SOURCE
-#include "cli.h"
+#include "ceiling.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -109,7 +109,7 @@ static double pass(ceiling *c, int copy)
     if (parts && threads && c->threads <= MOST) {
         const size_t each = (size_t)c->bytes / (size_t)c->threads / 64 * 64;
         int started = 0;
-        const double begin = seconds();
+        const double begin = clock_seconds();
         for (int i = 0; i < c->threads; i++) {
             const size_t at = each * (size_t)i, bytes = i == c->threads - 1 ? (size_t)c->bytes - at : each;
             parts[i] = (part){c->a + at, copy ? c->b + at : NULL, bytes, 0};
@@ -119,7 +119,7 @@ static double pass(ceiling *c, int copy)
                 started++;
         }
         for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
-        taken = seconds() - begin;
+        taken = clock_seconds() - begin;
         for (int i = 0; i < c->threads; i++) c->sum += parts[i].sum; /* or the compiler drops the reads */
     }
     free(parts);
@@ -137,10 +137,10 @@ int ceiling_open(ceiling *c, int64_t bytes, int threads)
     if (c->a && c->b) {
         memset(c->a, 1, (size_t)bytes); /* every page is there before the clock runs */
         memset(c->b, 2, (size_t)bytes);
-        return DONE;
+        return 0;
     }
     ceiling_close(c);
-    return fail_memory("measuring the ceilings", 2 * bytes);
+    return 1;
 }
 
 double ceiling_read(ceiling *c) { return pass(c, 0); }
