@@ -55,7 +55,11 @@ typedef struct __attribute__((aligned(16))) {
 } elem4;
 #define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
 #define store4(array, index, q)           (*(__global elem4 *)((array) + (index)) = (q))
-#define FENCE()                           mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
+#ifdef TL_SHUFFLES /* NVIDIA (src/device/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
+#define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
+#else
+#define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
+#endif
 #define WARP_BARRIER()                    BARRIER()
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]

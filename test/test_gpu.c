@@ -4,6 +4,8 @@
  * bits where it could do without; nothing stays allocated outside the pool, and the same context then gives right bits.
  * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
  * The calls that fail are in fault_gpu.h. */
+#include "../src/device/opencl.h"
+#include "../src/operators.h"
 #include "fault_gpu.h"
 #include "check.h"
 #include "fault.h"
@@ -227,6 +229,30 @@ static void prepare(void)
     tally_close(cpu);
 }
 
+/* What NVIDIA's OpenCL compiler does not come back from, pair by pair as found, and neighbours that it compiles. */
+static void check_declined(void)
+{
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+        const char *shape;
+        int declined;
+    } rows[] = {{"argmax", TALLY_F32, "scan", 1},   {"argmax", TALLY_F32, "reduce", 0}, {"argmax", TALLY_F32, "window", 0},
+                {"argmin", TALLY_I16, "reduce", 1}, {"argmin", TALLY_I16, "scan", 1},   {"argmax", TALLY_F64, "scan", 0},
+                {"nanmean", TALLY_F32, "scan", 1},  {"nanmean", TALLY_F32, "reduce", 0}, {"nanmean", TALLY_F64, "scan", 0},
+                {"min", TALLY_U8, "reduce", 1},     {"min", TALLY_U8, "scan", 0},       {"first", TALLY_I8, "reduce", 1},
+                {"min", TALLY_U16, "reduce", 0},    {"sum", TALLY_U8, "reduce", 0},     {"sum", TALLY_F64, "reduce", 0}};
+    tally *cpu = check_open(1, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const tl_scalar *scalar;
+        tl_par par;
+        if (!check_ok(cpu, tl_resolve(cpu, rows[i].op, rows[i].dtype, &scalar, &par), rows[i].op)) continue;
+        check((tl_opencl_declines(scalar, rows[i].shape) != NULL) == rows[i].declined, "%s of %s %s", rows[i].shape, rows[i].op,
+              tally_dtype_name(rows[i].dtype));
+    }
+    tally_close(cpu);
+}
+
 int main(void)
 {
     tally_device_info info;
@@ -237,6 +263,7 @@ int main(void)
     strcat(folder, "/cache");
     setenv("XDG_CACHE_HOME", folder, 1);
     check_refused();
+    check_declined();
     check_places();
     prepare();
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {

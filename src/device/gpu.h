@@ -66,6 +66,8 @@ typedef struct tl_gpu_calls {
     /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
+    /* Why there is no program of this operator and shape here, for a sentence; NULL: there is one (or the call is NULL). */
+    const char *(*declines)(const tl_gpu *gpu, const tl_scalar *op, const char *shape);
     /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
      * jobs: one too many would be a round of its own. */
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,

@@ -100,6 +100,11 @@ static int64_t cl_local_bytes(const tl_gpu *gpu)
 
 /* ---- programs ---- */
 
+static const char *cl_declines(const tl_gpu *gpu, const tl_scalar *op, const char *shape)
+{
+    return ((const opencl *)gpu)->shuffles ? tl_opencl_declines(op, shape) : NULL;
+}
+
 static void cl_unload(tl_gpu *gpu, tl_program *program)
 {
     (void)gpu;
@@ -225,6 +230,7 @@ static const tl_gpu_calls calls = {
     .owns = tl_cl_owns,
     .build = cl_build,
     .unload = cl_unload,
+    .declines = cl_declines,
     .launch = cl_launch,
     .wait = cl_wait,
     .use_stream = cl_use_stream,
