@@ -13,4 +13,4 @@ demo:
 install: all
 	cmake --install build
 clean:
-	rm -rf build build-release build-demo build-sanitize build-thread build-arm build-avx512 build-gpu
+	rm -rf build build-release build-demo build-sanitize build-thread build-arm build-few build-gpu

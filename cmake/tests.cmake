@@ -29,9 +29,11 @@ endforeach()
 
 # ---- tests ----
 # Threads that wait sleep (OMP_WAIT_POLICY): tests ask for more of them than ctest leaves processors.
-# What PoCL compiles is kept for the tests of this build (a program takes it seconds); the library's own disk cache is not.
+# What PoCL compiles is kept for the tests of this build (a program takes it seconds); the library's own disk cache is not. Its method
+# `loops` compiles in two thirds of the time of PoCL 3.1's default (24 s against 38 for the programs of argmax u8).
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
-set(test_environment "OMP_WAIT_POLICY=PASSIVE" "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl" "TALLY_SOURCE=${PROJECT_SOURCE_DIR}" "TALLY_BUILD=${PROJECT_BINARY_DIR}" "CC=${CMAKE_C_COMPILER}"
+set(test_environment "OMP_WAIT_POLICY=PASSIVE" "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl" "POCL_WORK_GROUP_METHOD=loops"
+    "TALLY_SOURCE=${PROJECT_SOURCE_DIR}" "TALLY_BUILD=${PROJECT_BINARY_DIR}" "CC=${CMAKE_C_COMPILER}"
     "TALLY_SANITIZE=${TALLY_SANITIZE}"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1" "ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
@@ -43,6 +45,9 @@ function(tally_test name)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  if(name MATCHES "^test_(opencl_sh|segments|user_sh|user|bits|nvrtc|ladder_sh|lanes|pieces|conformance_sh)$")
+    set_tests_properties(${name} PROPERTIES COST 100) # first: half a minute and more each
+  endif()
 endfunction()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)

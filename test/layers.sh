@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The layers, read from the sources:
 #   cli, bench, examples   of the project's headers see tally.h and their own folder's
-#   ladder                 the same; cli sees its ladder.h; only ladder/place.c, which runs its kernels, sees src/device
+#   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/device
 #   ladder/model           nothing but itself
 #   src/op                 includes nothing
 #   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
