@@ -174,9 +174,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}, {"nanmean", TALLY_F16}};
+    } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}};
     static const char *const users[][2] = {
-        {"drawdown", "f32"}, {"brackets", "i8"}, {"slope", "f64"}, {"streak", "bf16"}, {"sumsq", "i64"}};
+        {"drawdown", "f32"}, {"brackets", "i8"}, {"slope", "f64"}, {"streak", "bf16"}};
     check_start();
     if (!tl_nvrtc_open(NULL)) {
         printf("skipped: libnvrtc is not here\n");
