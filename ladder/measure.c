@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH_MOST = 200, RUNS_MOST = 101, HOST_LEAST = 1 << 28 /* bytes: more than caches hold */ };
+enum { BATCH_MOST = 200, RUNS_MOST = 101, HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */ };
 
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 
