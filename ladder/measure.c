@@ -7,18 +7,10 @@
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { BATCH_MOST = 200, RUNS_MOST = 101, HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */ };
 
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
-
-double clock_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
 

@@ -229,6 +229,29 @@ static void prepare(void)
     tally_close(cpu);
 }
 
+/* A device that declines scans: a sentence with its reason, nothing left allocated, other shapes and the context work, and
+ * tally_verify counts such cases apart. */
+static const char *no_scans(const tl_gpu *gpu, const tl_scalar *scalar, const char *shape)
+{
+    (void)gpu, (void)scalar;
+    return strcmp(shape, "scan") ? NULL : "for a test";
+}
+static void check_refusal(const char *name)
+{
+    const char *report;
+    if (!open_faked(name)) return;
+    fake.declines = no_scans;
+    tally_status status = run(ctx, 1, SMALL, out);
+    check(status == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "dtype f32: for a test") && strstr(tally_error(ctx), name),
+          "declined: %s: %s", tally_status_name(status), tally_error(ctx));
+    check_pool("a declined scan");
+    if (check_ok(ctx, run(ctx, 0, SMALL, out), "a reduction")) check_same(out, wanted(0, SMALL), 1, 4, "a reduction");
+    check(tally_verify(ctx, 3, 3, &report) == TALLY_OK && strstr(report, "declined here"), "verify: %s", report);
+    fake.declines = NULL;
+    check_works("a declined scan");
+    close_faked();
+}
+
 /* What NVIDIA's OpenCL compiler does not come back from, pair by pair as found, and neighbours that it compiles. */
 static void check_declined(void)
 {
@@ -272,6 +295,7 @@ int main(void)
         if (!info.usable || !strncmp(name, "cpu", 3)) continue;
         check_builds(name);
         check_texts(name);
+        check_refusal(name);
         check_cache(name);
         if (!open_faked(name)) continue;
         check_works("opening");

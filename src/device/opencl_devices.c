@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals): the ICD
  * loader opened at run time, once a process, and asked. */
-#include "gpu_work.h"
 #include "opencl.h"
 #include <dlfcn.h>
 #include <stdio.h>
