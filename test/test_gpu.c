@@ -4,8 +4,6 @@
  * bits where it could do without; nothing stays allocated outside the pool, and the same context then gives right bits.
  * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
  * The calls that fail are in fault_gpu.h. */
-#include "../src/device/opencl.h"
-#include "../src/operators.h"
 #include "fault_gpu.h"
 #include "check.h"
 #include "fault.h"
@@ -229,54 +227,6 @@ static void prepare(void)
     tally_close(cpu);
 }
 
-/* A device that declines scans: a sentence with its reason, nothing left allocated, other shapes and the context work, and
- * tally_verify counts such cases apart. */
-static const char *no_scans(const tl_gpu *gpu, const tl_scalar *scalar, const char *shape)
-{
-    (void)gpu, (void)scalar;
-    return strcmp(shape, "scan") ? NULL : "for a test";
-}
-static void check_refusal(const char *name)
-{
-    const char *report;
-    if (!open_faked(name)) return;
-    fake.declines = no_scans;
-    tally_status status = run(ctx, 1, SMALL, out);
-    check(status == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "dtype f32: for a test") && strstr(tally_error(ctx), name),
-          "declined: %s: %s", tally_status_name(status), tally_error(ctx));
-    check_pool("a declined scan");
-    if (check_ok(ctx, run(ctx, 0, SMALL, out), "a reduction")) check_same(out, wanted(0, SMALL), 1, 4, "a reduction");
-    status = tally_verify(ctx, 3, 3, &report);
-    check(!status && strstr(report, "declined here"), "verify: %s", report);
-    fake.declines = NULL;
-    check_works("a declined scan");
-    close_faked();
-}
-
-/* What NVIDIA's OpenCL compiler does not come back from, pair by pair as found, and neighbours that it compiles. */
-static void check_declined(void)
-{
-    static const struct {
-        const char *op;
-        tally_dtype dtype;
-        const char *shape;
-        int declined;
-    } rows[] = {{"argmax", TALLY_F32, "scan", 1},   {"argmax", TALLY_F32, "reduce", 0}, {"argmax", TALLY_F32, "window", 0},
-                {"argmin", TALLY_I16, "reduce", 1}, {"argmin", TALLY_I16, "scan", 1},   {"argmax", TALLY_F64, "scan", 0},
-                {"nanmean", TALLY_F32, "scan", 1},  {"nanmean", TALLY_F32, "reduce", 0}, {"nanmean", TALLY_F64, "scan", 0},
-                {"min", TALLY_U8, "reduce", 1},     {"min", TALLY_U8, "scan", 0},       {"first", TALLY_I8, "reduce", 1},
-                {"min", TALLY_U16, "reduce", 0},    {"sum", TALLY_U8, "reduce", 0},     {"sum", TALLY_F64, "reduce", 0}};
-    tally *cpu = check_open(1, NULL);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const tl_scalar *scalar;
-        tl_par par;
-        if (!check_ok(cpu, tl_resolve(cpu, rows[i].op, rows[i].dtype, &scalar, &par), rows[i].op)) continue;
-        check((tl_opencl_declines(scalar, rows[i].shape) != NULL) == rows[i].declined, "%s of %s %s", rows[i].shape, rows[i].op,
-              tally_dtype_name(rows[i].dtype));
-    }
-    tally_close(cpu);
-}
-
 int main(void)
 {
     tally_device_info info;
@@ -287,7 +237,6 @@ int main(void)
     strcat(folder, "/cache");
     setenv("XDG_CACHE_HOME", folder, 1);
     check_refused();
-    check_declined();
     check_places();
     prepare();
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
@@ -296,7 +245,6 @@ int main(void)
         if (!info.usable || !strncmp(name, "cpu", 3)) continue;
         check_builds(name);
         check_texts(name);
-        check_refusal(name);
         check_cache(name);
         if (!open_faked(name)) continue;
         check_works("opening");

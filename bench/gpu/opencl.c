@@ -93,18 +93,22 @@ static void find(int number)
 
 typedef struct {
     const char *name, *op;
-    tally_dtype dtype;
+    tally_dtype dtype, result;
     int64_t n;
 } problem;
 
-enum { READ, COPY, REDUCE, SCAN, SUBJECTS };
-static const char *const subjects[] = {"read", "copy", "reduce", "scan"};
+enum { READ, COPY, REDUCE, SCAN, WINDOW, WIDE, SUBJECTS };
+static const char *const subjects[] = {"read", "copy", "reduce", "scan", "window 50", "window 1000"};
+static tally_status window(tally *ctx, const problem *p, const tally_view *in, const tally_view *out, int subject)
+{
+    return tally_window(ctx, p->op, in, out, &(tally_window_options){.before = subject == WINDOW ? 49 : 999});
+}
 
 static void run(int subject, const problem *p)
 {
     size_t size = tally_dtype_size(p->dtype), threads = units * GROUPS_A_UNIT * GROUP, group = GROUP;
     uint64_t quads = (uint64_t)((size_t)p->n * size / 16);
-    tally_view in = tally_flat(x_there, p->dtype, p->n), out = tally_flat(y_there, p->dtype, p->n);
+    tally_view in = tally_flat(x_there, p->dtype, p->n), out = tally_flat(y_there, p->result, p->n);
     switch (subject) {
     case READ:
         tl_cl.clSetKernelArg(reading, 0, sizeof input, &input);
@@ -115,16 +119,20 @@ static void run(int subject, const problem *p)
     case COPY: must(copy_buffer(queue, input, output, 0, 0, (size_t)p->n * size, 0, NULL, NULL), "copy"); break;
     case REDUCE: ok(tally_reduce(gpu, p->op, &in, y_there), gpu); break;
     case SCAN: ok(tally_scan(gpu, p->op, &in, &out, NULL), gpu); break;
+    default: ok(window(gpu, p, &in, &out, subject), gpu); break;
     }
 }
 
 static void check_bits(const problem *p, void *x, void *got, void *want, int subject)
 {
-    size_t size = tally_dtype_size(p->dtype), bytes = subject == REDUCE ? size : (size_t)p->n * size;
-    tally_view in = tally_flat(x, p->dtype, p->n), out = tally_flat(want, p->dtype, p->n);
+    size_t size = tally_dtype_size(p->result), bytes = subject == REDUCE ? size : (size_t)p->n * size;
+    tally_view in = tally_flat(x, p->dtype, p->n), out = tally_flat(want, p->result, p->n);
     run(subject, p);
     must(tl_cl.clEnqueueReadBuffer(queue, output, 1, 0, bytes, got, 0, NULL, NULL), "read back");
-    ok(subject == REDUCE ? tally_reduce(cpu, p->op, &in, want) : tally_scan(cpu, p->op, &in, &out, NULL), cpu);
+    ok(subject == REDUCE ? tally_reduce(cpu, p->op, &in, want)
+       : subject == SCAN ? tally_scan(cpu, p->op, &in, &out, NULL)
+                         : window(cpu, p, &in, &out, subject),
+       cpu);
     if (memcmp(got, want, bytes)) printf("DIFFERENT BITS: %s %s\n", subjects[subject], p->name);
 }
 
@@ -143,9 +151,11 @@ static void measure(const problem *p, int rounds)
     for (int s = 0; s < SUBJECTS; s++) qsort(times[s], (size_t)rounds, sizeof(double), by_value);
     double t[SUBJECTS];
     for (int s = 0; s < SUBJECTS; s++) t[s] = times[s][rounds / 2];
-    printf("%-16s  read %.0f us (%.0f GB/s), copy %.0f us  | reduce %.0f us, %.2f of read; scan %.0f us, %.2f of copy\n", p->name,
-           t[READ] * 1e6, bytes / t[READ] * 1e-9, t[COPY] * 1e6, t[REDUCE] * 1e6, t[READ] / t[REDUCE], t[SCAN] * 1e6,
-           t[COPY] / t[SCAN]);
+    printf("%-12s read %.0f us (%.0f GB/s), copy %.0f us | ", p->name, t[READ] * 1e6, bytes / t[READ] * 1e-9, t[COPY] * 1e6);
+    printf("reduce %.0f us, %.2f of read", t[REDUCE] * 1e6, t[READ] / t[REDUCE]);
+    const double wider = (1 + (double)tally_dtype_size(p->result) / (double)tally_dtype_size(p->dtype)) / 2; /* than a copy of the input */
+    for (int s = SCAN; s < SUBJECTS; s++) printf("; %s %.0f us, %.2f of copy", subjects[s], t[s] * 1e6, t[COPY] * wider / t[s]);
+    printf("\n");
     fflush(stdout);
 }
 
@@ -181,7 +191,11 @@ int main(int argc, char **argv)
     ok(tally_device_pointer(gpu, output, &y_there), gpu);
     char *x = malloc(bytes), *got = malloc(bytes), *want = malloc(bytes);
     if (!x || !got || !want) stop("memory", "three arrays do not fit");
-    const problem problems[] = {{"sum f32", "sum", TALLY_F32, (int64_t)1 << log}, {"sum f64", "sum", TALLY_F64, (int64_t)1 << (log - 1)}};
+    const int64_t n = (int64_t)1 << log;
+    const problem problems[] = {{"sum f32", "sum", TALLY_F32, TALLY_F32, n},
+                                {"sum f64", "sum", TALLY_F64, TALLY_F64, n / 2},
+                                {"min u8", "min", TALLY_U8, TALLY_U8, n},
+                                {"argmax f32", "argmax", TALLY_F32, TALLY_I64, n / 2}};
     printf("%s, 2^%d bytes, medians of %d rounds\n", name, log + 2, rounds);
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         const problem *p = &problems[i];
@@ -190,11 +204,11 @@ int main(int argc, char **argv)
             state = state * 6364136223846793005u + 1442695040888963407u;
             double v = (double)(int64_t)state / 9.3e18;
             if (p->dtype == TALLY_F32) ((float *)(void *)x)[k] = (float)v;
-            else ((double *)(void *)x)[k] = v;
+            else if (p->dtype == TALLY_F64) ((double *)(void *)x)[k] = v;
+            else x[k] = (char)(state >> 56);
         }
         must(tl_cl.clEnqueueWriteBuffer(queue, input, 1, 0, bytes, x, 0, NULL, NULL), "to the device");
-        check_bits(p, x, got, want, REDUCE);
-        check_bits(p, x, got, want, SCAN);
+        for (int s = REDUCE; s < SUBJECTS; s++) check_bits(p, x, got, want, s);
         measure(p, rounds);
     }
     tally_close(gpu);

@@ -244,11 +244,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
 {
     tl_built wanted = {op, shape, NULL, NULL};
-    const char *why = d->gpu->calls->declines ? d->gpu->calls->declines(d->gpu, op, shape) : NULL;
     *program = NULL;
-    if (why)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s: no %s of operator %s, dtype %s: %s", d->name, shape, op->file,
-                       tally_dtype_name(op->dtype), why);
     if (op->user && d->gpu->calls->by_kernel) {
         d->later = wanted;
         return TALLY_OK;

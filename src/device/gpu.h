@@ -40,6 +40,7 @@ typedef struct tl_argument {
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
+    int small_rooms;            /* groups have some 48 KiB of local memory: window_whole takes smaller tiles */
     int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
@@ -66,8 +67,6 @@ typedef struct tl_gpu_calls {
     /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
-    /* Why there is no program of this operator and shape here, for a sentence; NULL: there is one (or the call is NULL). */
-    const char *(*declines)(const tl_gpu *gpu, const tl_scalar *op, const char *shape);
     /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
      * jobs: one too many would be a round of its own. */
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,
@@ -160,7 +159,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
  * the kernels window and window_whole, as powers of 2. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
-int tl_gpu_whole_log(const tl_scalar *op);
+int tl_gpu_whole_log(const tl_scalar *op, int small_rooms);
 /* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
 int tl_gpu_once_blocks(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */

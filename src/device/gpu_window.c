@@ -33,15 +33,17 @@ static int arrays_of(int64_t w, int *top, int *kept)
     return *kept + (unkept[1] ? 2 : unkept[0]);
 }
 
+static int whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->small_rooms); }
+
 /* Does window_whole take these windows? 1: all; 0: the whole ones, but not those cut off by an edge; -1: none. */
 static int takes_whole(const tl_gpu_device *d, const tl_batch *b, const geometry *g, int64_t *room)
 {
-    int top, kept, log = tl_gpu_whole_log(b->plan->op);
+    int top, kept, log = whole_log(d, b);
     int64_t w = g->before + g->after + 1;
     if (w > (int64_t)1 << (log - 1)) return -1;
     *room = (int64_t)arrays_of(w, &top, &kept) * ((int64_t)tl_gpu_state_bytes(b->plan->op) << log);
     if (*room > d->gpu->calls->local_bytes(d->gpu)) return -1;
-    return g->valid || g->whole ? 1 : d->gpu->calls->once ? 0 : -1;
+    return g->valid || g->whole ? 1 : d->gpu->calls->warps_in_group(d->gpu) > 1 ? 0 : -1; /* the other launch leaves tiles out: SKIPS */
 }
 
 /* Cuts results into tiles of `each`: tiles of every sequence, or with offsets in b->first; jobs: all. */
@@ -77,7 +79,7 @@ static tally_status window_tiles(tl_gpu_device *d, tally *ctx, tl_batch *b, cons
     int whole = takes_whole(d, b, g, &whole_bytes), top, kept;
     tally_status status = TALLY_OK;
     for (int edges = whole < 0; !status && edges < 2 - (whole > 0); edges++) {
-        int64_t room = (int64_t)1 << (edges ? tl_gpu_room_log : tl_gpu_whole_log)(b->plan->op), tiles, jobs;
+        int64_t room = (int64_t)1 << (edges ? tl_gpu_room_log(b->plan->op) : whole_log(d, b)), tiles, jobs;
         int64_t each = room - (w - 1) < room / 2 || !edges ? room - (w - 1) : room / 2;
         if (!edges) each &= -4; /* quads of results stay aligned */
         tl_launch l;

@@ -100,11 +100,6 @@ static int64_t cl_local_bytes(const tl_gpu *gpu)
 
 /* ---- programs ---- */
 
-static const char *cl_declines(const tl_gpu *gpu, const tl_scalar *op, const char *shape)
-{
-    return ((const opencl *)gpu)->shuffles ? tl_opencl_declines(op, shape) : NULL;
-}
-
 static void cl_unload(tl_gpu *gpu, tl_program *program)
 {
     (void)gpu;
@@ -214,6 +209,7 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "device/prelude_opencl.h",
+    .small_rooms = 1,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
@@ -230,7 +226,6 @@ static const tl_gpu_calls calls = {
     .owns = tl_cl_owns,
     .build = cl_build,
     .unload = cl_unload,
-    .declines = cl_declines,
     .launch = cl_launch,
     .wait = cl_wait,
     .use_stream = cl_use_stream,

@@ -134,8 +134,6 @@ typedef struct {
 const tl_opencl_found *tl_opencl_find(int index, int *count);
 /* A call of tl_gpu_calls. */
 int tl_opencl_describe(int index, tally_device_info *info);
-/* tl_gpu_calls.declines of NVIDIA's devices. */
-const char *tl_opencl_declines(const tl_scalar *op, const char *shape);
 /* A device's number; 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 

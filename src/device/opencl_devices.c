@@ -98,15 +98,3 @@ int tl_opencl_describe(int index, tally_device_info *info)
     *info = (tally_device_info){d->name, d->text, !d->reason[0], d->reason, 0, ""};
     return 1;
 }
-
-/* NVIDIA's compiler (driver 580.159) never comes back from some programs, unless -cl-opt-disable: on an H200 from 44 of 275 pairs of
- * operator and type, which these rules name (and nanmax of i8, not tried): states that are padded in memory, as argmin's of small types
- * and nanmean's, and fields of one byte. A process that hangs is worse than an operator that is not there: cuda:N has them all. */
-const char *tl_opencl_declines(const tl_scalar *op, const char *shape)
-{
-    const int padded = tl_gpu_state_bytes(op) != op->state_bytes;
-    const int one_byte = op->elem_bytes == 1 && op->state_bytes <= 2;
-    if (!strcmp(shape, "scan") ? padded : !strcmp(shape, "reduce") && ((padded && op->elem_bytes < 4) || one_byte))
-        return "NVIDIA's OpenCL compiler does not come back from it; take the device as cuda:N, or the processors";
-    return NULL;
-}

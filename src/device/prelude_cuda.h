@@ -13,7 +13,7 @@ typedef float f32;
 typedef double f64;
 
 #define fn static __device__ __forceinline__
-#define append_fn fn /* prelude_opencl.h */
+#define seldom_fn fn /* prelude_opencl.h */
 #define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
 #define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name

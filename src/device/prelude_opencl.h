@@ -47,7 +47,7 @@ fn i64 group_count() { return (i64)get_num_groups(0); }
 /* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose shuffles OpenCL
  * has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes (H200). */
 #define WARPS_IN_GROUP 8
-#define append_fn far_fn /* inlined into `finish`, and states of 8 bytes, and the compiler of driver 580 never comes back */
+#define seldom_fn far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
 #define SKIPS 1
 fn int lane_index() { return (int)get_local_id(0) & 31; }
 #define SHUFFLE_0 "idx"
@@ -75,7 +75,7 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
  * then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a branch: so nothing with an
  * exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
-#define append_fn fn
+#define seldom_fn fn
 #define SKIPS 0
 fn int lane_index() { return (int)get_local_id(0); }
 #endif

@@ -264,18 +264,21 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
 /* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait for the loads before it. */
-fn void load_some(elem *e, batch b, i64 start, i64 i, i64 limit)
+seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
-    if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i)) {
-        put_quad(e, *(GLOBAL const quad *)(b.x + (start + i) * TL_SIZE));
-    } else if (near_load_e(b, start + i)) {
-        UNROLL for (int k = 0; k < QUAD; k++) e[k] = ((GLOBAL const elem *)b.x)[start + (i + k < limit ? i + k : limit - 1)];
-    } else {
-        put_quad(e, gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit));
+    if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
+        return *(GLOBAL const quad *)(b.x + (start + i) * TL_SIZE);
+    if (near_load_e(b, start + i)) {
+        GLOBAL const elem *x = (GLOBAL const elem *)b.x + start;
+        quad q;
+        q.x = x[i < limit ? i : limit - 1], q.y = x[i + 1 < limit ? i + 1 : limit - 1];
+        q.z = x[i + 2 < limit ? i + 2 : limit - 1], q.w = x[i + 3 < limit ? i + 3 : limit - 1];
+        return q;
     }
+    return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          load_some(e[r], b, start, i, limit), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), 0)
 /* The same of a chunk that can_load_e and is full. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
@@ -284,9 +287,9 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 }
 #define can_load_h can_load_e
 #define can_load_r can_load_e
-LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), load_some(e[r], b, start, i, limit), 0)
+LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r], load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          load_some(e[r], b, start, i, limit), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 

@@ -96,7 +96,7 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node)
 }
 
 /* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to; in every lane. */
-append_fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LOCAL state *box)
+seldom_fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LOCAL state *box)
 {
     maybe rows[ROWS + 1], mine = before;
     state stack[LOG_ROWS + 1], left[5];
