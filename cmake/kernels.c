@@ -81,13 +81,13 @@ static void add_program(const tl_scalar *op, const char *shape)
 /* op as a user writes it, with the parameter it needs; is there such an instance? */
 static int add_shapes(const char *op, tally_dtype dtype)
 {
-    static const char *const shapes[] = {"reduce", "scan", "window"};
+    static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
     const tl_scalar *scalar;
     tl_par par;
     char with[80];
     snprintf(with, sizeof with, "%.70s:0.5", op);
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
-    for (int s = 0; s < 3; s++) add_program(scalar, shapes[s]);
+    for (int s = 0; s < 4; s++) add_program(scalar, shapes[s]);
     return 1;
 }
 

@@ -83,13 +83,15 @@ foreach(source IN LISTS programs)
     continue() # the compiler at run time makes code for this machine
   elseif(name STREQUAL test_golden AND TALLY_SANITIZE MATCHES thread)
     continue() # half a minute of text files; the matrix has the kernels and their threads
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|segments|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|segments|windows|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()
-if(TEST test_pieces) # two minutes otherwise; without the word it runs all of its operators
-  set_property(TEST test_pieces APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
-endif()
+foreach(name IN ITEMS test_pieces test_windows) # two minutes otherwise; without the word they run all of their operators
+  if(TEST ${name})
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
+  endif()
+endforeach()
 
 # The matrix computes its references itself, which takes three times as long with every access looked at.
 if(TALLY_SANITIZE)

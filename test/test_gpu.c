@@ -12,15 +12,16 @@
 
 enum { SKIPPED = 77, N = 400000, SMALL = 3000 };
 
-static float x[N], out[N], want[3][N];
+static float x[N], out[N], want[4][N]; /* of the verbs 0, 1, 2, 4 */
 static float *want_small[3];
 
 /* ---- scenarios ---- */
 
-static const tally_window_options window_ = {6, 2, TALLY_EDGES_SHRINK, 0};
+static const tally_window_options window_ = {6, 2, TALLY_EDGES_SHRINK, 0}, long_window = {33000, 1500, TALLY_EDGES_SHRINK, 0};
 static const char *op = "sum";
 
-/* Verb 0 reduce, 1 scan, 2 window; on n elements; 3: a scan by a stream. */
+/* Verb 0 reduce, 1 scan, 2 window; on n elements; 3: a scan by a stream; 4: a window that no
+ * tile holds. */
 static tally_status run(tally *on, int verb, int64_t n, float *to)
 {
     tally_view in = tally_flat(x, TALLY_F32, n), result = tally_flat(to, TALLY_F32, n);
@@ -28,6 +29,7 @@ static tally_status run(tally *on, int verb, int64_t n, float *to)
     if (verb == 0) return tally_reduce(on, op, &in, to);
     if (verb == 1) return tally_scan(on, op, &in, &result, NULL);
     if (verb == 2) return tally_window(on, op, &in, &result, &window_);
+    if (verb == 4) return tally_window(on, op, &in, &result, &long_window);
     tally_status status = tally_stream_scan(on, op, TALLY_F32, NULL, &s);
     int64_t made;
     if (!status) status = tally_stream_push(s, x, 1001, to, &made);
@@ -39,7 +41,8 @@ static tally_status run(tally *on, int verb, int64_t n, float *to)
 static int64_t results(int verb, int64_t n) { return verb ? n : 1; }
 static const float *wanted(int verb, int64_t n)
 {
-    return n == N ? want[verb == 3 ? 1 : verb] : want_small[verb == 3 ? 1 : verb];
+    const int as = verb == 3 ? 1 : verb == 4 ? 3 : verb;
+    return n == N ? want[as] : want_small[as];
 }
 
 static void check_works(const char *after)
@@ -224,6 +227,7 @@ static void prepare(void)
         check_ok(cpu, run(cpu, verb, N, want[verb]), "cpu");
         check_ok(cpu, run(cpu, verb, SMALL, want_small[verb]), "cpu");
     }
+    check_ok(cpu, run(cpu, 4, N, want[3]), "cpu");
     tally_close(cpu);
 }
 
@@ -248,7 +252,7 @@ int main(void)
         check_cache(name);
         if (!open_faked(name)) continue;
         check_works("opening");
-        for (int verb = 0; verb < 4; verb++) {
+        for (int verb = 0; verb < 5; verb++) {
             if (verb < 3) check_calls(verb, SMALL);
             check_calls(verb, N);
 #ifndef SANITIZED

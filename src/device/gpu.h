@@ -149,7 +149,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 enum { TL_GPU_LAW_THREADS = 64 }; /* of a group of shape/gpu/law.cl */
 
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window"; "law" for the probe),
+/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law" for the probe),
  * for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A built-in operator has
  * one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,

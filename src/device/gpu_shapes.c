@@ -140,7 +140,7 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 288 };
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 320 };
 
 /* A board of at least so many words, none of them of this epoch. */
 static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)

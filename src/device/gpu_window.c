@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU: tiles in local memory, or for long windows every level an array. */
-#include "gpu_work.h"
+ * Windows on a GPU: those that fit tiles in local memory; which call goes where. Longer ones are in gpu_window_long.c. */
+#include "gpu_window.h"
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t SLAB = 1 << 22; /* results of long windows computed at a time */
-
 /* ---- windows ---- */
 
-typedef struct {
-    int64_t before, after, least;
-    int valid, whole; /* whole: a window that is not whole is empty */
-} geometry;
-
-static void put_window(tl_launch *l, const tl_results *r, const geometry *g)
+void tl_put_window(tl_launch *l, const tl_results *r, const tl_geometry *g)
 {
     tl_put_results(l, r);
     tl_put(l, g->before);
@@ -22,32 +15,31 @@ static void put_window(tl_launch *l, const tl_results *r, const geometry *g)
     tl_put(l, g->least);
 }
 
-/* The arrays that window_whole needs for windows of w, and the bits of w that are kept: all set ones but the highest. */
-static int arrays_of(int64_t w, int *top, int *kept)
+int tl_window_arrays(int64_t w, int from, int *top, int *kept)
 {
-    int unkept[2] = {!(w & 1) || w == 1, 0}; /* those two that levels change between */
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* those two that levels change between */
     *top = 63 - __builtin_clzll((unsigned long long)w);
     *kept = __builtin_popcountll((unsigned long long)w) - 1;
-    for (int k = 2; k < *top; k++)
+    for (int k = from ? from : 2; k < *top; k++)
         if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
     return *kept + (unkept[1] ? 2 : unkept[0]);
 }
 
-static int whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->small_rooms); }
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->small_rooms); }
 
 /* Does window_whole take these windows? 1: all; 0: the whole ones, but not those cut off by an edge; -1: none. */
-static int takes_whole(const tl_gpu_device *d, const tl_batch *b, const geometry *g, int64_t *room)
+static int takes_whole(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int64_t *room)
 {
-    int top, kept, log = whole_log(d, b);
+    int top, kept, log = tl_whole_log(d, b);
     int64_t w = g->before + g->after + 1;
     if (w > (int64_t)1 << (log - 1)) return -1;
-    *room = (int64_t)arrays_of(w, &top, &kept) * ((int64_t)tl_gpu_state_bytes(b->plan->op) << log);
+    *room = (int64_t)tl_window_arrays(w, 0, &top, &kept) * ((int64_t)tl_gpu_state_bytes(b->plan->op) << log);
     if (*room > d->gpu->calls->local_bytes(d->gpu)) return -1;
     return g->valid || g->whole ? 1 : d->gpu->calls->warps_in_group(d->gpu) > 1 ? 0 : -1; /* the other launch leaves tiles out: SKIPS */
 }
 
 /* Cuts results into tiles of `each`: tiles of every sequence, or with offsets in b->first; jobs: all. */
-static tally_status cut(tl_gpu_device *d, tally *ctx, tl_batch *b, const geometry *g, int64_t each, int64_t *tiles,
+static tally_status cut(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_geometry *g, int64_t each, int64_t *tiles,
                         int64_t *jobs)
 {
     *tiles = *jobs = 0;
@@ -73,26 +65,26 @@ static tally_status cut(tl_gpu_device *d, tally *ctx, tl_batch *b, const geometr
 
 /* Windows that fit local memory: one launch for those that are whole, one for those at an edge that are shorter. */
 static tally_status window_tiles(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, tl_program *program,
-                                 const geometry *g)
+                                 const tl_geometry *g)
 {
     int64_t w = g->before + g->after + 1, whole_bytes;
     int whole = takes_whole(d, b, g, &whole_bytes), top, kept;
     tally_status status = TALLY_OK;
     for (int edges = whole < 0; !status && edges < 2 - (whole > 0); edges++) {
-        int64_t room = (int64_t)1 << (edges ? tl_gpu_room_log(b->plan->op) : whole_log(d, b)), tiles, jobs;
+        int64_t room = (int64_t)1 << (edges ? tl_gpu_room_log(b->plan->op) : tl_whole_log(d, b)), tiles, jobs;
         int64_t each = room - (w - 1) < room / 2 || !edges ? room - (w - 1) : room / 2;
         if (!edges) each &= -4; /* quads of results stay aligned */
         tl_launch l;
         status = cut(d, ctx, b, g, each, &tiles, &jobs);
         if (status) break;
         tl_begin(&l, d, ctx, b, program, 0);
-        put_window(&l, r, g);
+        tl_put_window(&l, r, g);
         tl_put(&l, tiles);
         tl_put(&l, jobs);
         tl_put(&l, each);
         tl_put(&l, whole == 0);
         if (!edges) {
-            arrays_of(w, &top, &kept);
+            tl_window_arrays(w, 0, &top, &kept);
             tl_put(&l, top);
             tl_put(&l, kept);
             tl_put_room(&l, whole_bytes);
@@ -102,76 +94,26 @@ static tally_status window_tiles(tl_gpu_device *d, tally *ctx, tl_batch *b, cons
     return status;
 }
 
-/* Longer windows: every level an array, a slab of results of one sequence at a time. */
-static tally_status window_slabs(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, tl_program *program,
-                                 const geometry *g)
-{
-    tally_status status = TALLY_OK;
-    for (int64_t s = 0; !status && s < b->rows; s++) {
-        int64_t n = b->host_offsets ? b->host_offsets[s + 1] - b->host_offsets[s] : b->n;
-        int64_t count = g->valid ? n - g->before - g->after : n, w = g->before + 1 + g->after;
-        for (int64_t j0 = 0; !status && j0 < count; j0 += SLAB) {
-            int64_t j1 = j0 + SLAB < count ? j0 + SLAB : count, shift = g->valid ? g->before : 0;
-            int64_t lo = j0 + shift > g->before ? j0 + shift - g->before : 0;
-            int64_t hi = g->after < n - (j1 + shift) ? j1 + shift + g->after : n, items = hi - lo;
-            int levels = 1;
-            while (levels < 62 && w >> levels && items >> levels) levels++;
-            tl_launch l;
-            tl_memory y = {0};
-            status = tl_gpu_take(d, ctx, (size_t)items * (size_t)levels * (size_t)tl_gpu_state_bytes(b->plan->op), &y);
-            if (!status) {
-                tl_begin(&l, d, ctx, b, program, 0);
-                tl_put_memory(&l, &y);
-                tl_put(&l, s);
-                tl_put(&l, lo);
-                tl_put(&l, items);
-                status = tl_go(&l, "lift_all", (items + 255) / 256, 256);
-            }
-            for (int k = 0; !status && k + 1 < levels; k++) {
-                l = (tl_launch){.d = d, .ctx = ctx, .program = program};
-                tl_put_memory(&l, &y);
-                tl_put(&l, items);
-                tl_put(&l, k);
-                tl_put(&l, items);
-                status = tl_go(&l, "double_all", (items + 255) / 256, 256);
-            }
-            if (!status) {
-                tl_begin(&l, d, ctx, b, program, 0);
-                put_window(&l, r, g);
-                tl_put_memory(&l, &y);
-                tl_put(&l, items);
-                tl_put(&l, s);
-                tl_put(&l, lo);
-                tl_put(&l, j0);
-                tl_put(&l, j1);
-                status = tl_go(&l, "fold_all", (j1 - j0 + 255) / 256, 256);
-            }
-            tl_gpu_give(d, &y);
-        }
-    }
-    return status;
-}
-
-static tally_status windows(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, const geometry *g)
+static tally_status windows(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, const tl_geometry *g)
 {
     tl_program *program = NULL;
-    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     int64_t unused;
     int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1) || takes_whole(d, b, g, &unused) > 0;
-    if (!status) status = (small ? window_tiles : window_slabs)(d, ctx, b, r, program, g);
-    return status;
+    if (!small) return tl_window_long(d, ctx, b, r, g);
+    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    return status ? status : window_tiles(d, ctx, b, r, program, g);
 }
 
 /* For operators that skip NaN: results with fewer than min_count elements that count become empty. */
 static tally_status blank(tl_gpu_device *d, tally *ctx, tl_batch *b, const tl_results *r, const tl_plan *count,
-                          const geometry *g, int64_t least)
+                          const tl_geometry *g, int64_t least)
 {
     const tally_view *v = r->view;
     int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
     tl_program *program = NULL;
     tl_launch l;
     tl_results counts = {.view = v, .row_stride = v->n, .stride = 1, .owned = 1};
-    geometry all = *g;
+    tl_geometry all = *g;
     const tl_plan *plan = b->plan;
     all.least = 0;
     if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
@@ -200,7 +142,7 @@ tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     tl_results r = {0};
     int masked = plan->op->masked;
     int shrink = o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
-    geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
+    tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
     int64_t w = o->before + 1 + o->after;
     if (!shrink && !g.valid && g.least < w) g.least = w;
     tally_status status = tl_batch_open(d, ctx, plan, in, &b);

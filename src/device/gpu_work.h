@@ -75,7 +75,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 void tl_gpu_empty_pool(tl_gpu_device *d);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
-/* The program of an operator's shape ("reduce", "scan", "window": static text), built at first use. NULL: tl_go builds
+/* The program of an operator's shape ("reduce", "scan", "window", "window_long": static text), built at first use. NULL: tl_go builds
  * each kernel at its first launch. */
 tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program);
 

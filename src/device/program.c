@@ -187,21 +187,23 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_operator(&b, op);
     add_file(&b, "shape/defaults.h");
     int law = !strcmp(shape, "law"); /* no schedule */
-
+    const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
+    if (is_long) say(&b, "#define TL_LONG 1\n");
     if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
     if (!law) add_file(&b, "shape/gpu/batch.cl");
-    if (!law && strcmp(shape, "window")) {
+    if (!law && !window) {
         add_chunks(&b, op, shape, cuda);
         add_file(&b, "shape/gpu/level.cl");
     }
-    snprintf(name, sizeof name, "shape/gpu/%s.cl", shape);
+    snprintf(name, sizeof name, "shape/gpu/%s.cl", window ? "window" : shape);
     add_file(&b, name);
     if (!strcmp(shape, "reduce")) {
         add_file(&b, "shape/gpu/segments.cl");
         add_file(&b, "shape/gpu/segments_short.cl");
     }
     if (!strcmp(shape, "scan")) add_file(&b, "shape/gpu/scan_once.cl");
-    if (!strcmp(shape, "window")) add_file(&b, "shape/gpu/window_whole.cl");
+    if (window) add_file(&b, "shape/gpu/window_whole.cl");
+    if (is_long) add_file(&b, "shape/gpu/window_long.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -2,12 +2,13 @@
  * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled look-back), with
  * fixed nodes instead of running sums, so that it does not matter who comes first.
  *
- * A tile is 8 chunks (of wide elements or states: half chunks), one a warp; a ninth warp looks back. With a tile's number in base 32, S before it is a fold of nodes that
+ * A tile is 8 chunks (of wide elements or states: half chunks), one a warp; a ninth warp posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of nodes that
  * others have posted: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each level, all
  * asked for at once. The tile that ends a group posts the group's node.
  *
  *   workers      tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local memory
- *   ninth warp   tile i + 2: post its node | tile i + 1: S before it and after it | tile i + 2: post the groups it ends
+ *   ninth warp   tile i + 2: post its node | tile i + 2: post the groups it ends
+ *   tenth warp   tile i + 1: S before it and after it
  *
  * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups that run.
  * The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
@@ -93,18 +94,21 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     }
     return own;
 }
-/* S before tile k, and after it if it is full; own: what post_groups gave. */
+/* S before tile k, and after it if it is full; own: what post_groups gave. (By the ninth warp too, this was what all waited for: f64 0.60 of
+ * a copy instead of 0.77.) */
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after, LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
-    state left[5], v[LEVELS];
+    state left[LEVELS][5], v[LEVELS];
+    const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with its registers, 16 % slower */
     neighbours(d, s, k, top, own, v);
     *after = start;
+    UNROLL for (int level = LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
     UNROLL for (int level = LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
-        row_node_s(v[level], left, box);
-        maybe mine = row_start_s(start, left);
+        if (!together) row_node_s(v[level], left[level], box);
+        maybe mine = row_start_s(start, left[level]);
         const int digit = (int)(k >> (RADIX_LOG * level) & 31);
         if (level == ends) {
             after->s = from_lane(mine.s, (digit + 1) & 31, box);
@@ -136,7 +140,7 @@ fn void scan_chunk(results out, batch b, i64 s, i64 at, const LOCAL quad *stage,
     }
 }
 
-KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
+KERNEL_BLOCKS(scan_once, 320, ONCE_BLOCKS)
 (BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL u64 *ticket, i64 ticket0, i64 epoch, i64 tiles,
  i64 levels, i64 jobs, i64 exclusive, i64 seeded, GLOBAL const result *init ROOM_PARAMETER)
 {
@@ -144,34 +148,37 @@ KERNEL_BLOCKS(scan_once, 288, ONCE_BLOCKS)
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED i64 taken[8]; /* tile numbers, by i % 8 */
-    SHARED state chunks[4][TILE_WARPS], starts[2], ends[2];
+    SHARED state chunks[4][TILE_WARPS], starts[2], ends[2], owns[2]; /* owns: what post_groups gave */
     SHARED int have[2];
     const int lane = lane_index(), warp = thread_index() / LANES;
     board d;
     d.words = ticket + 2, d.epoch = (u64)epoch, d.rows = b.seqs, d.tiles = tiles;
     d.levels = (int)levels;
 
-    state own = nothing(b.p).s; /* ninth warp: the node of tile i + 1 */
     if (thread_index() == TILE_WARPS * LANES) taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
     BARRIER();
     for (int i = -3; i < 0 || taken[i & 7] < jobs; i++) {
         if (warp == TILE_WARPS) {
-            const i64 later = i >= -2 ? taken[(i + 2) & 7] : jobs, job = i >= -1 ? taken[(i + 1) & 7] : jobs;
+            const i64 later = i >= -2 ? taken[(i + 2) & 7] : jobs, s = b.seqs == 1 ? 0 : later / tiles, k = later - s * tiles;
+            const int full = later < jobs && (k + 1) << TILE_LOG <= b.n;
             u64 more = 0;
             if (lane == 0) more = atomicAdd(ticket, (u64)1);
-            const i64 s = b.seqs == 1 ? 0 : job / tiles, k = job - s * tiles;
-            const i64 s2 = b.seqs == 1 ? 0 : later / tiles, k2 = later - s2 * tiles;
-            const int full2 = later < jobs && (k2 + 1) << TILE_LOG <= b.n;
             state v = chunks[(i + 2) & 3][lane & (TILE_WARPS - 1)];
             UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
-            if (full2) post(d, 0, s2, k2, v);
+            if (full) {
+                post(d, 0, s, k, v);
+                v = post_groups(d, s, k, v, box);
+            }
+            if (lane == 0) owns[i & 1] = v, taken[(i + 4) & 7] = (i64)more - ticket0;
+        } else if (warp > TILE_WARPS) {
+            const i64 job = i >= -1 ? taken[(i + 1) & 7] : jobs;
             if (job < jobs) {
+                const i64 s = b.seqs == 1 ? 0 : job / tiles, k = job - s * tiles;
+                const int full = (k + 1) << TILE_LOG <= b.n;
                 maybe before, after;
-                look_back(d, s, k, (k + 1) << TILE_LOG <= b.n, own, initial(seeded, init, s, b.p), &before, &after, box);
+                look_back(d, s, k, full, owns[(i + 1) & 1], initial(seeded, init, s, b.p), &before, &after, box);
                 if (lane == 0) starts[(i + 1) & 1] = before.s, have[(i + 1) & 1] = before.have, ends[(i + 1) & 1] = after.s;
             }
-            own = full2 ? post_groups(d, s2, k2, v, box) : v;
-            if (lane == 0) taken[(i + 4) & 7] = (i64)more - ticket0;
         } else {
             elem e[ROWS_P][QUAD];
             const i64 next = taken[(i + 3) & 7], s = b.seqs == 1 ? 0 : next / tiles;

@@ -7,7 +7,8 @@
  * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
  *   window_whole    (window_whole.cl) levels in registers and local memory, where every window has its whole length
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
- *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones */
+ *   window_part, window_rows          (window_long.cl, a program of its own) longer ones of their whole length
+ *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
 enum { WINDOW_THREADS = 256, WINDOW_LEVELS = ROOM_LOG, ROOM = 1 << ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };
 
@@ -64,6 +65,7 @@ fn void load_tile(LOCAL state *z, batch b, tile t)
     }
 }
 
+#ifndef TL_LONG
 /* edges: another launch has the windows of their whole length. */
 KERNEL(window, 256)
 (BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 edges)
@@ -166,3 +168,4 @@ KERNEL(blank, 256)(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL const i64 *count
             store_empty(place(out, b, i / results_each, i % results_each), b.p);
     }
 }
+#endif

@@ -37,47 +37,47 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, i64 job, i64 before, 
     p->dense_results = OP_LANES == 1 && t.inside && out.stride == 1 && w >= least && ADDRESS(to) % QUAD_OUT_ALIGN == 0;
 }
 
-/* Y_0. Items outside of the sequence are in no result. */
-fn void load_whole(LOCAL state *z, batch b, stretch p)
+/* Y_0. Items outside of the sequence are in no result. Their numbers begin at `shift`. */
+fn void load_whole(LOCAL state *z, batch b, stretch p, i64 shift)
 {
     const int me = thread_index();
     if (p.dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = ((GLOBAL const elem *)p.x)[k * WINDOW_THREADS + me];
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
-            z[k * WINDOW_THREADS + me] = lift(e[k], p.lo + k * WINDOW_THREADS + me, b.p);
+            z[k * WINDOW_THREADS + me] = lift(e[k], shift + p.lo + k * WINDOW_THREADS + me, b.p);
     } else {
         for (int i = p.before + me; i < p.beyond; i += WINDOW_THREADS)
-            z[i] = lift(load_element(p.x + i * b.stride * TL_SIZE), p.lo + i, b.p);
+            z[i] = lift(load_element(p.x + i * b.stride * TL_SIZE), shift + p.lo + i, b.p);
     }
 }
 
 /* `count` results of a quad, one by one, at an edge or not side by side. */
-far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 least, i64 edges, par q)
+far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 length, i64 least, i64 edges, par q)
 {
     ROLLED for (int c = 0; c < QUAD && c < count; c++)
     {
         maybe m;
         int whole = start + c >= 0 && start + c + w <= n;
         m.s = choose(c > 1, choose(c > 2, v.s[3], v.s[2]), choose(c, v.s[1], v.s[0]));
-        m.have = whole && w >= least;
-        if (whole || !edges) store_maybe(to + c * step, m, w, start + c, q);
+        m.have = whole && length >= least;
+        if (whole || !edges) store_maybe(to + c * step, m, length, start + c, q);
     }
 }
-fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 least, i64 edges, const four *v)
+fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 length, i64 least, i64 edges, const four *v)
 {
     const i64 start = p->lo + q;
 #if OP_LANES == 1
     const int row = q - lane_index() * QUAD; /* of the warp's quads */
     if (SKIPS ? p->dense_results && row + LANES * QUAD <= p->results : p->dense_results && q + QUAD <= p->results) {
         result x[QUAD];
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], (real)w, start + c, b.p);
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], (real)length, start + c, b.p);
         store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
 #endif
     store_some(p->out + q * out.stride * (i64)(OP_LANES * sizeof(result)), out.stride * (i64)(OP_LANES * sizeof(result)),
-               p->results - q, *v, start, p->n, w, least, edges, b.p);
+               p->results - q, *v, start, p->n, w, length, least, edges, b.p);
 }
 
 /* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most that. */
@@ -88,15 +88,55 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 }
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
+/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... */
+fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot)
+{
+    const int me = thread_index();
+    for (int k = from; k < top; k++) {
+        LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS + me;
+        UNROLL for (int m = 0; m < MINE; m++) to[m * WINDOW_THREADS] = y[m];
+        BARRIER();
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            four right = quad_at(to - me, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c]);
+        }
+    }
+}
+/* The levels of w's bits below top, in `kept` arrays, folded onto y. */
+fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept)
+{
+    int slot = kept;
+    for (int k = top - 1; k >= 0; k--) {
+        if ((w >> k & 1) == 0) continue;
+        const int far = w >> (k + 1) << (k + 1);
+        LOCAL const four *from = z + --slot * WHOLE_QUADS;
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + thread_index() + far / QUAD;
+            four right = quad_at(from, q, m, FAR_BITS);
+            if (far & 2) { /* level 0: half a quad further */
+                four next = quad_at(from, q + 1, m, FAR_BITS);
+                right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
+            }
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = combine(y[m].s[c], right.s[c]);
+        }
+    }
+}
+
+/* What a launch makes of its tiles: results; or of a longer window (window_long.cl) a level of its items, or its last bits. */
+enum { RESULTS, LEVEL, LAST_BITS };
+typedef struct {
+    int what;
+    GLOBAL four *states; /* LEVEL: Y_top, to be stored; LAST_BITS: what the higher bits gave, to be folded onto */
+    i64 shift, length;   /* number of item 0 in the window's sequence; elements of the window */
+} part;
+
 /* top: the highest bit of w; each: results a tile, a multiple of 4; edges: another launch has the windows that are not
  * whole, else they get the empty value. Room: one array of WHOLE states for each set bit but the highest, and up to two. */
-KERNEL(window_whole, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 edges, i64 top_, i64 kept_ ROOM_PARAMETER)
+#define WHOLE_PARAMETERS i64 tiles, i64 jobs, i64 each, i64 edges, i64 top_, i64 kept_
+fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS, WHOLE_PARAMETERS, part of)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
-    LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
     const int w = (int)(before + after + 1), top = (int)top_, kept = (int)kept_, me = thread_index();
     int turn = 0;
     if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least, tiles, each);
@@ -105,7 +145,7 @@ KERNEL(window_whole, 256)
         const stretch p = tile_at[turn];
         LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * WHOLE_QUADS;
         four y[MINE];
-        load_whole((LOCAL state *)y0, b, p);
+        load_whole((LOCAL state *)y0, b, p, of.shift);
         if (me == 0 && job + group_count() < jobs)
             stretch_of(&tile_at[turn ^ 1], b, out, job + group_count(), before, after, valid, least, tiles, each);
         BARRIER();
@@ -125,35 +165,36 @@ KERNEL(window_whole, 256)
                 }
             }
         }
-        int slot = (w & 1) + (w >> 1 & 1);
-        for (int k = 2; k < top; k++) {
-            LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS + me;
-            UNROLL for (int m = 0; m < MINE; m++) to[m * WINDOW_THREADS] = y[m];
-            BARRIER();
-            UNROLL for (int m = 0; m < MINE; m++)
-            {
-                four right = quad_at(to - me, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
-                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c]);
-            }
-        }
+        double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1));
         BARRIER();
-        slot = kept;
-        for (int k = top - 1; k >= 0; k--) {
-            if ((w >> k & 1) == 0) continue;
-            const int far = w >> (k + 1) << (k + 1);
-            LOCAL const four *from = z + --slot * WHOLE_QUADS;
+        if (of.what == LAST_BITS) {
             UNROLL for (int m = 0; m < MINE; m++)
             {
-                const int q = m * WINDOW_THREADS + me + far / QUAD;
-                four right = quad_at(from, q, m, FAR_BITS);
-                if (far & 2) { /* level 0: half a quad further */
-                    four next = quad_at(from, q + 1, m, FAR_BITS);
-                    right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
-                }
-                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = combine(y[m].s[c], right.s[c]);
+                const int q = m * WINDOW_THREADS + me;
+                if (q * QUAD < p.results) y[m] = of.states[p.lo / QUAD + q];
             }
         }
-        UNROLL for (int m = 0; m < MINE; m++) store_whole(&p, b, out, (m * WINDOW_THREADS + me) * QUAD, w, least, edges, &y[m]);
+        fold_bits(z, y, top, w, kept);
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + me;
+            if (of.what != LEVEL)
+                store_whole(&p, b, out, q * QUAD, w, of.length, least, edges, &y[m]);
+            else if (q * QUAD < p.results)
+                of.states[p.lo / QUAD + q] = y[m];
+        }
         BARRIER();
     }
 }
+
+#ifndef TL_LONG
+KERNEL(window_whole, 256)(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, WHOLE_PARAMETERS ROOM_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
+    part all;
+    all.what = RESULTS, all.states = 0, all.shift = 0, all.length = before + after + 1;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each, edges, top_, kept_, all);
+}
+#endif

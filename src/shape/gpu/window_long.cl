@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * Whole windows that are longer than window_whole's. The levels are taken in groups, the lowest LOW by tiles of neighbouring items, then
+ * HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first level, are neighbours there.
+ *
+ *   window_part  LEVEL       x           -> Y_LOW                the tiles of window_whole.cl
+ *   window_rows              Y_LOW       -> Y_(LOW + HIGH) ...   while w has bits beyond the next group
+ *   window_rows              the highest Y -> its bits of w      then onto those the bits of the groups below it
+ *   window_part  LAST_BITS   x           -> the bits below LOW folded onto that, and the results
+ *
+ * A window is folded at its bits from high to low, as order.md has it, so a group's bits come after those of all higher groups. In a tile of rows
+ * item (row, column) is number row * COLUMNS + column, and a distance of r rows one of r * COLUMNS items: the levels of window_whole again. */
+enum { HIGH = 6, ROWS = WINDOW_THREADS, COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - 8 /* log2 of a row's items */ };
+
+KERNEL(window_part, 256)
+(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, WHOLE_PARAMETERS, GLOBAL four *states, i64 what, i64 shift, i64 length ROOM_PARAMETER)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SHARED stretch tile_at[2];
+    part of;
+    of.what = (int)what, of.states = states, of.shift = shift, of.length = length;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each, edges, top_, kept_, of);
+}
+
+/* Rows of 2^log items. from: `count` items; to: results of windows of w rows, from row + shift on, for `results` items. more: folded onto what `to`
+ * holds, and w's highest bit is not folded. A tile: `each` rows of results, a row's quads column * COLUMN_QUADS and after. All quads in whole. */
+KERNEL(window_rows, 256)
+(GLOBAL const four *from, GLOBAL four *to, i64 log, i64 count, i64 shift, i64 results, i64 w_, i64 top_, i64 kept_, i64 more, i64 each,
+ i64 jobs ROOM_PARAMETER)
+{
+    LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
+    const int w = (int)w_ << FIRST_LEVEL, top = (int)top_ + FIRST_LEVEL, kept = (int)kept_, me = thread_index();
+    const int tiles_log = (int)log - FIRST_LEVEL, quads_log = (int)log - 2;
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 row = (job >> tiles_log) * each, column = (job & (((i64)1 << tiles_log) - 1)) * COLUMN_QUADS;
+        four y[MINE];
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + me;
+            const i64 at = ((row + q / COLUMN_QUADS + shift) << quads_log) + column + q % COLUMN_QUADS;
+            y[m] = from[at * QUAD < count ? at : 0];
+        }
+        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0);
+        BARRIER();
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + me;
+            const i64 at = ((row + q / COLUMN_QUADS) << quads_log) + column + q % COLUMN_QUADS;
+            if (more && q / COLUMN_QUADS < each && at * QUAD < results) y[m] = to[at];
+        }
+        fold_bits(z, y, top, w, kept);
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int q = m * WINDOW_THREADS + me;
+            const i64 at = ((row + q / COLUMN_QUADS) << quads_log) + column + q % COLUMN_QUADS;
+            if (q / COLUMN_QUADS < each && at * QUAD < results) to[at] = y[m];
+        }
+        BARRIER();
+    }
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES): lengths around each power of
+ * two where the levels are cut into groups (src/device/gpu_window_long.c), every kind of edge, rows, segments, strides, results that
+ * begin anywhere; by memcmp with the processors. Skipped without a device.
+ *
+ *   test_windows [LOG2]     arrays of 2^LOG2 elements (default 17; 22 and more have three groups) */
+#include "check.h"
+
+enum { SKIPPED = 77, GUARD = 64, RESULT_MOST = 16 };
+
+typedef struct {
+    const char *op;
+    tally_dtype dtype, result;
+    int lanes;
+} instance;
+static const instance instances[] = {
+    {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1}, {"var", TALLY_F32, TALLY_F64, 1},
+    {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2}, {"max", TALLY_I8, TALLY_I8, 1},
+    {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
+
+static tally *ctx, *cpu;
+static char *x, *got, *want;
+static int64_t most;
+
+/* A window of w on a view of rows x n elements; shift: of the results, in results; offsets: for segments. */
+typedef struct {
+    int64_t w, after, min_count, rows, n, stride, shift;
+    tally_edges edges;
+    const int64_t *offsets;
+} one_case;
+
+static void check_case(const char *name, const instance *o, const one_case *c)
+{
+    const int64_t size = (int64_t)tally_dtype_size(o->result) * o->lanes;
+    const tally_window_options options = {c->w - 1 - c->after, c->after, c->edges, c->min_count};
+    const tally_view in = {x, o->dtype, c->rows, c->n, c->n * c->stride, c->stride, c->offsets};
+    const int64_t length = c->offsets ? 0 : tally_window_length(c->n, &options);
+    const int64_t room = (c->offsets ? c->offsets[c->rows] : c->rows * length) * size + 2 * GUARD;
+    tally_view out = {NULL, o->result, c->rows, length, length, 1, c->offsets};
+    memset(got, 0xa5, (size_t)room);
+    memset(want, 0xa5, (size_t)room);
+    out.data = want + c->shift * size;
+    if (!check_ok(cpu, tally_window(cpu, o->op, &in, &out, &options), o->op)) return;
+    out.data = got + c->shift * size;
+    if (!check_ok(ctx, tally_window(ctx, o->op, &in, &out, &options), o->op)) return;
+    check_same(got, want, room, 1, "%s: %s of %s, w %lld, after %lld, edges %d, min %lld, %lld x %lld stride %lld", name, o->op,
+               tally_dtype_name(o->dtype), (long long)c->w, (long long)c->after, (int)c->edges, (long long)c->min_count,
+               (long long)c->rows, (long long)c->n, (long long)c->stride);
+}
+
+static void check_lengths(const char *name, const instance *o, int first)
+{
+    static const int64_t near[] = {-1, 0, 1, 77};
+    int turn = first;
+    for (int log = 10; (int64_t)1 << log <= most; log++)
+        for (int i = 0; i < 4; i++, turn++) {
+            one_case c = {.w = ((int64_t)1 << log) + near[i], .rows = 1, .n = most - turn % 5, .stride = 1, .shift = turn % 4};
+            if (check_quick && turn % 3) continue;
+            if (c.w > c.n) continue;
+            c.edges = (tally_edges)(turn % 3);
+            c.after = turn % 2 ? 0 : c.w / 3;
+            c.min_count = turn % 7 == 1 ? c.w / 2 : 0;
+            check_case(name, o, &c);
+        }
+    /* all bits set, and a few at random */
+    for (int i = 0; i < (check_quick ? 1 : 4); i++) {
+        one_case c = {.rows = 1, .n = most, .stride = 1, .edges = i % 2 ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING};
+        c.w = i ? 2049 + (int64_t)(tl_random(&check_state) % (uint64_t)(most / 2)) : most / 2 - 1;
+        check_case(name, o, &c);
+    }
+}
+
+static void check_layouts(const char *name, const instance *o)
+{
+    const int64_t n = most / 3;
+    const int64_t offsets[] = {3, 5, most / 2, most / 2, most / 2 + 2100, most / 2 + 7000, most - 1};
+    const one_case cases[] = {{.w = 3001, .rows = 3, .n = n, .stride = 1},
+                              {.w = 5000, .rows = 1, .n = most / 2, .stride = 2, .edges = TALLY_EDGES_SHRINK, .after = 4999},
+                              {.w = 4500, .rows = 6, .stride = 1, .offsets = offsets},
+                              {.w = 2100, .rows = 6, .stride = 1, .offsets = offsets, .edges = TALLY_EDGES_SHRINK, .after = 1000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
+}
+
+static void check_device(const char *name)
+{
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    for (size_t i = 0; i < sizeof instances / sizeof *instances; i++) {
+        if (check_quick && i > 2) break; /* PoCL compiles */
+        tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_PLAIN);
+        check_lengths(name, &instances[i], (int)i);
+        tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_HOSTILE);
+        check_layouts(name, &instances[i]);
+    }
+    tally_close(ctx);
+}
+
+int main(int argc, char **argv)
+{
+    const char *devices = getenv("TALLY_TEST_DEVICES");
+    int tested = 0;
+    tally_device_info info;
+    check_start();
+    most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
+    const size_t room = (size_t)most * RESULT_MOST + 4 * GUARD;
+    x = malloc((size_t)most * 8), got = malloc(room), want = malloc(room);
+    if (!x || !got || !want) return 2;
+    check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s", info.name);
+        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && !strstr(devices, name))) continue;
+        check_device(name);
+        tested++;
+    }
+    tally_close(cpu);
+    free(x), free(got), free(want);
+    if (!tested && !check_failed) {
+        printf("skipped: no GPU device here\n");
+        return SKIPPED;
+    }
+    return check_finish();
+}
