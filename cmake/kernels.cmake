@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
-#                        common    the set of src/common.def: 7 minutes of one processor, 10 MB
+#                        common    the set of src/common.def: 10 minutes of one processor, 12 MB
 #                        all       every built-in operator and type: 2 hours of one processor, 160 MB; for packages
 #                        a list    as in sum/f32;ema:0.1/f64
 #                        auto      common where a CUDA toolkit is, else none
