@@ -53,6 +53,7 @@ struct tl_window_work; /* shape/window_work.h */
  * its sequence. */
 typedef struct tl_kernel {
     tally_dtype dtype, acc;
+    int as_unsigned; /* nothing else is here: those of the unsigned type of its size give the same bits (OP_SIGNLESS) */
 
     /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. fetch: x
      * comes from memory, ask for what follows. */

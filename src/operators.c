@@ -121,10 +121,14 @@ int tl_isa_find(const char *name)
 
 const tl_kernel *tl_find_kernel(const char *file, const tl_scalar *instance, int isa)
 {
+    tally_dtype dtype = instance->dtype;
     for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
         if (!strcmp(t->file, file))
             for (const tl_kernel *const *k = t->kernels; *k; k++)
-                if ((*k)->dtype == instance->dtype && (*k)->acc == instance->acc) return *k;
+                if ((*k)->dtype == dtype && (*k)->acc == instance->acc) {
+                    if (!(*k)->as_unsigned) return *k;
+                    dtype = (tally_dtype)(dtype + 1); /* its row comes later (shape/instances.h) */
+                }
     return NULL;
 }
 

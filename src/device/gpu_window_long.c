@@ -4,9 +4,10 @@
 #include "gpu_window.h"
 
 enum {
-    LOW_LESS = 3,           /* the lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements */
-    HIGH = 6, ROWS = 256,   /* as in window_long.cl */
-    GROUPS_MOST = 10        /* 63 bits */
+    LOW_LESS = 3,    /* the lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice */
+    HIGH = 6,        /* levels of every other: a tile has ROWS rows, of which windows of up to 2^7 - 1 take as many more */
+    ROWS = 256,      /* as in window_long.cl */
+    GROUPS_MOST = 10 /* 63 bits */
 };
 enum { LEVEL = 1, LAST_BITS = 2 }; /* as in window_whole.cl */
 /* Results computed at a time, or as many as a window's elements: by levels there are some twenty arrays of them, by groups two to four. (Of 16 MB,

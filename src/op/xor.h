@@ -2,6 +2,7 @@
  * xor: bitwise, integers only. */
 #define OP_LANE ORD
 #define OP_EXACT 1
+#define OP_SIGNLESS 1
 #define OP_COMMUTES 1
 #define OP_INVERSE 1
 #define OP_STATE(F) F(ord, m)

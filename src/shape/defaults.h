@@ -3,6 +3,9 @@
 #ifndef OP_EXACT
 #define OP_EXACT 0
 #endif
+#ifndef OP_SIGNLESS
+#define OP_SIGNLESS 0
+#endif
 #ifndef OP_IDEMPOTENT
 #define OP_IDEMPOTENT 0
 #endif

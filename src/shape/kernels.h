@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of one instance for one instruction set, and their row. An operator that only lowers another's states
- * (OP_CORE) compiles nothing but lower. */
+ * (OP_CORE) compiles nothing but lower, one that does not know signs (OP_SIGNLESS) nothing for the signed types. */
 #include "vector.h"
+#if OP_SIGNLESS && TL_KIND == 1 && !TL_WITH_SCALAR
+static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE, .as_unsigned = 1};
+#else
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #ifndef OP_CORE
@@ -44,6 +47,7 @@ static const tl_kernel W(row) = {
     .lower_row = W(do_lower_row),
     .window_lower = W(do_window_lower),
 };
+#endif
 #undef TL_EXPRESS
 #undef TL_SCAN_FULL
 #undef TL_WINDOW_WIDE

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Whole windows that are longer than window_whole's. The levels are taken in groups, the lowest LOW by tiles of neighbouring items, then
- * HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first level, are neighbours there.
+ * HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first level, are neighbours there. (Who launches them cuts
+ * the levels: gpu_window_long.c.)
  *
  *   window_part  LEVEL       x           -> Y_LOW                the tiles of window_whole.cl
  *   window_rows              Y_LOW       -> Y_(LOW + HIGH) ...   while w has bits beyond the next group
@@ -9,7 +10,7 @@
  *
  * A window is folded at its bits from high to low, as order.md has it, so a group's bits come after those of all higher groups. In a tile of rows
  * item (row, column) is number row * COLUMNS + column, and a distance of r rows one of r * COLUMNS items: the levels of window_whole again. */
-enum { HIGH = 6, ROWS = WINDOW_THREADS, COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - 8 /* log2 of a row's items */ };
+enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - 8 }; /* of a tile's row, one of 256: quads, and log2 of its items */
 
 KERNEL(window_part, 256)
 (BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, WHOLE_PARAMETERS, GLOBAL four *states, i64 what, i64 shift, i64 length ROOM_PARAMETER)
