@@ -105,7 +105,6 @@ int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally
 static void check_large(const char *op, tally_dtype d, int64_t n, const void *x, address dx, int window)
 {
     tally_operator_info info;
-    tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
     char line[120], want[16] = {0}, got[16] = {0};
     if (!fine(NULL, tally_operator(NULL, op, d, &info), op)) return;
     int64_t result = (int64_t)tally_dtype_size(info.output) * info.lanes, bytes = n * result;
@@ -126,9 +125,11 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
     snprintf(line, sizeof line, "scan %s of %s in %s", op, tally_dtype_name(d), where);
     if (fine(gpu, tally_scan(gpu, op, &in, &out, NULL), line))
         say(compare(op, x, d, n, NULL, y, dx != 0, result), line, n);
-    snprintf(line, sizeof line, "window %s of %s in %s", op, tally_dtype_name(d), where);
-    if (window && fine(gpu, tally_window(gpu, op, &in, &out, &w), line))
-        say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
+    for (int i = 0; window && i < 2; i++) { /* in tiles, and one that none holds */
+        const tally_window_options w = {i ? 300000 : 49, 0, TALLY_EDGES_SHRINK, 0};
+        snprintf(line, sizeof line, "window %lld, %s of %s in %s", (long long)w.before + 1, op, tally_dtype_name(d), where);
+        if (fine(gpu, tally_window(gpu, op, &in, &out, &w), line)) say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
+    }
     if (dx)
         cu.free(dy);
     else
