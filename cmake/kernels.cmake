@@ -2,7 +2,7 @@
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
 #                        common    the set of src/common.def: 10 minutes of one processor, 12 MB
-#                        all       every built-in operator and type: 2 hours of one processor, 160 MB; for packages
+#                        all       every built-in operator and type: 2.6 hours of one processor, 190 MB, by reckoning; for packages
 #                        a list    as in sum/f32;ema:0.1/f64
 #                        auto      common where a CUDA toolkit is, else none
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX

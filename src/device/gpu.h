@@ -40,7 +40,6 @@ typedef struct tl_argument {
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */
-    int small_rooms;            /* groups have some 48 KiB of local memory: window_whole takes smaller tiles */
     int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
@@ -159,7 +158,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
  * the kernels window and window_whole, as powers of 2. */
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
-int tl_gpu_whole_log(const tl_scalar *op, int small_rooms);
+int tl_gpu_whole_log(const tl_scalar *op, const char *prelude);
 /* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
 int tl_gpu_once_blocks(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */

@@ -25,7 +25,7 @@ int tl_window_arrays(int64_t w, int from, int *top, int *kept)
     return *kept + (unkept[1] ? 2 : unkept[0]);
 }
 
-int tl_whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->small_rooms); }
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude); }
 
 /* Does window_whole take these windows? 1: all; 0: the whole ones, but not those cut off by an edge; -1: none. */
 static int takes_whole(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int64_t *room)

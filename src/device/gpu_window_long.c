@@ -78,19 +78,19 @@ static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
 
 /* ---- whole windows: every group of levels an array ---- */
 
-/* How windows of w are cut: group 0 is levels 0 .. low - 1, group i levels first[i] .. first[i + 1] - 1, the last all others. */
+/* How windows of w are cut: group i is levels first[i] .. first[i + 1] - 1, number `last` all above. */
 typedef struct {
-    int low, log, groups; /* log: elements of a tile */
+    int log, last; /* log: elements of a tile, as a power of 2 */
     int first[GROUPS_MOST + 1];
-    int64_t state, room; /* bytes of a state; the largest room of the launches */
+    int64_t state; /* bytes of it */
 } cutting;
 
 /* The bits of w that group i folds, as the window of a launch: those of the group, and above them one that stands for all higher ones. */
 static int64_t bits_of(const cutting *k, int64_t w, int i)
 {
-    if (i == k->groups) return w >> k->first[i];
-    if (i == 0) return w & (((int64_t)1 << k->low) - 1) ? (w & (((int64_t)1 << k->low) - 1)) | (int64_t)1 << k->low : 1;
-    return (w >> k->first[i] & ((1 << HIGH) - 1)) | 1 << HIGH;
+    if (i == k->last) return w >> k->first[i];
+    const int64_t above = (int64_t)1 << (k->first[i + 1] - k->first[i]);
+    return (w >> k->first[i] & (above - 1)) | above;
 }
 /* The bytes of local memory of a launch for windows of w from level `from` on. */
 static int64_t room_of(const cutting *k, int64_t w, int from, int *top, int *kept)
@@ -102,19 +102,17 @@ static int64_t room_of(const cutting *k, int64_t w, int from, int *top, int *kep
 static int cut_levels(const long_case *c, cutting *k)
 {
     int top, kept;
-    *k = (cutting){.log = tl_whole_log(c->d, c->b), .state = tl_gpu_state_bytes(c->b->plan->op), .groups = 1};
+    *k = (cutting){.log = tl_whole_log(c->d, c->b), .state = tl_gpu_state_bytes(c->b->plan->op), .last = 1};
     const int row = k->log - 8; /* log2 of the items of a tile's row */
-    k->low = k->first[1] = k->log - LOW_LESS;
-    while (c->w >> k->first[k->groups] >= 2 << HIGH) {
-        k->first[k->groups + 1] = k->first[k->groups] + HIGH;
-        k->groups++;
+    k->first[1] = k->log - LOW_LESS;
+    for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
+    int64_t most = room_of(k, (int64_t)1 << k->first[1], 0, &top, &kept); /* two arrays, as on the way up */
+    for (int i = 0; i <= k->last; i++) {
+        const int from = i ? row : 0;
+        const int64_t room = room_of(k, bits_of(k, c->w, i) << from, from, &top, &kept);
+        if (room > most) most = room;
     }
-    k->room = room_of(k, (int64_t)1 << k->low, 0, &top, &kept);
-    for (int i = 0; i <= k->groups; i++) {
-        const int64_t room = room_of(k, bits_of(k, c->w, i) << (i ? row : 0), i ? row : 0, &top, &kept);
-        if (room > k->room) k->room = room;
-    }
-    return k->room <= c->d->gpu->calls->local_bytes(c->d->gpu);
+    return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
 /* A launch of tiles of neighbouring items: windows of w, of the elements from number `at` + shift on, for `results` results. */
@@ -178,13 +176,13 @@ static tally_status rows(const long_case *c, const cutting *k, tl_program *progr
 static tally_status slab_by_groups(const long_case *c, const cutting *k, tl_program *program, int64_t at, int64_t count, const tl_results *to)
 {
     tl_memory y[GROUPS_MOST + 1] = {{0}};
-    const int last = k->groups;
+    const int last = k->last, low = k->first[1];
     const int64_t all = count + c->w - 1; /* elements */
     tally_status status = TALLY_OK;
 #define ITEMS(level) (all - ((int64_t)1 << (level)) + 1)
     for (int i = 0; !status && i <= last; i++)
         status = tl_gpu_take(c->d, c->ctx, (size_t)((i ? ITEMS(k->first[i]) : count) + 3) / 4 * 4 * (size_t)k->state, &y[i]);
-    if (!status) status = items(c, k, program, LEVEL, at, 0, (int64_t)1 << k->low, ITEMS(k->low), to, &y[1]);
+    if (!status) status = items(c, k, program, LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), to, &y[1]);
     for (int i = 1; !status && i < last; i++)
         status = rows(c, k, program, &y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]), 0, ITEMS(k->first[i + 1]), 1 << HIGH, 0);
     for (int i = last; !status && i > 0; i--) {
@@ -192,8 +190,9 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, tl_prog
         if (i < last && w == 1 << HIGH) continue; /* none */
         status = rows(c, k, program, &y[i], &y[0], k->first[i], ITEMS(k->first[i]), above, count, w, i < last);
     }
-    const int64_t w = bits_of(k, c->w, 0), above = (c->w >> k->low) - 1;
-    if (!status) status = items(c, k, program, LAST_BITS, at, w > 1 ? above << k->low : 0, w, count, to, &y[0]);
+    const int64_t w = bits_of(k, c->w, 0), above = (c->w >> low) - 1;
+    const int none = w == (int64_t)1 << low; /* then results are made, and no level */
+    if (!status) status = items(c, k, program, LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, to, &y[0]);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;
 #undef ITEMS

@@ -209,7 +209,6 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "device/prelude_opencl.h",
-    .small_rooms = 1,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,

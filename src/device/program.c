@@ -68,9 +68,11 @@ static void add_file(buffer *b, const char *name)
     b->failed = 1;
 }
 
+static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
+
 static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
 
-static void add_facts(buffer *b, const tl_scalar *op, int cuda)
+static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
@@ -97,7 +99,7 @@ static void add_facts(buffer *b, const tl_scalar *op, int cuda)
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op, !cuda), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+        tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
     if (op->user) say(b, "#define TL_USER 1\n");
 }
 
@@ -130,10 +132,11 @@ int tl_gpu_room_log(const tl_scalar *op)
     return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
 }
 
-int tl_gpu_whole_log(const tl_scalar *op, int small_rooms)
+int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
 {
     int bytes = tl_gpu_state_bytes(op);
-    if (small_rooms) return bytes <= 4 ? 11 : 10; /* 8 KiB an array, or more: a quad for each of 256 threads */
+    /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
+    if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
     return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB, but for states of 32 bytes */
 }
 
@@ -167,7 +170,7 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     char path[512];
     if (!folder || !*folder) return;
     snprintf(path, sizeof path, "%s/%s-%s-%s-%s.%s", folder, op->file, tally_dtype_name(op->dtype),
-             op->acc ? tally_dtype_name(op->acc) : "none", shape, strstr(prelude, "cuda") ? "cu" : "cl");
+             op->acc ? tally_dtype_name(op->acc) : "none", shape, is_cuda(prelude) ? "cu" : "cl");
     FILE *f = fopen(path, "wb");
     if (!f) return;
     fwrite(b->text, 1, b->length, f);
@@ -179,20 +182,19 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
-    const int cuda = strstr(prelude, "cuda") != NULL;
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     add_file(&b, prelude);
-    add_facts(&b, op, cuda);
+    add_facts(&b, op, prelude);
     add_file(&b, "device/prelude_gpu.h");
     add_operator(&b, op);
     add_file(&b, "shape/defaults.h");
-    int law = !strcmp(shape, "law"); /* no schedule */
+    const int law = !strcmp(shape, "law"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
     if (!law) add_file(&b, "shape/gpu/batch.cl");
     if (!law && !window) {
-        add_chunks(&b, op, shape, cuda);
+        add_chunks(&b, op, shape, is_cuda(prelude));
         add_file(&b, "shape/gpu/level.cl");
     }
     snprintf(name, sizeof name, "shape/gpu/%s.cl", window ? "window" : shape);
