@@ -35,6 +35,9 @@ typedef struct tl_scalar {
     int lanes;
     uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
+    uint8_t widen;      /* TL_WIDEN_...: the elements that the kernels of the processors get, */
+    tally_dtype wide;   /* of this type; their states are those of `core` on it */
+    void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x);
     void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
@@ -49,11 +52,19 @@ static inline int tl_fetches(int64_t bytes) { return bytes >= 4 << 20; }
 
 struct tl_window_work; /* shape/window_work.h */
 
-/* An operator on one dtype, compiled for one instruction set. x: dense elements, any alignment. i: the index of x[0] in
+/* Elements or results of one type from those of another (shape/convert.def). */
+typedef struct tl_convert {
+    int kind;
+    tally_dtype from, to;
+    int from_bytes, to_bytes;
+    void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
+} tl_convert;
+
+/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators whose
+ * combine is exact have shorter roads there. All the rest is for the types that others are widened to (shape/widen.h). x: dense elements, any alignment. i: the index of x[0] in
  * its sequence. */
 typedef struct tl_kernel {
     tally_dtype dtype, acc;
-    int as_unsigned; /* nothing else is here: those of the unsigned type of its size give the same bits (OP_SIGNLESS) */
 
     /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. fetch: x
      * comes from memory, ask for what follows. */
@@ -62,8 +73,10 @@ typedef struct tl_kernel {
     /* *s = S(n) of the n > 0 elements at x, without init. */
     void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, int fetch, tl_par p);
 
-    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. */
-    void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, tl_par p);
+    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. from: x has
+     * the elements that this conversion takes; NULL: the kernels' own. */
+    void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, const tl_convert *from,
+                         tl_par p);
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
      * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and

@@ -22,7 +22,9 @@ static void run(entry *e, const void *x, int64_t n, void *out)
         const tl_scalar *s;
         tl_par none;
         if (tl_resolve(NULL, e->op, e->dtype, &s, &none)) return;
-        k = tl_find_kernel(s->core, s, isa);
+        tl_plan plan;
+        tl_plan_kernels(&plan, s, par, isa);
+        k = plan.own; /* there is one for each of these types */
         atomic_store_explicit(&e->scalar, s, memory_order_relaxed);
         atomic_store_explicit(&e->kernel, k, memory_order_release);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The operator, dtype and instruction-set tables, and how names find their rows. */
 #include "operators.h"
+#include "dtype_traits.h"
 #include "user.h"
 #include <math.h>
 #include <stdio.h>
@@ -85,15 +86,18 @@ const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype
     return NULL;
 }
 
-#define ISA(isa, bytes, runs) extern const tl_kernel_table tl_kernels_##isa[];
+#define ISA(isa, bytes, runs)                                                                                           \
+    extern const tl_kernel_table tl_kernels_##isa[];                                                                    \
+    extern const tl_convert tl_converts_##isa[];
 #include "isa.def"
 #undef ISA
 
 static const struct {
     const char *name;
     const tl_kernel_table *table;
+    const tl_convert *converts;
 } isas[] = {
-#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa},
+#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa},
 #include "isa.def"
 #undef ISA
 };
@@ -119,17 +123,32 @@ int tl_isa_find(const char *name)
     return TL_ISA_NONE;
 }
 
-const tl_kernel *tl_find_kernel(const char *file, const tl_scalar *instance, int isa)
+static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_dtype acc, int isa)
 {
-    tally_dtype dtype = instance->dtype;
     for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
         if (!strcmp(t->file, file))
             for (const tl_kernel *const *k = t->kernels; *k; k++)
-                if ((*k)->dtype == dtype && (*k)->acc == instance->acc) {
-                    if (!(*k)->as_unsigned) return *k;
-                    dtype = (tally_dtype)(dtype + 1); /* its row comes later (shape/instances.h) */
-                }
+                if ((*k)->dtype == dtype && (*k)->acc == acc) return *k;
     return NULL;
+}
+
+static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
+{
+    for (const tl_convert *c = isas[isa].converts; c->apply; c++)
+        if (c->kind == kind && c->from == from && c->to == to) return c;
+    return NULL;
+}
+
+void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
+{
+    tally_dtype acc = op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
+    const tl_kernel *lower = find_kernel(op->file, op->wide, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
+    *plan = (tl_plan){.op = op, .par = par};
+    plan->core = find_kernel(op->core, op->wide, acc, isa);
+    plan->lower = lower && lower->lower_row ? lower : plan->core;
+    plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
+    plan->out = op->out == op->dtype ? find_convert(op->widen, op->wide, op->dtype, isa) : NULL;
+    plan->own = own && own->fold ? own : plan->in ? NULL : plan->core;
 }
 
 /* ---- names ---- */

@@ -11,8 +11,9 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
 /* The instance of operator text `file`; acc 0: the default accumulator (the first row of the dtype). NULL if there is none. */
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc);
 
-/* Its kernels for instruction set number isa (a row of isa.def). */
-const tl_kernel *tl_find_kernel(const char *file, const tl_scalar *instance, int isa);
+/* The plan of a built-in instance on the processors: its kernels for instruction set number isa (a row of isa.def), and the
+ * conversions from and to the types that those are for. */
+void tl_plan_kernels(tl_plan *plan, const tl_scalar *instance, tl_par par, int isa);
 
 enum { TL_ISA_NONE = -1 };
 int tl_isa_count(void);

@@ -125,10 +125,11 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     int isa = ((cpu *)device)->isa;
     if (op->user) {
         tally_status status = tl_user_compile(ctx, op, isa);
-        if (!status) *plan = (tl_plan){op, op->user->kernel, op->user->kernel, par};
+        const tl_kernel *k = op->user->kernel;
+        if (!status) *plan = (tl_plan){.op = op, .core = k, .lower = k, .own = k, .par = par};
         return status;
     }
-    *plan = (tl_plan){op, tl_find_kernel(op->core, op, isa), tl_find_kernel(op->file, op, isa), par};
+    tl_plan_kernels(plan, op, par, isa);
     return TALLY_OK;
 }
 

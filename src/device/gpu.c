@@ -102,7 +102,7 @@ const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->
 tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
 {
     if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
-    *plan = (tl_plan){op, NULL, NULL, par}; /* the GPU compiles the text itself; the processors when needed */
+    *plan = (tl_plan){.op = op, .par = par}; /* the GPU compiles the text itself; the processors when needed */
     return TALLY_OK;
 }
 

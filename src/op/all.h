@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * all: 1 if no element is zero. NaN is not zero, -0.0 is. Empty: 1. */
 #define OP_LANE ORD
+#define OP_WIDEN NONZERO
 #define OP_EXACT 1
-#define OP_SIGNLESS 1
 #define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(ord, m)

@@ -2,6 +2,7 @@
  * argmin: index of the first minimum, counted from the first element of the sequence (or window); the first NaN if there is one.
  * Ties go to the left operand, so combine is associative and not commutative. */
 #define OP_LANE IDX
+#define OP_WIDEN LOW
 #define OP_EXACT 1
 #define OP_EXTREME -1
 #define OP_STATE(F) F(ord, m) F(idx, i)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * count: how many elements are not NaN (of integers: all of them). Empty: 0. */
 #define OP_LANE IDX
+#define OP_WIDEN NUMBER
 #define OP_EXACT 1
-#define OP_SIGNLESS 1
 #define OP_COMMUTES 1
 #define OP_INVERSE 1
 #define OP_STATE(F) F(idx, n)

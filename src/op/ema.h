@@ -4,6 +4,7 @@
  * So one element is exact, a constant series stays constant, and maps compose from left to right (not commutative).
  * An init is the value before the first element. */
 #define OP_LANE REAL
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, a) F(real, x) F(real, y)
 #define OP_SEED 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * last: the last element, its bits unchanged (a NaN keeps its payload). Empty: NaN, or 0. Not commutative. */
 #define OP_LANE ELEM
+#define OP_WIDEN BITS
 #define OP_EXACT 1
-#define OP_SIGNLESS 1
 #define OP_PICKS 1
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(elem, x)

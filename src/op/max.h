@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * max: IEEE 754-2019 maximum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the smallest integer. */
 #define OP_LANE ORD
+#define OP_WIDEN HIGH
 #define OP_EXACT 1
 #define OP_EXTREME 1
 #define OP_IDEMPOTENT 1

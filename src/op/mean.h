@@ -2,6 +2,7 @@
  * mean of floats: the state of sum (op/sum.h), divided once, in lower, by n converted to the accumulator's type. */
 #define OP_CORE sum
 #define OP_LANE REAL
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1

@@ -2,6 +2,7 @@
  * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in lower: hi and lo to f64,
  * their sum, the quotient. No input can overflow it: 2^62 elements of 64 bits need 126. */
 #define OP_LANE WIDE
+#define OP_WIDEN WIDE
 #define OP_EXACT 1
 #define OP_ADDS 2
 #define OP_STATE(F) F(wide, lo) F(wide, hi)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * min: IEEE 754-2019 minimum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the largest integer. */
 #define OP_LANE ORD
+#define OP_WIDEN LOW
 #define OP_EXACT 1
 #define OP_EXTREME -1
 #define OP_IDEMPOTENT 1

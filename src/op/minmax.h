@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * minmax: min and max side by side, two results an element; each by the rules of op/min.h and op/max.h. */
 #define OP_LANE ORD
+#define OP_WIDEN VALUE
 #define OP_EXACT 1
 #define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * nanmax: maximum of the elements that are not NaN, -0 < +0. None left: NaN. The key of the mask lies below every number. */
+#define OP_CORE max
 #define OP_LANE ORD
+#define OP_WIDEN LOW
 #define OP_EXACT 1
 #define OP_EXTREME 1
 #define OP_IDEMPOTENT 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * nanmean: sum (as op/nansum.h) and count of the elements that are not NaN, divided once, in lower. None left: NaN. */
 #define OP_LANE IDX
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_MASKED 1
 #define OP_STATE(F) F(real, s) F(idx, n)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * nanmin: minimum of the elements that are not NaN, -0 < +0. None left: NaN. The key of the mask lies above every number. */
+#define OP_CORE min
 #define OP_LANE ORD
+#define OP_WIDEN HIGH
 #define OP_EXACT 1
 #define OP_EXTREME -1
 #define OP_IDEMPOTENT 1

@@ -2,6 +2,7 @@
  * nansum: the sum of the elements that are not NaN. A masked element is lifted to -0.0, which is exactly neutral, so the
  * tree of what is left keeps its bits. inf - inf still gives NaN. */
 #define OP_LANE REAL
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_MASKED 1
 #define OP_STATE(F) F(real, s)

@@ -3,6 +3,7 @@
  * A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every number. */
 #define OP_CORE var
 #define OP_LANE REAL
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
 #define OP_TWIN 1

@@ -4,6 +4,7 @@
  * says so; `combine` gives the same bits. n <= ddof gives NaN.
  * A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every number. */
 #define OP_LANE REAL
+#define OP_WIDEN REAL
 #define OP_EXACT 0
 #define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
 #define OP_TWIN 1

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * xor: bitwise, integers only. */
 #define OP_LANE ORD
+#define OP_WIDEN BITS
 #define OP_EXACT 1
-#define OP_SIGNLESS 1
 #define OP_COMMUTES 1
 #define OP_INVERSE 1
 #define OP_STATE(F) F(ord, m)

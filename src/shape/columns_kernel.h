@@ -26,35 +26,49 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part
     return r[0];
 }
 
-/* One strip: `vectors` vectors of columns, of which the last has m columns if part. */
-TL_INLINE void W(strip)(tl_state *out, const E *x, int64_t stride, int64_t n, int vectors, int part, int64_t m, tl_par p)
+/* Up to 8 rows of `columns` columns from row `at` on: where they lie, or, widened, in `wide`; *stride becomes theirs. */
+TL_INLINE const E *W(rows)(E *wide, const void *x, int64_t *stride, int64_t at, int count, int columns, const tl_convert *from)
 {
-    int levels = n >= 8 ? tl_top_level(n) - 2 : 1;
+    if (!from) return (const E *)x + at * *stride;
+    for (int j = 0; j < count; j++)
+        from->apply(wide + j * columns, (const char *)x + (at + j) * *stride * from->from_bytes, columns);
+    *stride = columns;
+    return wide;
+}
+
+/* One strip: `vectors` vectors of columns, of which the last has m columns if part. */
+TL_INLINE void W(strip)(tl_state *out, const void *x, int64_t strides, int64_t n, int vectors, int part, int64_t m,
+                        const tl_convert *from, tl_par p)
+{
+    int levels = n >= 8 ? tl_top_level(n) - 2 : 1, columns = part ? (int)m : vectors * TL_V;
     VS counter[levels][vectors];
+    E wide[from ? 8 * columns : 1];
     for (int64_t g = 0; g < n >> 3; g++) {
         int carries = __builtin_ctzll(~(unsigned long long)g);
-        const E *row = x + g * 8 * stride;
+        int64_t stride = strides;
+        const E *row = W(rows)(wide, x, &stride, g * 8, 8, columns, from);
         for (int v = 0; v < vectors; v++) {
             VS s = W(rows_node)(row + v * TL_V, stride, 3, g * 8, part, m, p);
             for (int l = 0; l < carries; l++) s = W(twin)(counter[l][v], s);
             counter[carries][v] = s;
         }
     }
+    int64_t stride = strides;
+    const E *tail = n & 7 ? W(rows)(wide, x, &stride, n & ~(int64_t)7, n & 7, columns, from) : NULL;
     for (int v = 0; v < vectors; v++) {
         VS s;
-        int have = 0;
+        int have = 0, row = 0;
         for (int l = levels - 1; l >= 0; l--)
             if (n >> (l + 3) & 1) {
                 s = have ? TL_VE(combine)(s, counter[l][v]) : counter[l][v];
                 have = 1;
             }
-        int64_t at = n & ~(int64_t)7;
         for (int k = 2; k >= 0; k--)
             if (n >> k & 1) {
-                VS t = W(rows_node)(x + at * stride + v * TL_V, stride, k, at, part, m, p);
+                VS t = W(rows_node)(tail + row * stride + v * TL_V, stride, k, (n & ~(int64_t)7) + row, part, m, p);
                 s = have ? TL_VE(combine)(s, t) : t;
                 have = 1;
-                at += 1 << k;
+                row += 1 << k;
             }
         for (int lane = 0; lane < (part ? m : TL_V); lane++) {
             SS one = W(lane)(s, lane);
@@ -63,15 +77,17 @@ TL_INLINE void W(strip)(tl_state *out, const E *x, int64_t stride, int64_t n, in
     }
 }
 
-static void W(do_fold_columns)(tl_state *out, const void *data, int64_t stride, int64_t n, int64_t width, tl_par p)
+static void W(do_fold_columns)(tl_state *out, const void *data, int64_t stride, int64_t n, int64_t width,
+                               const tl_convert *from, tl_par p)
 {
-    const E *x = data;
-    int64_t vectors = width / TL_V, c = 0;
+    const char *x = data;
+    int64_t vectors = width / TL_V, c = 0, bytes = from ? from->from_bytes : (int64_t)sizeof(E);
+    int strip = from ? TL_STRIP / 4 : TL_STRIP; /* with its 8 widened rows, in the first cache too */
     while (vectors > 0) {
-        int now = vectors < TL_STRIP ? (int)vectors : TL_STRIP;
-        W(strip)(out + c, x + c, stride, n, now, 0, 0, p);
+        int now = vectors < strip ? (int)vectors : strip;
+        W(strip)(out + c, x + c * bytes, stride, n, now, 0, 0, from, p);
         c += now * TL_V;
         vectors -= now;
     }
-    if (c < width) W(strip)(out + c, x + c, stride, n, 1, 1, width - c, p);
+    if (c < width) W(strip)(out + c, x + c * bytes, stride, n, 1, 1, width - c, from, p);
 }

@@ -3,8 +3,8 @@
 #ifndef OP_EXACT
 #define OP_EXACT 0
 #endif
-#ifndef OP_SIGNLESS
-#define OP_SIGNLESS 0
+#ifndef OP_WIDEN
+#define OP_WIDEN OWN
 #endif
 #ifndef OP_IDEMPOTENT
 #define OP_IDEMPOTENT 0

@@ -64,6 +64,7 @@
 #include "defaults.h"
 #undef TL_VECTOR
 #undef TL_N
+#include "wide.h"
 
 #ifdef TL_ISA
 #if TL_VECTOR_BYTES / TL_LANE == 2
@@ -103,6 +104,11 @@
 #endif
 
 #include "undefine.h"
+#undef TL_WIDEN
+#undef TL_WIDE
+#undef TL_FULL
+#undef TL_SAME
+#undef TL_CONVERTS_STATES
 #undef TL_DT
 #undef TL_INST
 #undef TL_ELEM_T

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of one instance for one instruction set, and their row. An operator that only lowers another's states
- * (OP_CORE) compiles nothing but lower, one that does not know signs (OP_SIGNLESS) nothing for the signed types. */
+ * The kernels of one instance for one instruction set, and their row. Of a type that is widened to another (TL_FULL 0) only the
+ * roads of exact operators are compiled, of an operator that only lowers another's states (OP_CORE) nothing but lower. */
+#define TL_EXPRESS (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
+#if TL_FULL || TL_EXPRESS
 #include "vector.h"
-#if OP_SIGNLESS && TL_KIND == 1 && !TL_WITH_SCALAR
-static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE, .as_unsigned = 1};
-#else
+#if TL_FULL
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
-#ifndef OP_CORE
+#endif
+#if !defined(OP_CORE) || (TL_EXPRESS && !TL_FULL)
 #include "reduce_kernel.h"
-#define TL_EXPRESS (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES)
 #if TL_EXPRESS
 #include "express_kernel.h"
 #endif
+#endif
+#if !defined(OP_CORE) && TL_FULL
 /* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || OP_ADDS))
 #include "columns_kernel.h"
@@ -23,7 +25,7 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE, .as_uns
 static const tl_kernel W(row) = {
     .dtype = TL_DTYPE,
     .acc = TL_ACC_DTYPE,
-#ifndef OP_CORE
+#if !defined(OP_CORE) || (TL_EXPRESS && !TL_FULL)
 #if TL_EXPRESS
     .nodes = W(do_express_nodes),
     .fold = W(do_express_fold),
@@ -31,6 +33,8 @@ static const tl_kernel W(row) = {
     .nodes = W(do_nodes),
     .fold = W(do_fold),
 #endif
+#endif
+#if !defined(OP_CORE) && TL_FULL
     .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
 #if TL_SCAN_FULL
@@ -44,9 +48,14 @@ static const tl_kernel W(row) = {
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
 #endif
+#if TL_FULL
     .lower_row = W(do_lower_row),
     .window_lower = W(do_window_lower),
+#endif
 };
+#else
+#define W(name) TL_VE(k_##name)
+static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #endif
 #undef TL_EXPRESS
 #undef TL_SCAN_FULL

@@ -6,6 +6,7 @@
  *   segments       threads take runs of segments of about equal weight; a long one is a slab of its own
  *   anything else  packed into a dense buffer, piece by piece */
 #include "shape.h"
+#include "widen.h"
 #include "../fp.h"
 #include "../view.h"
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     tl_state nodes[TL_MAX_LEVELS];
     while (n > 0) {
         int64_t take = c->end == 0 ? n : (int64_t)1 << tl_slab_level(c->end, c->end + n);
-        int count = plan->core->nodes(nodes, x, take, c->end, fetch, plan->par);
+        int count = tl_nodes(plan, nodes, x, take, c->end, fetch);
         int64_t left = take;
         for (int j = 0; j < count; j++) {
             int level = tl_top_level(left);
@@ -58,7 +59,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
                 tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
                 for (int64_t j = 0; j < count; j++)
-                    plan->core->fold(&nodes[j], x + j * size * bytes, size, at + j * size, fetch, plan->par);
+                    tl_fold(plan, &nodes[j], x + j * size * bytes, size, at + j * size, fetch);
                 tl_fp_leave(fp);
             }
             for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
@@ -116,7 +117,7 @@ static inline void reduce_one(const tl_plan *plan, int threads, const char *x, i
         reduce_strided(plan, x, stride, n, out);
     } else if (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan)) {
         tl_state s;
-        plan->core->fold(&s, x, n, 0, fetch, plan->par);
+        tl_fold(plan, &s, x, n, 0, fetch);
         lower_state(plan, &s, n, out);
     } else {
         reduce_long(plan, threads, x, n, out);
@@ -155,8 +156,7 @@ static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threa
                     left -= n;
                 }
             }
-            plan->core->fold_columns(nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n,
-                                     width, plan->par);
+            tl_fold_columns(plan, nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n, width);
         }
         tl_fp_leave(fp);
     }
@@ -189,7 +189,7 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
 #pragma omp for schedule(static, (strips + share - 1) / share)
         for (int64_t j = 0; j < strips; j++) {
             int64_t from = j * STRIP, m = width - from < STRIP ? width - from : STRIP;
-            plan->core->fold_columns(s, (const char *)in->data + from * element_bytes(plan), in->stride, in->n, m, plan->par);
+            tl_fold_columns(plan, s, (const char *)in->data + from * element_bytes(plan), in->stride, in->n, m);
             for (int64_t c = 0; c < m; c++) lower_state(plan, &s[c], in->n, out + (from + c) * result);
         }
         tl_fp_leave(fp);

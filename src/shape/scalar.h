@@ -64,6 +64,63 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 #endif
 }
 
+#if TL_CONVERTS_STATES
+#define TL_WIDE_ord TL_COLUMN(6, TL_WIDE)
+#define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
+#define TL_WIDE_idx int64_t
+#define TL_TO_WIDE_elem(v) (TL_WIDE_elem)(v)
+#define TL_FROM_WIDE_elem(v) (TL_S(elem))(v)
+#define TL_TO_WIDE_idx(v) v
+#define TL_FROM_WIDE_idx(v) v
+#if TL_WIDEN == TL_WIDEN_VALUE && TL_KIND == 3
+#define TL_TO_WIDE_ord(v) key16_to_key32(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define TL_FROM_WIDE_ord(v) key32_to_key16(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#elif TL_KIND == 2 && TL_SIZE >= 4 && TL_WIDEN != TL_WIDEN_NONZERO
+#define TL_TO_WIDE_ord(v) (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE)) /* biased by the least key */
+#define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
+#else
+#define TL_TO_WIDE_ord(v) (TL_WIDE_ord)(v)
+#define TL_FROM_WIDE_ord(v) (TL_S(ord))(v)
+#endif
+/* The state of the law's type and the same state of the kernels' type (TL_WIDE), field by field. */
+typedef struct {
+#define WIDE_FIELD(type, f) TL_PASTE(TL_WIDE_, type) f __attribute__((packed));
+    OP_STATE(WIDE_FIELD)
+#undef WIDE_FIELD
+} TL_S(wide_state);
+
+static void TL_S(do_to_wide)(tl_state *s)
+{
+    TL_S(state) a;
+    TL_S(wide_state) w;
+    memcpy(&a, s, sizeof a);
+#define TO_WIDE(type, f) w.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
+    OP_STATE(TO_WIDE)
+#undef TO_WIDE
+    memcpy(s, &w, sizeof w);
+}
+
+static void TL_S(do_from_wide)(tl_state *s)
+{
+    TL_S(state) a;
+    TL_S(wide_state) w;
+    memcpy(&w, s, sizeof w);
+#define FROM_WIDE(type, f) a.f = TL_PASTE(TL_FROM_WIDE_, type)(w.f);
+    OP_STATE(FROM_WIDE)
+#undef FROM_WIDE
+    memcpy(s, &a, sizeof a);
+}
+#undef TL_WIDE_ord
+#undef TL_WIDE_elem
+#undef TL_WIDE_idx
+#undef TL_TO_WIDE_elem
+#undef TL_FROM_WIDE_elem
+#undef TL_TO_WIDE_idx
+#undef TL_FROM_WIDE_idx
+#undef TL_TO_WIDE_ord
+#undef TL_FROM_WIDE_ord
+#endif
+
 static const tl_scalar TL_S(row) = {
     .file = TL_STRING(TL_FILE),
 #ifdef OP_CORE
@@ -85,6 +142,12 @@ static const tl_scalar TL_S(row) = {
     .seedable = OP_SEED,
     .indexed = TL_IS_INDEX,
     .neutral = OP_NEUTRAL,
+    .widen = TL_WIDEN,
+    .wide = TL_COLUMN(2, TL_WIDE),
+#if TL_CONVERTS_STATES
+    .to_wide = TL_S(do_to_wide),
+    .from_wide = TL_S(do_from_wide),
+#endif
     .lift = TL_S(do_lift),
     .is_masked = TL_S(do_masked),
     .combine = TL_S(do_combine),

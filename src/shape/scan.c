@@ -8,6 +8,7 @@
  *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding hides
  *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
 #include "shape.h"
+#include "widen.h"
 #include "../fp.h"
 #include "../view.h"
 #include <omp.h>
@@ -33,16 +34,14 @@ void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *op
     tl_counter_init(&s->done, 0);
 }
 
-static size_t soa_bytes(const tl_plan *plan) { return (size_t)plan->op->state_bytes * TL_SOA + 64; }
-
 /* One full tile without staging; the kernel leaves the result at the tile's end (or start) to be made here. */
 static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out, int stream, int64_t ahead,
-                      const tl_state *prefix)
+                      const tl_state *prefix, tl_staging at)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
     tl_state node;
-    plan->core->scan_full(out, x, c->end, prefix, &node, s->exclusive, stream, ahead, plan->par);
+    tl_scan_full(plan, at, out, x, c->end, prefix, &node, s->exclusive, stream, ahead);
     tl_counter_push(c, op, TL_TILE_LEVEL, &node);
     if (s->exclusive) {
         if (!prefix) op->empty(plan->par, out);
@@ -55,7 +54,7 @@ static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out,
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
  * bytes further on to prefetch. */
 static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
-                        void *soa)
+                        tl_staging at)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
@@ -65,19 +64,19 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
         if (b && (b & -b) < m) m = b & -b;
         int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
-        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !(stream && (uintptr_t)out % 64)) {
-            full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL);
+        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64)) {
+            full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL, at);
             x += m * op->elem_bytes;
             out += m * op->result_bytes;
             n -= m;
             continue;
         }
-        if (plan->core->scan_tile(soa, x, m, b, have ? &prefix : NULL, &node, ahead, plan->par)) {
+        if (tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead)) {
             tl_counter_push(c, op, TL_TILE_LEVEL, &node);
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
-            plan->core->stage(soa, m, &node);
+            tl_stage(plan, at.soa, m, &node);
         } else {
-            int count = plan->core->nodes(nodes, x, m, b, 0, plan->par);
+            int count = tl_nodes(plan, nodes, x, m, b, 0);
             int64_t left = m;
             for (int j = 0; j < count; j++) {
                 int level = tl_top_level(left);
@@ -87,16 +86,16 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
             /* S(b + m) carries into b when m reaches b's alignment, as after a full tile. */
             if (b && m == (b & -b)) {
                 tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
-                plan->core->stage(soa, m, &node);
+                tl_stage(plan, at.soa, m, &node);
             }
         }
         if (!s->exclusive) {
-            plan->lower->lower_row(out, soa, 1, m, b + 1, 1, 0, 0, stream, plan->par);
+            tl_lower_row(plan, at, out, 1, m, b + 1, 1, 0, 0, stream);
         } else if (have) {
-            plan->lower->lower_row(out, soa, 0, m, b, 1, 0, 0, stream, plan->par);
+            tl_lower_row(plan, at, out, 0, m, b, 1, 0, 0, stream);
         } else {
             op->empty(plan->par, out);
-            plan->lower->lower_row(out + op->result_bytes, soa, 1, m - 1, b + 1, 1, 0, 0, stream, plan->par);
+            tl_lower_row(plan, at, out + op->result_bytes, 1, m - 1, b + 1, 1, 0, 0, stream);
         }
         x += m * op->elem_bytes;
         out += m * op->result_bytes;
@@ -125,11 +124,11 @@ static void publish(team *t, int64_t j, int64_t base)
 {
     if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
     const tl_plan *plan = t->scan->plan;
-    plan->core->fold(&t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0, plan->par);
+    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0);
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
-static void team_member(team *t, int me, void *soa, tl_counter *c)
+static void team_member(team *t, int me, tl_staging at, tl_counter *c)
 {
     const tl_scalar *op = t->scan->plan->op;
     int64_t base = c->end, seen = 0; /* blocks already in this thread's counter */
@@ -142,7 +141,7 @@ static void team_member(team *t, int me, void *soa, tl_counter *c)
         }
         int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
         scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes, t->stream,
-                    t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, soa);
+                    t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, at);
         seen = j + 1;
     }
 }
@@ -153,10 +152,10 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
     int64_t size = (int64_t)1 << level;
     team t = {s, x, out, n, (n + size - 1) >> level, size, level, threads, stream, NULL, NULL};
-    size_t soa = (soa_bytes(s->plan) + 63) & ~(size_t)63;
+    size_t bytes = (tl_staging_bytes(s->plan) + 63) & ~(size_t)63;
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
-    char *scratch = aligned_alloc(64, soa * (size_t)threads);
+    char *scratch = aligned_alloc(64, bytes * (size_t)threads);
     tl_counter *counters = malloc((size_t)threads * sizeof *counters);
     int ok = t.node && t.ready && scratch && counters;
     if (ok) {
@@ -172,7 +171,7 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
                 t.threads = omp_get_num_threads();
                 last = (int)((t.blocks - 1) % t.threads);
             }
-            team_member(&t, me, scratch + (size_t)me * soa, &counters[me]);
+            team_member(&t, me, tl_staging_at(s->plan, scratch + (size_t)me * bytes), &counters[me]);
             tl_fp_leave(fp);
         }
         s->done = counters[last];
@@ -184,7 +183,7 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     return ok;
 }
 
-static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, void *soa)
+static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
     int stream = n * op->result_bytes >= STREAM_BYTES;
@@ -192,7 +191,7 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
         int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
         int64_t head = -s->done.end & (size - 1);
         if (n - head > size) {
-            scan_serial(s, &s->done, x, head, out, stream, 0, soa);
+            scan_serial(s, &s->done, x, head, out, stream, 0, at);
             if (scan_parallel(s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes, stream))
                 return;
             x += head * op->elem_bytes;
@@ -200,15 +199,15 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, v
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, soa);
+    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, at);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    void *soa = malloc(soa_bytes(s->plan));
-    if (!soa) return tl_no_memory(ctx, soa_bytes(s->plan), "staging a scan");
-    push(s, threads, x, n, out, soa);
-    free(soa);
+    void *memory = malloc(tl_staging_bytes(s->plan));
+    if (!memory) return tl_no_memory(ctx, tl_staging_bytes(s->plan), "staging a scan");
+    push(s, threads, x, n, out, tl_staging_at(s->plan, memory));
+    free(memory);
     return TALLY_OK;
 }
 
@@ -216,22 +215,22 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
 
 /* Rows r .. r + count with strides: PACK elements of each at a time, through dense buffers. */
 typedef struct {
-    char *soa, *in, *out;
+    char *states, *in, *out;
     tl_scan *scans; /* GROUP of them */
 } scratch;
 
 static int scratch_open(scratch *w, const tl_plan *plan)
 {
-    w->soa = malloc(soa_bytes(plan));
+    w->states = malloc(tl_staging_bytes(plan));
     w->in = malloc(PACK * (size_t)plan->op->elem_bytes);
     w->out = malloc(PACK * (size_t)plan->op->result_bytes);
     w->scans = malloc(GROUP * sizeof *w->scans);
-    return w->soa && w->in && w->out && w->scans;
+    return w->states && w->in && w->out && w->scans;
 }
 
 static void scratch_close(scratch *w)
 {
-    free(w->soa);
+    free(w->states);
     free(w->in);
     free(w->out);
     free(w->scans);
@@ -242,6 +241,7 @@ static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, co
 {
     const tl_scalar *op = plan->op;
     int reverse = o && o->reverse;
+    tl_staging staging = tl_staging_at(plan, w->states);
     int64_t longest = 0, n, m;
     for (int64_t g = 0; g < count; g++) {
         tl_scan_begin(&w->scans[g], plan, o);
@@ -257,11 +257,11 @@ static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, co
             x += from * in->stride * op->elem_bytes;
             y += from * out->stride * op->result_bytes;
             if (in->stride * sign == 1 && out->stride * sign == 1) {
-                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, w->soa);
+                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, staging);
                 continue;
             }
             tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
-            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, w->soa);
+            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, staging);
             tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
         }
 }
@@ -301,5 +301,5 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         scratch_close(&w);
         tl_fp_leave(fp);
     }
-    return failed ? tl_no_memory(ctx, soa_bytes(plan), "staging a scan") : TALLY_OK;
+    return failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
 }

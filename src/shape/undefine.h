@@ -3,7 +3,7 @@
 #undef OP_CORE
 #undef OP_LANE
 #undef OP_EXACT
-#undef OP_SIGNLESS
+#undef OP_WIDEN
 #undef OP_IDEMPOTENT
 #undef OP_INVERSE
 #undef OP_LANES

@@ -8,6 +8,7 @@
 #include "../order.h"
 #include "../simd.h"
 #include "shape.h"
+#include "widen.h"
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,8 +60,9 @@ void tl_window_close(tl_window *win)
 
 int64_t tl_window_tile(const tl_plan *plan)
 {
-    int64_t tile = (TILE_BYTES >> plan->op->exact) / plan->op->state_bytes & ~(int64_t)127;
-    return tile < 256 ? 256 : tile > 1024 ? 1024 : tile;
+    int64_t state = plan->core->vector_bytes / plan->core->vector_lanes;
+    int64_t tile = (TILE_BYTES >> plan->op->exact) / state & ~(int64_t)127;
+    return tile < 256 ? 256 : tile > TL_WINDOW_TILE ? TL_WINDOW_TILE : tile;
 }
 
 int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int mode)
@@ -70,7 +72,7 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
     int within = tl_top_level(core->window_vectors); /* levels whose delays are shorter than a row */
     int levels = high ? tl_top_level(high) : 0, delays = rest ? tl_top_level(rest) + 1 : 0;
     size_t vector = (size_t)core->vector_bytes, row = (size_t)core->window_vectors * vector;
-    size_t soa = ((size_t)plan->op->state_bytes * TL_SOA + 127) & ~(size_t)63;
+    size_t soa = tl_soa_bytes(plan), wide = plan->in || plan->out ? TL_WINDOW_WIDE_BYTES : 0;
     size_t carry = TL_WINDOW_CARRY * vector, stash = (size_t)(levels + 1) * row, ring = 0, delay = 0;
     if (mode == TL_WINDOW_BLOCKS) {
         ring = (size_t)high * vector;
@@ -82,7 +84,7 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
     stash = (stash + 63) & ~(size_t)63;
     ring = (ring + 63) & ~(size_t)63;
     delay = (delay + 63) & ~(size_t)63;
-    size_t bytes = 3 * soa + carry + stash + ring + delay;
+    size_t bytes = 3 * soa + wide + carry + stash + ring + delay;
     if (bytes > room->bytes) {
         free(room->memory);
         room->bytes = 0;
@@ -101,7 +103,8 @@ int tl_window_prepare(tl_window_room *room, const tl_plan *plan, int64_t w, int 
     room->work.z0 = room->work.stage = at;
     room->work.z2 = at += soa;
     room->work.past = at += soa;
-    room->work.carry = at += soa;
+    room->work.wide = at += soa;
+    room->work.carry = at += wide;
     room->work.stash = at += carry;
     room->work.ring = at += stash;
     room->work.delay = at += ring;
@@ -142,9 +145,9 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
-        core->fold(&s, job->x + p * in, w, p, 0, plan->par);
+        tl_fold(plan, &s, job->x + p * in, w, p, 0);
         plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
-        core->window_start(work, &s);
+        tl_window_start(plan, work, &s);
         old = w;
         warm = 0;
         p++;
@@ -158,13 +161,12 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
         m = end - from < tile - skip ? end - from : tile - skip;
         int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
-        core->window_feed(work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin,
-                          job->n - from - m, skip, m, from, plan->par);
+        tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin,
+                       job->n - from - m, skip, m, from);
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
             int64_t j = skip + m - (ready - late), first = p + late;
-            plan->lower->window_lower(tl_window_at(job, first + job->win->before), work, j, ready - late, first,
-                                      job->stream, plan->par);
+            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j, ready - late, first, job->stream);
         }
         begun += skip + m;
     }

@@ -6,6 +6,7 @@
  *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
  * just the nodes that suffixes are made of. w log w combines, not w^2. */
 #include "window.h"
+#include "widen.h"
 #include "../counter.h"
 #include <string.h>
 
@@ -29,7 +30,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     tl_window_empties(job, lo, split);
     if (split == hi) return;
 
-    void *soa = room->work.past;
+    tl_staging at = {room->work.past, room->work.wide};
     tl_state prefix, node;
     tl_counter c;
     int64_t length = split + shift, most = hi - 1 + shift, b = (length - 1) & ~(int64_t)(TL_TILE - 1);
@@ -37,7 +38,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     if (b) {
         tl_state nodes[TL_MAX_LEVELS];
         int64_t left = b;
-        plan->core->nodes(nodes, job->x, b, 0, 0, plan->par);
+        tl_nodes(plan, nodes, job->x, b, 0, 0);
         for (int j = 0; left; j++) {
             int level = tl_top_level(left);
             left -= (int64_t)1 << level;
@@ -47,14 +48,12 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (plan->core->scan_tile(soa, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0,
-                                  plan->par)) {
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0)) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
-            plan->core->stage(soa, m, &node);
+            tl_stage(plan, at.soa, m, &node);
         }
-        plan->lower->lower_row(tl_window_at(job, length - shift), soa, length - b, b + m - length + 1, length, 1, 0, 0,
-                               job->stream, plan->par);
+        tl_lower_row(plan, at, tl_window_at(job, length - shift), length - b, b + m - length + 1, length, 1, 0, 0, job->stream);
         length = b + m + 1;
     }
 }
@@ -67,7 +66,7 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     tl_state s;
     if (job->n < job->least) tl_window_empties(job, lo, hi);
     if (lo >= hi || job->n < job->least) return;
-    plan->core->fold(&s, job->x, job->n, 0, 0, plan->par);
+    tl_fold(plan, &s, job->x, job->n, 0, 0);
     plan->op->lower(&s, job->n, 0, plan->par, out);
     for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
 }
@@ -78,7 +77,7 @@ static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
     const tl_plan *plan = job->win->plan;
     for (; p < stop; p++) {
         tl_state s;
-        plan->core->fold(&s, job->x + p * plan->op->elem_bytes, job->n - p, p, 0, plan->par);
+        tl_fold(plan, &s, job->x + p * plan->op->elem_bytes, job->n - p, p, 0);
         plan->op->lower(&s, job->n - p, p, plan->par, tl_window_at(job, p + job->win->before));
     }
 }
@@ -112,20 +111,19 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
-            core->window_feed(work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m,
-                              from, plan->par);
+            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m, from);
         }
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
         while (high >= low) {
             int64_t blocks = high - low + 1 < tile / lanes ? high - low + 1 : tile / lanes;
-            core->window_suffix(work, job->x + n * plan->op->elem_bytes, n, high, blocks, plan->par);
+            tl_window_suffix(plan, work, job->x + n * plan->op->elem_bytes, n, high, blocks);
             int64_t length = high * lanes + lanes - 1, skip = length > most ? length - most : 0;
             int64_t shortest = (high - blocks + 1) * lanes;
             if (shortest < least) shortest = least;
             int64_t count = length - skip - shortest + 1, p = n - length + skip;
-            plan->lower->lower_row(tl_window_at(job, p + before), work->past, TL_WINDOW_HISTORY + skip, count, n - p,
-                                   -1, p, 1, job->stream, plan->par);
+            tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before), TL_WINDOW_HISTORY + skip,
+                         count, n - p, -1, p, 1, job->stream);
             high -= blocks;
         }
     }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 enum {
+    TL_WINDOW_TILE = 1024,   /* the most elements of a tile */
     TL_WINDOW_BACK = 16,     /* the widest vector, of 16 lanes, looks back 15 elements */
     TL_WINDOW_OVERLAP = 128, /* the longest windows of an idempotent operator that are two overlapping nodes */
     TL_WINDOW_HISTORY = TL_WINDOW_OVERLAP / 2, /* states of the previous tile in front of a buffer */
@@ -21,6 +22,7 @@ typedef struct tl_window_work {
     int mode;       /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS, TWO idempotent */
     int64_t last;   /* places of the tile before */
     int64_t row;    /* rows (BLOCKS: vectors of the block) fed so far */
+    void *wide;     /* widened elements and results (widen.h) */
     void *stage;    /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
     const void *z0; /* the same, or where to find them without staging */
     void *z2;       /* nodes of 4 elements, where the low bits of w need them */
