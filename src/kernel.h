@@ -50,6 +50,13 @@ typedef struct tl_scalar {
 /* Is a pass over `bytes` bytes worth prefetching by hand (not where the second cache may hold them)? */
 static inline int tl_fetches(int64_t bytes) { return bytes >= 4 << 20; }
 
+/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes, from `at` on; 0 bytes: nothing.
+ * Where a tile is widened, these are not the elements that the kernel gets. */
+typedef struct tl_next {
+    const char *at;
+    int64_t bytes;
+} tl_next;
+
 struct tl_window_work; /* shape/window_work.h */
 
 /* Elements or results of one type from those of another (shape/convert.def). */
@@ -66,32 +73,33 @@ typedef struct tl_convert {
 typedef struct tl_kernel {
     tally_dtype dtype, acc;
 
-    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. fetch: x
-     * comes from memory, ask for what follows. */
-    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p);
+    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x has
+     * the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what follows. */
+    int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p);
 
     /* *s = S(n) of the n > 0 elements at x, without init. */
-    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, int fetch, tl_par p);
+    void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p);
 
-    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. from: x has
-     * the elements that this conversion takes; NULL: the kernels' own. */
+    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. */
     void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, const tl_convert *from,
                          tl_par p);
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
      * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
-     * the tile's node when m == TL_TILE. ahead: prefetch what lies this many bytes further on (0: nothing). */
-    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, int64_t ahead,
+     * the tile's node when m == TL_TILE. */
+    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, tl_next next,
                      tl_par p);
 
     /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1] is
      * left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0]. out may be
      * x. stream: out is aligned to 64 bytes, store past the caches. */
     void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                      int64_t ahead, tl_par p);
+                      tl_next next, tl_par p);
 
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
+
+    int bare; /* an element, its state and its result are the same bytes */
 
     /* out[j] = lower(soa[from + j]) for 0 <= j < m; the count is n + j * dn, the index origin first + j * dfirst.
      * stream: store past the caches; the caller fences. */

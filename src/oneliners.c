@@ -24,7 +24,7 @@ static void run(entry *e, const void *x, int64_t n, void *out)
         if (tl_resolve(NULL, e->op, e->dtype, &s, &none)) return;
         tl_plan plan;
         tl_plan_kernels(&plan, s, par, isa);
-        k = plan.own; /* there is one for each of these types */
+        k = plan.fold; /* all of these types have their own */
         atomic_store_explicit(&e->scalar, s, memory_order_relaxed);
         atomic_store_explicit(&e->kernel, k, memory_order_release);
     }
@@ -35,7 +35,7 @@ static void run(entry *e, const void *x, int64_t n, void *out)
     }
     tl_state state;
     tl_fp fp = tl_fp_enter();
-    k->fold(&state, x, n, 0, tl_fetches(n * s->elem_bytes), par);
+    k->fold(&state, x, n, 0, NULL, tl_fetches(n * s->elem_bytes), par);
     s->lower(&state, n, 0, par, out);
     tl_fp_leave(fp);
 }

@@ -145,10 +145,11 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     const tl_kernel *lower = find_kernel(op->file, op->wide, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     *plan = (tl_plan){.op = op, .par = par};
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = lower && lower->lower_row ? lower : plan->core;
+    plan->lower = own && own->lower_row ? own : lower && lower->lower_row ? lower : plan->core;
     plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
-    plan->out = op->out == op->dtype ? find_convert(op->widen, op->wide, op->dtype, isa) : NULL;
-    plan->own = own && own->fold ? own : plan->in ? NULL : plan->core;
+    if (op->out == op->dtype && plan->lower != own) plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+    plan->fold = own && own->fold ? own : plan->core;
+    plan->fold_in = plan->fold == own ? NULL : plan->in;
 }
 
 /* ---- names ---- */

@@ -294,10 +294,12 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
-static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, int fetch, tl_par p)
+static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, const tl_convert *from,
+                               int fetch, tl_par p)
 {
     const E *x = data;
     int top = 0;
+    (void)from; /* every type has its own */
     for (int64_t at = 0, rest = n; rest > 0; top++) {
         int64_t m = (int64_t)1 << tl_top_level(rest);
         SS s;
@@ -309,9 +311,11 @@ static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64
     return top;
 }
 
-static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
+                               int fetch, tl_par p)
 {
     SS s;
+    (void)from;
     W(express)(&s, x, n, i, fetch, p);
     memcpy(out, &s, sizeof s);
 }

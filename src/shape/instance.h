@@ -108,6 +108,8 @@
 #undef TL_WIDE
 #undef TL_FULL
 #undef TL_SAME
+#undef TL_LOWERS
+#undef TL_BARE
 #undef TL_CONVERTS_STATES
 #undef TL_DT
 #undef TL_INST

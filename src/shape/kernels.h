@@ -4,7 +4,7 @@
 #define TL_EXPRESS (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
 #if TL_FULL || TL_EXPRESS
 #include "vector.h"
-#if TL_FULL
+#if TL_LOWERS
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
@@ -48,7 +48,8 @@ static const tl_kernel W(row) = {
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
 #endif
-#if TL_FULL
+#if TL_LOWERS
+    .bare = TL_BARE,
     .lower_row = W(do_lower_row),
     .window_lower = W(do_window_lower),
 #endif

@@ -60,13 +60,13 @@ TL_INLINE int32_t key32(uint32_t b, int high)
 {
     int32_t k = (int32_t)b;
     k ^= k >> 31 & INT32_MAX;
-    return (b & 0x7fffffff) <= 0x7f800000 ? k : high ? INT32_MAX : INT32_MIN;
+    return float_of(b) == float_of(b) ? k : high ? INT32_MAX : INT32_MIN;
 }
 TL_INLINE int64_t key64(uint64_t b, int high)
 {
     int64_t k = (int64_t)b;
     k ^= k >> 63 & INT64_MAX;
-    return (b & INT64_MAX) <= 0x7ff0000000000000 ? k : high ? INT64_MAX : INT64_MIN;
+    return double_of(b) == double_of(b) ? k : high ? INT64_MAX : INT64_MIN;
 }
 TL_INLINE uint16_t from_key16(int32_t k, int inf)
 {

@@ -41,23 +41,38 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
     return W(network)(v);
 }
 
-enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V) };
+enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 1024 }; /* elements widened at a time */
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline, unused)) SS W(node)(const E *x, int k, int64_t i, int fetch, tl_par p)
+static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch, tl_par p)
 {
     VS w[W(BLOCKS)];
-    int count;
-    if (k >= 2 * TL_LOG_V) {
+    E wide[W(PIECE)];
+    int count, blocks = k >= 2 * TL_LOG_V;
+    if (blocks && !from) {
         count = 1 << (k - 2 * TL_LOG_V);
         for (int j = 0; j < count; j++) {
-            const E *at = x + j * (TL_V * TL_V);
+            const E *at = (const E *)x + j * (TL_V * TL_V);
             if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), TL_FETCH_NEXT);
             w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
         }
+    } else if (blocks) {
+        const char *source = x;
+        int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+        count = 0;
+        for (int64_t piece = 0; piece < 1 << k; piece += size, source += size * from->from_bytes) {
+            const tl_next next = {source + TL_FETCH_NEXT, from->from_bytes};
+            from->apply(wide, source, size);
+            for (int at = 0; at < size; at += TL_V * TL_V) {
+                if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V);
+                w[count++] = W(block)(wide + at, i + piece + at, p);
+            }
+        }
     } else {
+        const E *at = x;
+        if (from) from->apply(wide, x, 1 << k), at = wide;
         count = 1 << (k - TL_LOG_V);
-        for (int j = 0; j < count; j++) w[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
+        for (int j = 0; j < count; j++) w[j] = W(load)(at + j * TL_V, i + j * TL_V, p);
     }
     for (; count >= TL_V; count /= TL_V)
         for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V);
@@ -82,39 +97,50 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
 }
 
 /* The nodes of n elements counted from x[0], largest first; returns how many (one for each set bit of n). */
-TL_INLINE int W(nodes)(SS *stack, const E *x, int64_t n, int64_t i, int fetch, tl_par p)
+TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
 {
+    const char *x = data;
+    int64_t bytes = from ? from->from_bytes : (int64_t)sizeof(E), at = 0;
     int top = 0;
-    int64_t tiles = n >> TL_TILE_LEVEL;
-    for (int64_t t = 0; t < tiles; t++) {
-        SS s = W(node)(x + (t << TL_TILE_LEVEL), TL_TILE_LEVEL, i + (t << TL_TILE_LEVEL), fetch, p);
+    for (int64_t t = 0; t < n >> TL_TILE_LEVEL; t++, at += TL_TILE) {
+        SS s = W(node)(x + at * bytes, TL_TILE_LEVEL, i + at, from, fetch, p);
         for (int64_t c = t; c & 1; c >>= 1) s = W(twin_s)(stack[--top], s);
         stack[top++] = s;
     }
-    int64_t at = tiles << TL_TILE_LEVEL;
-    for (int64_t rest = n - at; rest > 0;) {
+    for (int64_t rest = n - at; from && rest > W(PIECE); rest = n - at) {
         int k = tl_top_level(rest);
-        stack[top++] = k >= TL_LOG_V ? W(node)(x + at, k, i + at, fetch, p) : W(small_node)(x + at, k, i + at, p);
+        stack[top++] = W(node)(x + at * bytes, k, i + at, from, fetch, p);
         at += (int64_t)1 << k;
-        rest -= (int64_t)1 << k;
+    }
+    E wide[W(PIECE)];
+    const E *e = (const E *)x + at;
+    if (from && at < n) {
+        from->apply(wide, x + at * bytes, n - at);
+        e = wide;
+    }
+    for (; at < n;) {
+        int k = tl_top_level(n - at);
+        stack[top++] = k >= TL_LOG_V ? W(node)(e, k, i + at, NULL, fetch && !from, p) : W(small_node)(e, k, i + at, p);
+        at += (int64_t)1 << k;
+        e += (int64_t)1 << k;
     }
     return top;
 }
 
 #if !(OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES) /* those have their own (express_kernel.h) */
-static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
+static int W(do_nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
-    int top = W(nodes)(stack, x, n, i, fetch, p);
+    int top = W(nodes)(stack, x, n, i, from, fetch, p);
     for (int j = 0; j < top; j++) memcpy(out + j, stack + j, sizeof(SS));
     return top;
 }
 
-static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, int fetch, tl_par p)
+static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p)
 {
     SS stack[TL_MAX_LEVELS];
-    stack[0] = W(lift1)(x, i, p); /* n > 0; this only tells the compiler so */
-    int top = W(nodes)(stack, x, n, i, fetch, p);
+    memset(stack, 0, sizeof(SS)); /* n > 0; this only tells the compiler so */
+    int top = W(nodes)(stack, x, n, i, from, fetch, p);
     SS s = stack[0];
     for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
     memcpy(out, &s, sizeof s);

@@ -66,7 +66,7 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                           int64_t ahead, tl_par p)
+                           tl_next next, tl_par p)
 {
     const E *x = data;
     W(soa) *out = soa;
@@ -111,7 +111,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        if (ahead) tl_fetch(x + j * TL_V * TL_V, TL_V * TL_V * TL_SIZE, ahead);
+        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V);
         if (j == 0 && !prefix)
             W(down)(v, w[1][0], 1);
         else
@@ -161,7 +161,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
 /* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE - 1] to
  * the caller. stream: out is aligned to a vector of results. */
 static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
-                            int stream, int64_t ahead, tl_par p)
+                            int stream, tl_next next, tl_par p)
 {
     enum { TOP = TL_TILE_LEVEL / TL_LOG_V - 1, BLOCKS = TL_TILE / (TL_V * TL_V) };
     const E *x = data;
@@ -190,7 +190,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
-        if (ahead) tl_fetch(x + j * TL_V * TL_V, TL_V * TL_V * TL_SIZE, ahead);
+        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V);
         TL_OUT_T *o = out + j * TL_V * TL_V;
         int64_t n = b + j * TL_V * TL_V + !exclusive;
         if (j == 0 && !prefix)

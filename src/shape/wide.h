@@ -33,6 +33,21 @@
 #define TL_SAME 0
 #endif
 
+/* The state of an element is the element, and the result is the state. */
+#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                          \
+    (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
+#define TL_BARE 1
+#else
+#define TL_BARE 0
+#endif
+
+/* It lowers its own results: those of keys that are states of its own too are made in registers. */
+#if TL_FULL || (TL_OUT_SAME && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
+#define TL_LOWERS 1
+#else
+#define TL_LOWERS 0
+#endif
+
 /* Keys of another size, or biased: then a kernel's state has other bytes than the law's (scalar.h). */
 #if TL_WITH_SCALAR || TL_FULL
 #define TL_CONVERTS_STATES 0

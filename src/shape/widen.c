@@ -1,54 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Tiles of elements, widened, in front of a plan's kernels (widen.h). */
 #include "widen.h"
-#include "../simd.h"
 
 enum {
-    FOLD_LEVEL = 11,          /* a fold widens tiles of 2^11 elements: 16 KiB, half of the first cache */
-    FETCH = 1024,             /* elements widened between two prefetches */
+    STREAM = 1024,            /* bytes of results narrowed before they are stored past the caches */
     MARGIN = 2 * TL_WINDOW_BACK, /* wide elements kept in front of a window's tile: a whole number of vectors */
     BEYOND = 512,             /* and readable behind it: two rows of the widest operator */
     PLACE = (MARGIN + TL_WINDOW_TILE + BEYOND) * 8
 };
 _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES && (int)TL_WIDE_BYTES <= (int)TL_WINDOW_WIDE_BYTES, "a window's wide tiles");
-
-int tl_nodes_wide(const tl_plan *plan, tl_state *out, const void *data, int64_t n, int64_t i, int fetch)
-{
-    _Alignas(64) char wide[8 << FOLD_LEVEL];
-    const char *x = data;
-    int64_t bytes = plan->in->from_bytes, size = (int64_t)1 << FOLD_LEVEL, at = 0;
-    int count = 0;
-    tl_counter c;
-    tl_counter_init(&c, 0);
-    for (; n - at >= size; at += size) {
-        if (fetch)
-            for (int64_t o = 0; o < size * bytes; o += 256) tl_fetch(x + at * bytes + o, 256, TL_FETCH_NEXT);
-        plan->in->apply(wide, x + at * bytes, size);
-        tl_state s;
-        plan->core->fold(&s, wide, size, i + at, 0, plan->par);
-        tl_counter_push(&c, plan->op, FOLD_LEVEL, &s);
-    }
-    for (; count < c.count; count++) out[count] = c.node[count];
-    if (at < n) {
-        plan->in->apply(wide, x + at * bytes, n - at);
-        count += plan->core->nodes(out + count, wide, n - at, i + at, 0, plan->par);
-    }
-    return count;
-}
-
-void tl_fold_wide(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i, int fetch)
-{
-    if (n <= 256) {
-        _Alignas(64) char wide[8 * 256];
-        plan->in->apply(wide, x, n);
-        plan->core->fold(s, wide, n, i, 0, plan->par);
-        return;
-    }
-    tl_state nodes[TL_MAX_LEVELS];
-    int count = tl_nodes_wide(plan, nodes, x, n, i, fetch);
-    *s = nodes[0];
-    for (int j = 1; j < count; j++) plan->op->combine(s, &nodes[j]);
-}
 
 /* ---- scans ---- */
 
@@ -63,17 +23,10 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory)
     return (tl_staging){soa, plan->in || plan->out ? soa + tl_soa_bytes(plan) : NULL};
 }
 
-/* The tile x widened, with a prefetch of what lies `ahead` bytes on. */
-static const void *widen(const tl_plan *plan, void *wide, const void *data, int64_t m, int64_t ahead)
+static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t m)
 {
-    const char *x = data;
-    if (!plan->in) return data;
-    for (int64_t at = 0; at < m; at += FETCH) {
-        int64_t now = m - at < FETCH ? m - at : FETCH, bytes = now * plan->in->from_bytes;
-        for (int64_t o = 0; ahead && o < bytes; o += 256) tl_fetch(x + o, 256, ahead);
-        plan->in->apply((char *)wide + at * plan->in->to_bytes, x, now);
-        x += bytes;
-    }
+    if (!plan->in) return x;
+    plan->in->apply(wide, x, m);
     return wide;
 }
 
@@ -90,11 +43,7 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    if (plan->in) {
-        x = widen(plan, at.wide, x, m, ahead);
-        ahead = 0;
-    }
-    int full = plan->core->scan_tile(at.soa, x, m, b, prefix, node, ahead, plan->par);
+    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m), m, b, prefix, node, tl_next_of(plan, x, ahead), plan->par);
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
 }
@@ -104,19 +53,16 @@ void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, 
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    if (plan->in) {
-        x = widen(plan, at.wide, x, TL_TILE, ahead);
-        ahead = 0;
-    }
-    plan->core->scan_full(out, x, b, prefix, node, exclusive, stream, ahead, plan->par);
+    plan->core->scan_full(out, widen(plan, at.wide, x, TL_TILE), b, prefix, node, exclusive, stream, tl_next_of(plan, x, ahead),
+                          plan->par);
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
 /* m wide results to `to`; stream: past the caches, where `to` is aligned. */
 static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int stream)
 {
-    _Alignas(64) char piece[FETCH];
-    int64_t bytes = plan->out->to_bytes, at = 0, most = FETCH / bytes;
+    _Alignas(64) char piece[STREAM];
+    int64_t bytes = plan->out->to_bytes, at = 0, most = STREAM / bytes;
     m *= plan->op->lanes;
     if (!stream) {
         plan->out->apply(to, wide, m);
@@ -127,7 +73,7 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
     plan->out->apply(to, wide, head);
     for (at = head; m - at >= most; at += most) {
         plan->out->apply(piece, (char *)wide + at * plan->out->from_bytes, most);
-        for (int o = 0; o < FETCH; o += 64) tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
+        for (int o = 0; o < STREAM; o += 64) tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
     }
     plan->out->apply((char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes, m - at);
 }
@@ -140,6 +86,10 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
         return;
     }
     char *to = out;
+    if (plan->lower->bare) {
+        narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
+        return;
+    }
     for (int64_t j = 0, now; j < m; j += now) { /* of two lanes a tile takes two turns */
         now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
         plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst, dfirst, 0, plan->par);
@@ -158,14 +108,16 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
                     int64_t lead, int64_t m, int64_t i)
 {
+    k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, TL_FETCH_NEXT);
+    k->next_old = tl_next_of(plan, old, old ? TL_FETCH_NEXT : 0);
     if (plan->in) {
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes, before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;
         char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, TL_FETCH_NEXT);
+        widen(plan, wide - before * to, (const char *)x - before * bytes, before + m);
         x = wide;
         beyond = BEYOND; /* readable, and nothing looks at what is there */
         if (old) {
-            old = widen(plan, (char *)k->wide + PLACE, old, m, TL_FETCH_NEXT);
+            old = widen(plan, (char *)k->wide + PLACE, old, m);
         }
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, plan->par);

@@ -10,26 +10,27 @@
 #define TALLY_WIDEN_H
 #include "../counter.h"
 #include "../plan.h"
+#include "../simd.h"
 #include "window_work.h"
 #include <string.h>
 
 enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide results */
 
-int tl_nodes_wide(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch);
-void tl_fold_wide(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i, int fetch);
+/* The elements that lie `ahead` bytes after x; ahead 0: nothing. */
+static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahead)
+{
+    if (!ahead) return (tl_next){NULL, 0};
+    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes};
+}
 
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
 {
-    if (plan->own) return plan->own->nodes(out, x, n, i, fetch, plan->par);
-    return tl_nodes_wide(plan, out, x, n, i, fetch);
+    return plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);
 }
 
 static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i, int fetch)
 {
-    if (plan->own)
-        plan->own->fold(s, x, n, i, fetch, plan->par);
-    else
-        tl_fold_wide(plan, s, x, n, i, fetch);
+    plan->fold->fold(s, x, n, i, plan->fold_in, fetch, plan->par);
 }
 
 static inline void tl_fold_columns(const tl_plan *plan, tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width)
@@ -53,7 +54,7 @@ size_t tl_staging_bytes(const tl_plan *plan);
 tl_staging tl_staging_at(const tl_plan *plan, void *memory); /* in that many bytes */
 
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b, const tl_state *prefix,
-                 tl_state *node, int64_t ahead);
+                 tl_state *node, int64_t ahead); /* ahead: bytes from x to what is prefetched; 0: nothing */
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t b, const tl_state *prefix,
                   tl_state *node, int exclusive, int stream, int64_t ahead);
 

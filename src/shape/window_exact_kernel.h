@@ -32,14 +32,16 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
     return r;
 }
 
-static __attribute__((noinline)) void W(slide)(W(soa) * past, VS *carry, const E *x, const E *old, int64_t at,
-                                               int64_t m, int64_t i, tl_par p)
+static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old, int64_t at, int64_t m, int64_t i,
+                                               tl_par p)
 {
+    W(soa) *past = k->past;
+    VS *carry = k->carry;
     VS before = *carry, none = TL_VE(neutral)(p);
     int64_t j = 0;
     for (; j + TL_V <= m; j += TL_V) {
-        W(fetch)(x, j);
-        W(fetch)(old, j);
+        TL_FETCH_SOME(k->next, j, TL_V);
+        TL_FETCH_SOME(k->next_old, j, TL_V);
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
     }

@@ -24,9 +24,10 @@
 
 /* The states (DIRECT: the elements) of m elements, behind the history, of which `back` are before x, and `lead` places.
  * Fetches a tile ahead. */
-static __attribute__((noinline)) void W(window_stage)(void *z, const E *x, int64_t back, int64_t lead, int64_t m,
+static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back, int64_t lead, int64_t m,
                                                       int64_t i, tl_par p)
 {
+    void *z = k->stage;
     int64_t at = W(HISTORY) + lead - back, j = 0;
     x -= back;
     m += back;
@@ -36,7 +37,7 @@ static __attribute__((noinline)) void W(window_stage)(void *z, const E *x, int64
         return;
     }
     for (; j + TL_V <= m; j += TL_V) {
-        W(fetch)(x, j);
+        TL_FETCH_SOME(k->next, j, TL_V);
         W(soa_store)(z, at + j, W(load)(x + j, i + j, p));
     }
     if (j < m) W(soa_store)(z, at + j, W(load_part)(x + j, m - j, i + j, p));
@@ -69,7 +70,7 @@ static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old,
 {
 #if OP_INVERSE
     if (k->mode == TL_WINDOW_SLIDE) {
-        W(slide)(k->past, k->carry, x, old, W(HISTORY) + lead, m, i, p);
+        W(slide)(k, x, old, W(HISTORY) + lead, m, i, p);
         return;
     }
 #else
@@ -83,7 +84,7 @@ static void W(do_window_feed)(tl_window_work *k, const void *x, const void *old,
     if (W(DIRECT) && back >= TL_WINDOW_BACK && beyond >= 2 * W(ROW)) {
         k->z0 = (const char *)x - W(HISTORY) * sizeof(E);
     } else {
-        W(window_stage)(k->stage, x, back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK, lead, m, i, p);
+        W(window_stage)(k, x, back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK, lead, m, i, p);
         k->z0 = k->stage;
     }
     int64_t rows = (lead + m + W(ROW) - 1) / W(ROW);

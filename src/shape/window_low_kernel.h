@@ -15,15 +15,9 @@ enum {
     W(LOG_VECTORS) = TL_WINDOW_WIDE ? 3 : 2,
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
-    /* z0 holds elements, not states, and then x itself will do without staging: for float sums. */
-    W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_EXACT) && !(OP_MASKED)
+    /* z0 holds elements, not states, and then x itself will do without staging: for float sums, and for keys. */
+    W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
-
-/* In a loop over x by vectors: once every 256 bytes, asks for what follows. */
-TL_INLINE void W(fetch)(const E *x, int64_t j)
-{
-    if (j * sizeof(E) % 256 == 0) tl_fetch(x + j, 256, TL_FETCH_NEXT);
-}
 
 /* combine and twin; the extremes of keys that fill a vector in one instruction. */
 #if OP_EXTREME && TL_WINDOW_WIDE && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
@@ -227,8 +221,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, 
         /* Streaming stores need an aligned target. */
         int64_t askew = stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
         if (!askew && m - j >= 4 * TL_V) {
-            if (W(DIRECT) && r.small && stream)
-                tl_fetch((const E *)r.z + at + j, 4 * TL_V * sizeof(E), TL_FETCH_NEXT);
+            if (W(DIRECT) && r.small && stream) TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V);
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V)
                 W(lower_some)(out + j * (OP_LANES), acc[v], TL_V, n, first + j, stream, p);

@@ -3,6 +3,7 @@
  * stream of elements. One a thread; the engine allocates it for a window and an instance, the kernels fill it. */
 #ifndef TALLY_WINDOW_WORK_H
 #define TALLY_WINDOW_WORK_H
+#include "../kernel.h"
 #include <stdint.h>
 
 enum {
@@ -22,6 +23,7 @@ typedef struct tl_window_work {
     int mode;       /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS, TWO idempotent */
     int64_t last;   /* places of the tile before */
     int64_t row;    /* rows (BLOCKS: vectors of the block) fed so far */
+    tl_next next, next_old; /* the elements to prefetch from the tile's first place on, and those that leave */
     void *wide;     /* widened elements and results (widen.h) */
     void *stage;    /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
     const void *z0; /* the same, or where to find them without staging */
