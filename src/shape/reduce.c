@@ -204,13 +204,17 @@ static int64_t row_length(const tally_view *in, int64_t r) { return in->offsets 
 /* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row weighs
  * its elements and ROW_WEIGHT more, the cost of starting it. */
 enum { ROW_WEIGHT = 16 };
-static int64_t row_at_weight(const tally_view *in, int64_t target)
+typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
+static weight weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (weight)r * in->n) + (weight)r * ROW_WEIGHT;
+}
+static int64_t row_at_weight(const tally_view *in, weight target)
 {
     int64_t low = 0, high = in->rows;
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
-        int64_t before = (in->offsets ? in->offsets[mid] - in->offsets[0] : mid * in->n) + mid * ROW_WEIGHT;
-        if (before < target) low = mid + 1; else high = mid;
+        if (weight_before(in, mid) < target) low = mid + 1; else high = mid;
     }
     return low;
 }
@@ -218,8 +222,8 @@ static int64_t row_at_weight(const tally_view *in, int64_t target)
 static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
-    int64_t total = (in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n) + in->rows * ROW_WEIGHT;
-    int fetch = in->stride == 1 ? tl_fetches(total * bytes) : 0;
+    weight total = weight_before(in, in->rows);
+    int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
     int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;

@@ -30,6 +30,7 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     const char *x = tl_view_row(in, r, op->elem_bytes, &n);
     char *y = tl_view_row(out, r, op->result_bytes, &m);
     int64_t results = tally_window_length(n, o);
+    if (results == 0) return TALLY_OK;
     if (in->stride != 1) {
         if (!grow(&w->in, &w->in_room, n * op->elem_bytes))
             return tl_no_memory(ctx, (size_t)(n * op->elem_bytes), "a dense copy of a sequence");
