@@ -72,8 +72,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
         tally_view out = *in;
         out.data = (char *)results + ROOM / 2 * size;
         out.stride = out_stride;
-        out.row_stride = verb == 0 || in->rows == 1 || in->n == 1 ? in->row_stride : in->n * out_stride;
-        if (!in->offsets && in->n > P(20)) out.row_stride = in->row_stride;
+        if (!in->offsets && in->rows > 1 && in->n > 1 && in->n < P(20)) out.row_stride = in->n * out_stride;
         int64_t elements = 0;
         if (where == 1 && in->offsets)
             for (int64_t r = 0; r < in->rows; r++) elements += length(in, r);
@@ -82,9 +81,9 @@ static void verbs(const tally_view *in, int64_t out_stride)
         if (elements > WORK) continue;                             /* one place read very often is a long job */
         if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue; /* results in memory that is not here */
         /* A view of elements that are somewhere else must be refused for its numbers alone, or not be called. */
-        __int128 reach = (__int128)(in->n - 1) * in->stride, skip = (__int128)(in->rows - 1) * in->row_stride;
-        __int128 most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip), count = (__int128)in->rows * in->n;
-        int hopeless = !in->offsets && (most * (__int128)size >= (__int128)1 << 63 || count * (__int128)size >= (__int128)1 << 63);
+        long double reach = ((long double)in->n - 1) * in->stride, skip = ((long double)in->rows - 1) * in->row_stride;
+        long double most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip), count = (long double)in->rows * in->n;
+        int hopeless = !in->offsets && (most * size >= 0x1p63L || count * size >= 0x1p63L);
         if (where == 0 && !hopeless) continue;
         if (where == 1 && verb && place(&out) == 0) continue;
         memset(results, 0x5a, sizeof results);
