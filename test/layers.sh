@@ -8,6 +8,7 @@
 #   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
 #   src/device             never names an operator: it reads ops.def, and gets plans
 #   src/io                 sees no operator, shape or device
+#   src                    every parallel region asks tl_threads (threads.h) how many threads there are
 #   everything             reads its operators from ops.def: no list of them anywhere else
 # TALLY_SOURCE: the tree to look at (default: the one this script is in).
 set -uo pipefail
@@ -81,6 +82,12 @@ for f in src/io/*.[ch]; do
     for i in $(includes "$f"); do
         case $i in *op/* | *shape/* | *device/*) broken "$f includes $i: files know elements only" ;; esac
     done
+done
+
+for f in src/*.[ch] src/*/*.[ch]; do
+    [ "$f" = src/threads.c ] && continue
+    grep -nE 'omp +(parallel|task|target|teams)' "$f" | grep -vE 'omp parallel .*num_threads\(tl_threads\(' | grep -v '\* ' |
+        grep -q . && broken "$f has a parallel region that does not ask tl_threads"
 done
 
 for f in src/op/*.h; do

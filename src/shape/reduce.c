@@ -7,6 +7,7 @@
  *   anything else  packed into a dense buffer, piece by piece */
 #include "shape.h"
 #include "../fp.h"
+#include "../threads.h"
 #include "../view.h"
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +54,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
             int64_t at = c->end;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
             {
                 tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
@@ -139,7 +140,7 @@ static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threa
     size_t need = (size_t)pieces * (size_t)width * sizeof(tl_state);
     tl_state *nodes = malloc(need);
     if (!nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
@@ -182,7 +183,7 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
     if (threads > 1 && strips < threads && in->n >= 4 << BLOCK_LEVEL_LEAST && !plan->op->indexed)
         return columns_by_blocks(ctx, plan, threads, in, out);
     int64_t share = strips < threads ? strips : threads;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
         tl_state s[STRIP];
@@ -233,7 +234,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
                 const char *x = tl_view_row(in, r, bytes, &length);
                 reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
             }
-#pragma omp parallel num_threads(threads) if (tasks > 1)
+#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)

@@ -3,6 +3,7 @@
 #include "shape.h"
 #include "window.h"
 #include "../fp.h"
+#include "../threads.h"
 #include "../view.h"
 #include <stdlib.h>
 
@@ -77,7 +78,7 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         return work(ctx, plan, count, threads, 0, in, out, o);
     tally_status failed = TALLY_OK;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
         tally_status status = work(ctx, plan, count, threads, 1, in, out, o);
