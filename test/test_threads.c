@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Where there are fewer threads than were asked for: in a process that was forked from one with threads, and where the address space has
  * no room for their stacks. Every kind of parallel region runs there, on the threads that there are: no call ends the process, none
- * waits for ever, and the bits are those of one thread. Each case is a process of its own, so that this one stays without threads. */
+ * waits for ever, and the bits are those of one thread. So it is with threads of small stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
 #include "check.h"
 #include "../src/threads.h"
 #include <pthread.h>
@@ -45,11 +45,11 @@ static void shapes(work *w)
 {
     const tally_view flat = tally_flat(x, TALLY_F64, N), rows = tally_rows(x, TALLY_F64, ROWS, N / ROWS),
                      columns = tally_columns(x, TALLY_F64, N / ROWS, ROWS), wide = tally_columns(x, TALLY_F64, 64, N / 64),
-                     segments = tally_segments(x, TALLY_F64, offsets, ROWS);
-    const tally_view *const views[] = {&flat, &rows, &columns, &wide, &segments};
+                     segments = tally_segments(x, TALLY_F64, offsets, ROWS), spread = {x, TALLY_F64, ROWS, N / ROWS / 2, N / ROWS, 2, NULL};
+    const tally_view *const views[] = {&flat, &rows, &columns, &wide, &segments, &spread};
     tally_window_options o = {5, 5, TALLY_EDGES_SHRINK, 3};
     char name[40];
-    for (int v = 0; v < 5; v++)
+    for (int v = 0; v < 6; v++)
         for (int verb = 0; verb < 4; verb++) {
             char *from = w->at;
             tally_view in = *views[v], out = in;
@@ -253,6 +253,15 @@ static int together(void)
     return failures;
 }
 
+/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of which the largest kernel takes half. */
+static const char *self;
+static int small_stacks(void)
+{
+    setenv("OMP_STACKSIZE", "100k", 1);
+    execl(self, self, "small", (char *)NULL);
+    return 1;
+}
+
 static void run(const char *name, int (*body)(void))
 {
     fflush(stdout);
@@ -268,16 +277,19 @@ static void run(const char *name, int (*body)(void))
     check(status == 0, "%s: status 0x%x", name, (unsigned)status);
 }
 
-int main(void)
+int main(int count, char **arguments)
 {
+    self = arguments[0];
     check_start();
     for (int64_t i = 0; i < N; i++) x[i] = (double)(int64_t)(check_random() >> 20) / 1024;
     for (int r = 1; r <= ROWS; r++) offsets[r] = r == ROWS ? N : N / 2 / ROWS * r; /* the last is half of all */
     if (!check(!all("cpu,threads=1", &one, NULL), "one thread")) return check_finish();
+    if (count > 1) return all("cpu,threads=3", &here, &one) != 0;
     const char *sanitizers = getenv("TALLY_SANITIZE"); /* they keep more address space than any limit */
     const int plain = !sanitizers || !*sanitizers;
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
+    if (plain) run("small stacks", small_stacks);
     if (plain) run("little address space", little);
     if (plain) run("teams that grow together", together);
     return check_finish();

@@ -15,7 +15,7 @@
 enum {
     NODE_LEVEL_LEAST = 14,  /* nodes a thread folds at once: at least 16 Ki elements, */
     NODES_MOST_LEVEL = 9,   /* and at most about 512 of them a slab */
-    PACK = 1 << 14,         /* elements packed at a time */
+    PACK = 16 << 10,        /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
     ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
 };
 
@@ -85,15 +85,16 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame of 128 KiB, which compilers
- * that probe the stack touch page by page at every call. */
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which probe the stack
+ * touch page by page at every call. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n, void *out)
 {
-    _Alignas(64) char pack[PACK * sizeof(double)];
+    _Alignas(64) char pack[PACK];
     tl_counter c;
+    int64_t most = PACK / element_bytes(plan);
     tl_counter_init(&c, 0);
-    for (int64_t at = 0; at < n; at += PACK) {
-        int64_t m = n - at < PACK ? n - at : PACK;
+    for (int64_t at = 0; at < n; at += most) {
+        int64_t m = n - at < most ? n - at : most;
         tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
         slab_serial(plan, pack, m, 0, &c);
     }
