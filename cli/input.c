@@ -75,6 +75,7 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
 {
     const size_t size = tally_dtype_size(in->dtype);
     int64_t index[DIMS], step[DIMS], at = 0, rest = from, stride = 1;
+    if (count == 0) return; /* an extent may be 0 */
     for (int d = 0; d < in->ndim; d++) {
         step[d] = stride;
         stride *= in->shape[d];

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RESULT_MOST = 16 }; /* bytes of a result: two values of 8 */
+
 static int open_axis(layout *l, input *in, const options *o)
 {
     int64_t axis;
@@ -23,13 +25,21 @@ static int open_axis(layout *l, input *in, const options *o)
     /* Rows in order can be reduced while they are read; everything else needs all of the array. */
     const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
     code = in_order ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
+    if (code) return code;
     l->outer = l->inner = 1;
+    l->len = in->shape[l->axis];
     const int swap = in->column_major;
-    for (int d = 0; d < in->ndim; d++) {
-        if (d == l->axis)
-            l->len = in->shape[d];
-        else
-            *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
+    /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
+    int64_t results = RESULT_MOST;
+    int none = in->n == 0 && o->verb != VERB_reduce; /* nothing to scan */
+    for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
+    if (none) l->outer = l->inner = 0;
+    for (int d = 0; d < in->ndim && !none; d++) {
+        if (d == l->axis) continue;
+        if (__builtin_mul_overflow(results, in->shape[d], &results))
+            return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63", in->label,
+                        (long long)axis);
+        *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
         const int64_t outer = l->outer;

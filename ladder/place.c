@@ -55,7 +55,13 @@ int place_open(place **out, const char *device, ladder_error *error)
         }
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
-        p->gpu->calls->enter(p->gpu);
+        const tally_status entered = p->gpu->calls->enter(p->gpu, p->ctx);
+        if (entered) {
+            const int code = failed(p, entered, error);
+            tally_close(p->ctx);
+            free(p);
+            return code;
+        }
         /* The library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
         tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
@@ -209,7 +215,7 @@ int place_build(place *p, const char *text, const char *path, const model_settin
         const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, 0, &x->gpu);
         free(whole);
         if (status) {
-            failed(p, status, error);
+            failed(p, status == TALLY_BAD_DATA ? TALLY_NO_DEVICE : status, error); /* the model took it */
             place_unload(p, x);
             return error->code;
         }

@@ -41,7 +41,7 @@ static const char *const flag_names[] = {
 typedef struct {
     tally *ctx;
     const char *where;
-    char *text; /* comments, strings and spliced lines blanked out, every byte in its place */
+    char *text; /* continued lines joined, comments and quoted characters blanked out */
     tl_facts *facts;
     unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
     unsigned has;  /* functions that were found */
@@ -177,18 +177,33 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     }
 }
 
-/* A line that begins with #. */
+static const char *const directives[] = {"define", "undef", "else", "elif", "error", "if", "ifdef", "ifndef", "endif", NULL};
+static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
+
+/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part of the cache's
+ * key), moves the lines of error messages, or means something on one device only. */
+static tally_status check_directive(const reader *r, const char *at)
+{
+    char what[TL_USER_NAME];
+    const char *begin = at++;
+    skip(&at);
+    word(&at, what, sizeof what);
+    if (!strncmp(what, "include", 7) || !strcmp(what, "import") || !strcmp(what, "embed"))
+        return bad(r, begin, "an operator includes nothing");
+    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
+        return bad(r, begin, "#line would mislead error messages");
+    if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
+    return bad(r, begin, "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error", what);
+}
+
+/* A line that begins with # and has passed that check. */
 static tally_status read_directive(reader *r, const char *at, int *depth)
 {
     char what[TL_USER_NAME], name[TL_USER_NAME];
     const char *begin = at++;
     skip(&at);
-    word(&at, what, sizeof what);
-    if (!strcmp(what, "include")) return bad(r, begin, "an operator includes nothing");
-    if (!strncmp(what, "if", 2)) ++*depth;
-    if (!strcmp(what, "endif")) --*depth;
-    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
-        return bad(r, begin, "#line would mislead error messages");
+    if (!*word(&at, what, sizeof what)) return TALLY_OK;
+    *depth += nests[find(directives, what)];
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
     skip(&at);
     word(&at, name, sizeof name);
@@ -248,6 +263,42 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
+/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and lines in a way
+ * of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the compiler for something. */
+static tally_status check_written(reader *r, const char *written)
+{
+    int line = 1;
+    for (const char *p = written; *p; line += *p++ == '\n') {
+        const char *why = NULL;
+        if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2])) why = "?? begins a trigraph";
+        if (*p == '\r' && p[1] != '\n') why = "a carriage return without a newline ends a line for some compilers only";
+        const char *end = p + 1 + strspn(p + 1, " \t\v\f");
+        if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r')) why = "there are blanks between a backslash and the end of its line";
+        if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
+    }
+    int fresh = 1;
+    char name[TL_USER_NAME];
+    tally_status status;
+    for (const char *at = r->text; *at;) {
+        const char *begin = at;
+        if (fresh && *at == '#' && (status = check_directive(r, at))) return status;
+        if (is_word(*at)) {
+            word(&at, name, sizeof name);
+            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
+                return bad(r, begin, "%s: names that begin with two underscores, and _Pragma, are the compilers'", name);
+        } else {
+            at++;
+        }
+        if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
+        if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
+        if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
+        if (*begin == '#' && !fresh) return bad(r, begin, "# stands at the beginning of a line: an operator pastes no words");
+        if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
+        fresh = *begin == '\n' || (fresh && is_space(*begin));
+    }
+    return TALLY_OK;
+}
+
 static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
@@ -295,8 +346,10 @@ tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_f
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
     facts->flag[TL_FLAG_LANES] = 1;
+    join_lines(r.text);
     blank(r.text);
-    tally_status status = read_text(&r);
+    tally_status status = check_written(&r, text);
+    if (!status) status = read_text(&r);
     if (facts->acc == TL_ACC_NONE && !(r.seen >> SEEN_OUT & 1)) facts->out = TL_OUT_SAME;
     for (const char *at = strstr(r.text, "OP_STATE"); at && !facts->state_line; at = NULL) {
         facts->state_line = 1;

@@ -36,6 +36,15 @@ static inline int check_finish(void)
     return check_failed != 0;
 }
 
+/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10 cpu". NULL: every name is. */
+static inline int check_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && !memcmp(at, name, length)) return 1;
+    return !list || !*list;
+}
+
 /* Counts one check; a failed one is shown (the first few). Returns ok. */
 static inline int check(int ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static inline int check(int ok, const char *format, ...)

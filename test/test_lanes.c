@@ -185,19 +185,19 @@ static tl_memory there; /* room for N results on the device, beyond its limit */
 /* What this test does with `there`, as the library does: with the device's context the current one. */
 static void take_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
     real->leave(gpu);
 }
 static void read_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
     real->leave(gpu);
 }
 static void give_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     real->release(gpu, &there);
     real->leave(gpu);
 }

@@ -126,7 +126,7 @@ static void try_wrong(void)
                  "fn result empty(par p) { return to_result(num(0.0)); }\n");
         check_ok(ctx, tally_define(ctx, "wrong", definition, "wrong.h"), "wrong.h");
         check_ok(ctx, tl_resolve(ctx, "wrong", TALLY_F32, &scalar, &par), "wrong");
-        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_NO_DEVICE,
+        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_BAD_DATA,
               "a wrong text compiles: %s", definition);
         snprintf(said, sizeof said, "%s", tally_error(ctx));
         tl_user_error(ctx, scalar->user->user, said);

@@ -210,11 +210,11 @@ int main(void)
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
         char name[80];
         snprintf(name, sizeof name, "%s,threads=1,probe=off", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && *devices && !strstr(devices, info.name))) continue;
+        if (!info.usable || !strncmp(name, "cpu", 3) || !check_listed(devices, info.name)) continue;
         if (!check_ok(NULL, tally_open(&ctx, name), name)) continue;
         gpu = tl_gpu_of(ctx->device)->gpu;
         calls = gpu->calls;
-        calls->enter(gpu);
+        calls->enter(gpu, NULL);
         check_device();
         calls->leave(gpu);
         tally_close(ctx);

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && !strstr(devices, name))) continue;
+        if (!info.usable || !strncmp(name, "cpu", 3) || !check_listed(devices, name)) continue;
         check_device(name);
         tested++;
     }

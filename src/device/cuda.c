@@ -54,12 +54,12 @@ static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
     if (g->own) {
-        cuCtxPushCurrent(g->context);
+        const int entered = !cuCtxPushCurrent(g->context);
         tl_cuda_close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
-        cuCtxPopCurrent(NULL);
+        if (entered) cuCtxPopCurrent(NULL); /* else it would take the caller's */
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
     free(g);
@@ -100,7 +100,11 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
-static void cu_enter(tl_gpu *gpu) { cuCtxPushCurrent(((cuda *)gpu)->context); }
+static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
+    return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
+}
 static void cu_leave(tl_gpu *gpu)
 {
     (void)gpu;

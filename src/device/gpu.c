@@ -73,13 +73,13 @@ static void release_all(tl_gpu_device *d)
     const tl_gpu_calls *c = d->gpu->calls;
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
+    tl_gpu_give(d, &d->ticket);
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = 0;
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
-    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
-    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
-    d->board.words = 0;
     tl_clock_drop(d);
 }
 
@@ -87,10 +87,10 @@ void tl_gpu_close(tl_device *base)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_gpu_calls *c = d->gpu->calls;
-    c->enter(d->gpu);
-    c->quiet(d->gpu, NULL);
+    int entered = !c->enter(d->gpu, NULL);
+    if (entered) c->quiet(d->gpu, NULL);
     release_all(d);
-    c->leave(d->gpu);
+    if (entered) c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);
     free(d);
@@ -116,8 +116,9 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     tl_gpu_device *d = tl_gpu_of(base);
     if (!d->gpu->calls->use_stream)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
-    d->gpu->calls->enter(d->gpu);
-    tally_status status = d->gpu->calls->wait(d->gpu, ctx);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = d->gpu->calls->wait(d->gpu, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;
@@ -232,10 +233,12 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
-    if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
+    if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
         char log[sizeof ctx->error];
         memcpy(log, ctx->error, sizeof log);
         status = tl_user_error(ctx, op->user->user, log);
+    } else if (status == TALLY_BAD_DATA) {
+        status = TALLY_NO_DEVICE; /* the library's own text: this device cannot do it */
     }
     if (!status) d->programs[d->program_count++] = *wanted;
     return status;
@@ -296,7 +299,8 @@ tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const
 {
     tl_memory memory;
     size_t offset;
-    d->gpu->calls->enter(d->gpu);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     int ours = p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
     d->gpu->calls->leave(d->gpu);
     if (!ours) return TALLY_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The processors' part of pieces on their way: elements between the caller's memory and page-locked blocks, by threads.
  * What is not dense is packed, so only elements cross the bus. */
+#include "../threads.h"
 #include "gpu_pieces.h"
 #include <string.h>
 #ifdef __SSE2__
@@ -77,7 +78,7 @@ void tl_carry(int threads, const tl_haul *in, const tl_haul *out)
         if (out->e0 < out->e1) carry(out, out->e0, out->e1);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(tl_threads(threads)) schedule(dynamic, 1)
     for (int i = 0; i < 2 * threads; i++) {
         const tl_haul *h = i < threads ? in : out;
         int at = i % threads;

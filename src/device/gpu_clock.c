@@ -58,11 +58,11 @@ void tl_gpu_time(tl_device *base, tally *ctx, int on)
 void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    d->gpu->calls->enter(d->gpu);
-    while (d->clock.count) settle(d, ctx);
+    int entered = !d->gpu->calls->enter(d->gpu, NULL); /* if not, the spans under way are not known */
+    while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
     times->locked_bytes += (int64_t)d->small.bytes;
-    d->gpu->calls->leave(d->gpu);
+    if (entered) d->gpu->calls->leave(d->gpu);
 }

@@ -15,8 +15,9 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     tl_memory in = {0}, nodes = {0}, results = {0};
     tl_program *program = NULL;
     size_t bytes = (size_t)n * op->result_bytes;
-    d->gpu->calls->enter(d->gpu);
-    tally_status status = tl_gpu_program(d, ctx, op, "law", &program);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = tl_gpu_program(d, ctx, op, "law", &program);
     if (!status) status = tl_gpu_upload(d, ctx, x, (size_t)n * op->elem_bytes, &in);
     if (!status) status = tl_gpu_take(d, ctx, 2 * (size_t)n * sizeof(tl_state), &nodes);
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);

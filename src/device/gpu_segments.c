@@ -109,11 +109,11 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     header h;
     int64_t ends[2], low, high;
     tally_view all = *in;
-    tally_status status = TALLY_OK;
+    *done = 0;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     all.rows = 1;
     all.offsets = ends;
-    *done = 0;
-    d->gpu->calls->enter(d->gpu);
     /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of OpenCL's. */
     if (has_offsets(d, in, &offsets, &at) && !at && !((uintptr_t)in->offsets % sizeof(int64_t)) &&
         in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data && d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {
@@ -133,9 +133,9 @@ tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, in
     const tl_gpu_calls *c = d->gpu->calls;
     size_t at, bytes = ((size_t)v->rows + 1) * sizeof(int64_t);
     tl_memory offsets;
-    tally_status status = TALLY_OK;
     *copy = NULL;
-    c->enter(d->gpu);
+    tally_status status = c->enter(d->gpu, ctx);
+    if (status) return status;
     if (has_offsets(d, v, &offsets, &at)) {
         *copy = malloc(bytes);
         status = *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes) : tl_no_memory(ctx, bytes, "a copy of offsets");

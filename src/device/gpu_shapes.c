@@ -44,7 +44,7 @@ static tally_status reduce_once(tl_gpu_device *d, tally *ctx, const tl_batch *b,
     tl_launch l;
     tally_status status = TALLY_OK;
     if (!d->ticket.bytes) {
-        status = c->allocate(d->gpu, ctx, sizeof(int64_t), &d->ticket);
+        status = tl_gpu_take(d, ctx, sizeof(int64_t), &d->ticket);
         if (!status) status = c->write(d->gpu, ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
         d->host = 1;
     }
@@ -117,8 +117,9 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tally_view to = tally_rows(out, plan->op->out, in->rows, 1); /* a result a sequence */
-    d->gpu->calls->enter(d->gpu);
-    tally_status status = TALLY_NO_MEMORY;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = TALLY_NO_MEMORY;
     int pieces = tl_pieces_wanted(d, in, plan->op->elem_bytes, &to, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
     if (!pieces) status = tl_gpu_reduce_whole(d, ctx, plan, in, &to);
     if (pieces || (status == TALLY_NO_MEMORY &&
@@ -140,7 +141,29 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 320 };
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 320,
+       BOARD_SHARE = 16 /* of the memory that the context may hold */ };
+
+static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
+
+/* The tiles of a sequence, the levels above them, and the words of the board for all sequences. */
+typedef struct {
+    int64_t tiles, words;
+    int levels;
+} once_plan;
+
+static once_plan plan_once(const tl_batch *b)
+{
+    const int log = tl_gpu_once_log(b->plan->op);
+    once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
+    int64_t nodes = 0;
+    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (ONCE_RADIX_LOG * (k - 1))); k++) {
+        nodes += b->rows * ((p.tiles >> (ONCE_RADIX_LOG * k)) + 1);
+        if ((p.tiles - 1) >> (ONCE_RADIX_LOG * k)) p.levels = k;
+    }
+    p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    return p;
+}
 
 /* A board of at least so many words, none of them of this epoch. */
 static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
@@ -148,52 +171,51 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     d->board.epoch++;
     if (d->board.words >= words) return TALLY_OK;
     size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
-    if (d->board.memory.bytes) d->gpu->calls->release(d->gpu, &d->board.memory);
+    tl_gpu_give(d, &d->board.memory);
     d->board.words = d->board.taken = 0;
     void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? d->gpu->calls->allocate(d->gpu, ctx, bytes, &d->board.memory)
-                                : tl_no_memory(ctx, bytes, "the board of a scan");
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board of a scan");
     if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
     if (!status)
         d->board.words = words;
-    else if (d->board.memory.bytes)
-        d->gpu->calls->release(d->gpu, &d->board.memory);
+    else
+        tl_gpu_give(d, &d->board.memory);
     return status;
 }
 
-/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits. Rows shorter than half a tile would leave most of its warps idle. */
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the memory. Rows
+ * shorter than half a tile would leave most of its warps idle. */
 static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
 {
     const tl_scalar *op = b->plan->op;
-    int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
     *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    return d->gpu->calls->once && tl_gpu_once_blocks(op) && !b->listed && b->longs && (b->rows == 1 || b->n >= 4096) &&
-           tiles < ONCE_TILES && b->rows < ONCE_NODES / tiles && *room <= d->gpu->calls->local_bytes(d->gpu);
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) || tiles >= ONCE_TILES ||
+        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
+        return 0;
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
 }
 
 static tally_status scan_once(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, tl_program *program,
                               int64_t room, int exclusive, int seeded, const tl_memory *init)
 {
-    int log = tl_gpu_once_log(b->plan->op), levels = 0;
-    int64_t tiles = (b->n + (1 << log) - 1) >> log, all = 0, jobs = tiles * b->rows;
-    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || tiles >> (ONCE_RADIX_LOG * (k - 1))); k++) {
-        all += b->rows * ((tiles >> (ONCE_RADIX_LOG * k)) + 1);
-        if ((tiles - 1) >> (ONCE_RADIX_LOG * k)) levels = k;
-    }
+    const once_plan p = plan_once(b);
+    const int64_t jobs = p.tiles * b->rows;
     int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
     if (groups > jobs) groups = jobs;
     tl_launch l;
-    tally_status status = board_for(d, ctx, all * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8));
+    tally_status status = board_for(d, ctx, p.words);
     if (!status) {
         tl_begin(&l, d, ctx, b, program, 0);
         tl_put_results(&l, r);
         tl_put_memory(&l, &d->board.memory);
         tl_put(&l, d->board.taken);
         tl_put(&l, d->board.epoch);
-        tl_put(&l, tiles);
-        tl_put(&l, levels);
+        tl_put(&l, p.tiles);
+        tl_put(&l, p.levels);
         tl_put(&l, jobs);
         tl_put(&l, exclusive);
         tl_put(&l, seeded);
@@ -279,7 +301,8 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
         x = reversed(in, plan->op->elem_bytes);
         y = reversed(out, plan->op->result_bytes);
     }
-    d->gpu->calls->enter(d->gpu);
+    status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     int pieces = tl_pieces_wanted(d, &x, plan->op->elem_bytes, &y, plan->op->result_bytes) && tl_pieces_can(d, ctx, plan);
     status = pieces ? TALLY_NO_MEMORY : tl_gpu_scan_whole(d, ctx, plan, &x, &y, o);
     if (pieces || (status == TALLY_NO_MEMORY &&

@@ -162,9 +162,10 @@ tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, con
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
-    d->gpu->calls->enter(d->gpu);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     int pieces = tl_pieces_wanted(d, in, bytes, out, result);
-    tally_status status = pieces ? TALLY_NO_MEMORY : tl_gpu_window_whole(d, ctx, plan, count, in, out, o);
+    status = pieces ? TALLY_NO_MEMORY : tl_gpu_window_whole(d, ctx, plan, count, in, out, o);
     if (pieces || (status == TALLY_NO_MEMORY && tl_pieces_possible(d, in, bytes, out, result)))
         status = tl_pieces_window(d, ctx, plan, count, in, out, o);
     d->gpu->calls->leave(d->gpu);

@@ -86,6 +86,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
+static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return (void)gpu, (void)ctx, TALLY_OK; }
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
@@ -136,7 +137,7 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         tl_cl.clReleaseProgram(p->program);
     }
     free(p);
-    return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: the kernels do not compile (error %d): %s", error, log);
+    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE, "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
 static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
@@ -212,7 +213,7 @@ static const tl_gpu_calls calls = {
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
-    .enter = nothing_to_do,
+    .enter = nothing_to_enter,
     .leave = nothing_to_do,
     .processors = cl_processors,
     .warps_in_group = cl_warps_in_group,

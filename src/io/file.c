@@ -141,7 +141,7 @@ tally_status tally_file_open(tally *ctx, const char *path, const tally_file_opti
 
 void tally_file_get_info(const tally_file *file, tally_file_info *info)
 {
-    *info = file->info;
+    if (info) *info = file ? file->info : (tally_file_info){.bytes_total = -1};
 }
 
 tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)

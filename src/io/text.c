@@ -8,6 +8,7 @@
  * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
  * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
 #define _GNU_SOURCE
+#include "../threads.h"
 #include "io.h"
 #include "number.h"
 #include <errno.h>
@@ -31,7 +32,7 @@ struct tl_text {
     unsigned char *stage;
     size_t stage_bytes;
     tl_chunk *chunks;
-    int threads, most, chunks_n, now; /* most: chunks in a block, several a thread */
+    int team, threads, most, chunks_n, now; /* team: all threads there are; most: chunks in a block, several for each of `threads` */
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;   /* where the block begins: lines and bytes of its line before it */
     int why;             /* the error that follows the values of this block, or 0 */
@@ -79,6 +80,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (s) return s;
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
+    t->team = threads;
     if (threads > 32) threads = 32; /* the block does not grow beyond */
     t->threads = threads;
     t->most = threads * CHUNKS;
@@ -112,7 +114,7 @@ static int fill(tally_file *f)
         int64_t got = 0;
         int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(t->threads) if (parts > 1) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
+#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
@@ -247,7 +249,7 @@ static tally_status block(tally_file *f)
     }
     f->info.bytes_read = f->pos;
     const int k = t->chunks_n;
-#pragma omp parallel for num_threads(t->threads < k ? t->threads : k) if (k > 1) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(tl_threads(k > 1 ? t->team : 1)) schedule(dynamic, 1)
     for (int i = 0; i < k; i++) {
         tl_chunk *const c = &t->chunks[i];
         c->values = t->stage + ((size_t)(c->start - t->buf) / 2 + (size_t)i) * size;

@@ -2,6 +2,7 @@
  * Files for writing. A regular target is written as a temporary file beside it and renamed by tally_file_commit, so that at every
  * moment the name holds the old file or the whole new one. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
+#include "../threads.h"
 #include "io.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -202,7 +203,7 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
         const int64_t now = n < (int64_t)parts * BATCH ? n : (int64_t)parts * BATCH, each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(tl_threads(parts)) schedule(static, 1)
         for (int i = 0; i < parts; i++) {
             const int64_t from = each * i < now ? each * i : now, to = from + each < now ? from + each : now;
             char *const out = w->text + (size_t)i * part;
