@@ -7,6 +7,7 @@
 #include "../src/order.h"
 #include "../src/random.h"
 #include "../src/spec.h"
+#include "names.h"
 #include "tally.h"
 #include <stdint.h>
 #include <stdio.h>
