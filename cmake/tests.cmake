@@ -1,21 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The command line, the examples and every test. Included at the end of CMakeLists.txt. Tests are found by name:
+# The examples and every test. Included at the end of CMakeLists.txt, if this is the whole project. Tests are found by name:
 #   test/test_*.c     a program linked with the static library, may include src/; exit 0 is a pass, 77 a skip
 #   test/test_*.sh    a script; gets TALLY_CLI, TALLY_SOURCE, TALLY_BUILD and CC
 #   test/fuzz_*.c     a libFuzzer target, built when the compiler is clang and TALLY_SANITIZE is empty or has `address`
 #   examples/*.c      built here, compared with examples/expected/*.txt by test/test_examples.sh
 # Each test runs in a folder of its own, <build>/tests/<test>.
 enable_testing()
-find_package(Threads REQUIRED)
-
-# ---- the command line: build/tally ----
-file(GLOB cli_sources CONFIGURE_DEPENDS cli/*.c)
-if(EXISTS ${PROJECT_SOURCE_DIR}/cli/main.c)
-  add_executable(tally_cli ${cli_sources} $<TARGET_OBJECTS:ladder>)
-  target_include_directories(tally_cli PRIVATE ladder)
-  set_target_properties(tally_cli PROPERTIES OUTPUT_NAME tally)
-  target_link_libraries(tally_cli PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
-endif()
 
 # ---- examples: build/examples/<name> ----
 file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
@@ -73,7 +63,7 @@ foreach(source IN LISTS programs)
   target_compile_definitions(${name} PRIVATE TALLY_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C Threads::Threads m)
   if(name MATCHES "^test_ladder")
-    target_sources(${name} PRIVATE $<TARGET_OBJECTS:ladder>)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:tally_ladder>)
     target_include_directories(${name} PRIVATE ladder)
   endif()
   # The whole matrix takes an hour under the thread sanitizer or an emulator: there, one operator of each kind.
