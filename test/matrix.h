@@ -5,6 +5,7 @@
 #include "../src/counter.h"
 #include "../src/operators.h"
 #include "../src/order.h"
+#include "../src/parameter.h"
 #include "../src/random.h"
 #include "../src/spec.h"
 #include "names.h"

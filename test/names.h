@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Operators and types as the tests call them: the parameter that each is tested with, and the names on a test's command line. */
+ * The names of operators and types on a test's command line. */
 #ifndef TALLY_TEST_NAMES_H
 #define TALLY_TEST_NAMES_H
 #include "tally.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What is written behind an operator's name: nothing where its parameter may be left out, but var's, whose golden bits are of ddof=1; else
- * a value of its range in op/ops.def, 0.3 above the lowest. */
-static inline const char *test_parameter(const char *op)
-{
-    static const struct {
-        const char *name, *parameter;
-        double fallback, low, high;
-    } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, lanes, parameter, fallback, low, high, empty, text)                      \
-    {#name, parameter, fallback, low, high},
-#define OPERATOR_ALSO(...)
-#include "../src/op/ops.def"
-#undef OPERATOR_ALSO
-#undef OPERATOR
-    };
-    static char suffix[8][48];
-    static int turn;
-    if (!strcmp(op, "var")) return ":ddof=1";
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!strcmp(op, rows[i].name) && *rows[i].parameter && isnan(rows[i].fallback)) {
-            double value = isfinite(rows[i].low) ? rows[i].low + 0.3 : 0.3;
-            char *to = suffix[turn++ % 8];
-            snprintf(to, sizeof suffix[0], ":%g", value < rows[i].high ? value : rows[i].high);
-            return to;
-        }
-    return "";
-}
 
 static inline void test_usage(const char *program, const char *what, const char *got, const char *of)
 {

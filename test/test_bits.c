@@ -294,7 +294,8 @@ int main(int argc, char **argv)
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];
             int64_t before = failed;
-            const char *suffix = test_parameter(*op);
+            char parameter[TL_SAMPLE_ROOM];
+            const char *suffix = tl_sample_parameter(*op, parameter);
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);

@@ -42,9 +42,9 @@ static tally_dtype pick(const char *op, int floats)
 
 static void check_operator(tally *ctx, const char *device, const char *op, tally_dtype only)
 {
-    char name[64];
+    char name[64], parameter[TL_SAMPLE_ROOM];
     int64_t before = failed;
-    snprintf(name, sizeof name, "%s%s", op, test_parameter(op));
+    snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     for (int floats = 0; floats < 2; floats++) {
         tally_dtype d = pick(name, floats);
         if (only && floats) break;
