@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line, its man page and completions; the documents, the
-# examples and the operators among them, laid out as in the tree, so that their links and the README's commands hold.
+# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line, its man page and completions;
+# the documents, the examples and the operators among them, laid out as in the tree: the README's commands hold there.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -37,7 +37,8 @@ if(TARGET tally_cli AND TALLY_TOOLS)
   tally_print(${manual}/tally.bash help --completion bash)
   tally_print(${manual}/_tally help --completion zsh)
   tally_print(${manual}/tally.fish help --completion fish)
-  add_custom_target(tally_manual ALL DEPENDS ${manual}/tally.1 ${manual}/tally.bash ${manual}/_tally ${manual}/tally.fish)
+  add_custom_target(tally_manual ALL
+                    DEPENDS ${manual}/tally.1 ${manual}/tally.bash ${manual}/_tally ${manual}/tally.fish)
   install(TARGETS tally_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES ${manual}/tally.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${manual}/tally.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tally)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Run by the build before it compiles an operator: the texts of src/op go through the same checks as texts of users (src/user_facts.c),
- * and against their rows, so that a mistake is one sentence with file and line and not a page of a compiler's.
+ * Run by the build before it compiles an operator: the texts of src/op go through the same checks as texts of users
+ * (src/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a page of a
+ * compiler's.
  *
  *   operator_texts SRC     SRC: the folder of the library's sources */
 #include "user.h"
@@ -13,7 +14,7 @@ static const struct row {
     int lanes;
 } rows[] = {
 #define OPERATOR(name, file, kinds, out, acc, lanes, ...) {#name, #file, lanes},
-#define OPERATOR_ALSO OPERATOR
+#define OPERATOR_ALSO                                     OPERATOR
 #include "op/ops.def"
 #undef OPERATOR
 };
@@ -65,7 +66,8 @@ static int check(const char *src, const char *prelude, const struct row *row)
     for (int i = 0; i < facts.words; i++) { /* compiled once a type: a name of the text's own must be told apart */
         snprintf(line, sizeof line, "#define %s TL_N(%s)", facts.word[i], facts.word[i]);
         if (strstr(prelude, line)) continue;
-        snprintf(sentence, sizeof sentence, "%s:1: '%s' is a name of the text's own, and src/device/prelude_cpu.h has no line '%s'", where,
+        snprintf(sentence, sizeof sentence,
+                 "%s:1: '%s' is a name of the text's own, and src/device/prelude_cpu.h has no line '%s'", where,
                  facts.word[i], line);
         return wrong(sentence);
     }

@@ -266,8 +266,9 @@ static void plain_words(char *message)
     }
 }
 
-/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the text's, "NAME:7:11: note: in expansion of
- * macro 'sel'". Copies "7:11: m (in 'sel', where a constant is written num(c))". next: the line behind the error's. */
+/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the text's, "NAME:7:11:
+ * note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a constant is written num(c))". next: the line
+ * behind the error's. */
 static int about_word(const char *error, size_t length, const char *next, const char *name, char *to, size_t room)
 {
     char note[300], word[40] = "";
@@ -276,7 +277,8 @@ static int about_word(const char *error, size_t length, const char *next, const 
     for (const char *line = next; message && *line; line += *line == '\n') {
         size_t n = strcspn(line, "\n");
         if (memmem(line, n, " error: ", 8)) return 0;
-        if (about(line, n, name, note, sizeof note) && sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column, word) == 3) {
+        if (about(line, n, name, note, sizeof note) &&
+            sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column, word) == 3) {
             snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number, column,
                      (int)(error + length - message - 7), message + 7, word);
             return 1;

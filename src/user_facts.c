@@ -312,7 +312,8 @@ static tally_status check_built_in(const reader *r)
     const tl_facts *f = r->facts;
     int has_lane = 0, longest = 0; /* 64 bits whatever the types */
     if (!(r->seen >> SEEN_LANE & 1))
-        return bad(r, r->text, "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");
+        return bad(r, r->text,
+                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");
     for (int i = 0; i < f->fields; i++) {
         has_lane |= f->field[i] == r->lane;
         longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;

@@ -13,7 +13,8 @@ static inline void test_usage(const char *program, const char *what, const char 
     exit(2);
 }
 
-/* The arguments [OP [DTYPE]] from argv[first] on: a name that is none ends the test with a sentence, lest it pass having tested nothing. */
+/* The arguments [OP [DTYPE]] from argv[first] on: a name that is none ends the test with a sentence, lest it pass
+ * having tested nothing. */
 static inline void test_names(int argc, char **argv, int first)
 {
     const char *const *op = tally_operators();
@@ -24,6 +25,7 @@ static inline void test_names(int argc, char **argv, int first)
     if (!*op) test_usage(argv[0], "the operator", argv[first], list);
     if (first + 1 < argc && !tally_dtype_parse(argv[first + 1]))
         test_usage(argv[0], "the type", argv[first + 1], "one of i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64");
-    if (first + 2 < argc) test_usage(argv[0], "an argument", argv[first + 2], "left out: there are two, [OPERATOR [TYPE]]");
+    if (first + 2 < argc)
+        test_usage(argv[0], "an argument", argv[first + 2], "left out: there are two, [OPERATOR [TYPE]]");
 }
 #endif

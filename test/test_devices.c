@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Every operator meets every GPU device that is here (PoCL where there is no GPU): reduce, scan and window of two types against the law, by
- * memcmp. The types, one of the integers and one of the floats that the operator takes, change with the seed; all types, views and sizes
- * are test_bits with TALLY_TEST_DEVICES (scripts/gpu-check). Skipped without a device.
+ * Every operator meets every GPU device that is here (PoCL where there is no GPU): reduce, scan and window of two types
+ * against the law, by memcmp. The types, one of the integers and one of the floats that the operator takes, change with
+ * the seed; all types, views and sizes are test_bits with TALLY_TEST_DEVICES (scripts/gpu-check). Skipped without a
+ * device.
  *
- *   test_devices [OP [DTYPE]]     restrict to one operator, to one type        TALLY_TEST_DEVICES="cuda:0": these devices
+ *   test_devices [OP [DTYPE]]        restrict to one operator, to one type
+ *   TALLY_TEST_DEVICES="cuda:0"      these devices
  *
  * Each operator and type is three programs to compile, so few kernels of each are used. */
 #define TALLY_BITS_ONLY
@@ -21,8 +23,10 @@ static void check_type(tally *ctx, const char *device, const char *op, tally_dty
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         check_reduce_and_scan(&c, sizes[i], (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int edges = 0; edges < 6; edges++) {
-        int64_t w = 1 + (int64_t)(rng() % (edges < 3 ? 40 : 400)), after = rng() % 2 ? 0 : (int64_t)(rng() % (uint64_t)w);
-        tally_window_options o = {w - 1 - after, after, (tally_edges)(edges % 3), rng() % 2 ? 0 : 1 + (int64_t)(rng() % (uint64_t)w)};
+        int64_t w = 1 + (int64_t)(rng() % (edges < 3 ? 40 : 400)),
+                after = rng() % 2 ? 0 : (int64_t)(rng() % (uint64_t)w);
+        tally_window_options o = {w - 1 - after, after, (tally_edges)(edges % 3),
+                                  rng() % 2 ? 0 : 1 + (int64_t)(rng() % (uint64_t)w)};
         check_window(&c, (int64_t)(rng() % 2000), &o, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
     }
 }
@@ -83,7 +87,8 @@ int main(int argc, char **argv)
         snprintf(name, sizeof name, "%s,probe=off", device);
         if (!ok(NULL, tally_open(&ctx, name), name)) continue;
         for (const char *const *op = tally_operators(); *op; op++)
-            if (argc < 2 || !strcmp(argv[1], *op)) check_operator(ctx, device, *op, argc > 2 ? tally_dtype_parse(argv[2]) : 0);
+            if (argc < 2 || !strcmp(argv[1], *op))
+                check_operator(ctx, device, *op, argc > 2 ? tally_dtype_parse(argv[2]) : 0);
         tally_close(ctx);
         tested++;
     }

@@ -3,16 +3,16 @@
  * once by src/spec.c (test_golden --write FOLDER [OPERATOR]) and change only by hand, in a commit that says why.
  * Both the law executed (src/spec.c) and the library must reproduce them.
  *
- *   a line   OP DTYPE values V0 V1 ..              reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data "plain",
- *                                                  bits in hex (the hashes cover all n; this keeps the files small)
+ *   a line   OP DTYPE values V0 V1 ..    reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
+ *                                        "plain", bits in hex (the hashes cover all n; this keeps the files small)
  *   a line   OP DTYPE hashes DATA H256 H4096 R256 W256
  *      H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan
  *      R256          reverse exclusive scan of 256 elements
  *      W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
  *   Hashes are FNV-1a, 64 bits, over the results' bytes (little-endian), one after the other.
  *
- *   test_golden [--all] [OPERATOR]           checks; H4096 of the spec, which is slow, for one line in eighty, and of the narrower
- *                                            instruction sets for one in four (--all: everything)
+ *   test_golden [--all] [OPERATOR]           checks; H4096 of the spec, which is slow, for one line in eighty, and of
+ *                                            the narrower instruction sets for one in four (--all: everything)
  *   test_golden --write FOLDER [OPERATOR]    writes the files anew, by the spec
  *   TALLY_TEST_QUICK=1                       no H4096, W256 of the spec for one in ten
  *
@@ -228,7 +228,8 @@ static void check_lines(who *w, tally **contexts, int all, const char *repeat)
         int lucky = turn % SPEC_ONE_IN == (int)(check_seed % SPEC_ONE_IN);
         int windows = !check_quick || turn % SPEC_WINDOWS_ONE_IN == (int)(check_seed % SPEC_WINDOWS_ONE_IN);
         w->ctx = NULL;
-        make_line(w, data, (all || (!check_quick && lucky) ? SLOW_LONG : 0) | (all || windows ? SLOW_WINDOWS : 0), line);
+        make_line(w, data, (all || (!check_quick && lucky) ? SLOW_LONG : 0) | (all || windows ? SLOW_WINDOWS : 0),
+                  line);
         const char *want = find(line);
         if (!check(want != NULL, "no golden line for: %.60s; again: %s", line, repeat)) continue;
         check(agrees(line, want), "the spec gives\n  %.300s\n  golden: %.300s\n  again: %s", line, want, repeat);
@@ -236,7 +237,8 @@ static void check_lines(who *w, tally **contexts, int all, const char *repeat)
             int with = all || (!check_quick && (!contexts[i + 1] || turn % 4 == i));
             w->ctx = contexts[i];
             make_line(w, data, (with ? SLOW_LONG : 0) | SLOW_WINDOWS, line);
-            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s\n  again: %s", tally_isa(contexts[i]), line, want, repeat);
+            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s\n  again: %s", tally_isa(contexts[i]), line,
+                  want, repeat);
         }
     }
 }
@@ -254,12 +256,15 @@ static void write_lines(who *w, FILE *f)
 int main(int argc, char **argv)
 {
     const char *directory = TALLY_SOURCE_DIR "/test/golden", *only = NULL;
-    int write = argc > 1 && !strcmp(argv[1], "--write"), all = argc > 1 && !strcmp(argv[1], "--all"), first = 1 + all + 2 * write;
+    int write = argc > 1 && !strcmp(argv[1], "--write"), all = argc > 1 && !strcmp(argv[1], "--all");
+    int first = 1 + all + 2 * write;
     if (write && (argc < 3 || !*argv[2])) test_usage(argv[0], "the folder of --write", "", "the folder to write to");
     if (argc > first) {
         test_names(argc, argv, first);
         only = argv[first];
-        if (argc > first + 1) test_usage(argv[0], "an argument", argv[first + 1], "left out: an operator has all its types in one file");
+        if (argc > first + 1)
+            test_usage(argv[0], "an argument", argv[first + 1],
+                       "left out: an operator has all its types in one file");
     }
     if (write) directory = argv[2];
     int64_t lines = 0;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The tests' own command lines: a name that is none is an error and not a pass of nothing, and golden files are written only where asked.
+# The tests' own command lines: a name that is none is an error and not a pass of nothing, and golden files are written
+# only where asked.
 set -uo pipefail
 failed=0
 # refused WORDS PROGRAM ARGUMENT...: exit 2 and one sentence that has WORDS in it

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * What the texts of operators promise (doc/dialect.md), kept by every instance on states of random and hostile elements, bit for bit:
+ * What the texts of operators promise (doc/dialect.md), kept by every instance on states of random and hostile
+ * elements, bit for bit:
  *
  *   OP_EXACT       combine(combine(a, b), c) is combine(a, combine(b, c))
- *   OP_NEUTRAL     combine(a, neutral) and combine(neutral, a) are a, and combine(a, b) is combine(b, a), as src/shape/gpu/batch.cl takes
- *                  for granted of built-in operators
+ *   OP_NEUTRAL     combine(a, neutral) and combine(neutral, a) are a, and combine(a, b) is combine(b, a), as
+ *                  src/shape/gpu/batch.cl takes for granted of built-in operators
  *   OP_IDEMPOTENT  combine(a, a) is a
  *   OP_INVERSE     uncombine(combine(a, b), b) is a, and of a it is b
  *   OP_TWIN        twin(a, b) is combine(a, b) for nodes of equal size
@@ -14,8 +15,8 @@
  *   OP_SIGNLESS    the unsigned type's functions make the same states and results
  *   OP_CORE        states are those of that file
  *
- * A fast road that a wrong promise opens need not show it on the data of a test; this does not depend on the road. promises/liar.h breaks
- * each of them, and each must be found. */
+ * A fast road that a wrong promise opens need not show it on the data of a test; this does not depend on the road.
+ * promises/liar.h breaks each of them, and each must be found. */
 #include "check.h"
 #include "fp.h"
 #include "operators.h"
@@ -23,13 +24,28 @@
 
 enum { ELEMENTS = 64, LEVELS = 4, ROUNDS = 1000 };
 
-typedef enum { EXACT, NEUTRAL, IDEMPOTENT, INVERSE, TWIN, COMMUTES, EXTREME, PICKS, ADDS, MASKED, SIGNLESS, CORE, PROMISES } kind;
-static const char *const names[PROMISES] = {"OP_EXACT", "OP_NEUTRAL", "OP_IDEMPOTENT", "OP_INVERSE", "OP_TWIN",     "OP_COMMUTES",
-                                            "OP_EXTREME", "OP_PICKS", "OP_ADDS",       "OP_MASKED",  "OP_SIGNLESS", "OP_CORE"};
+typedef enum {
+    EXACT,
+    NEUTRAL,
+    IDEMPOTENT,
+    INVERSE,
+    TWIN,
+    COMMUTES,
+    EXTREME,
+    PICKS,
+    ADDS,
+    MASKED,
+    SIGNLESS,
+    CORE,
+    PROMISES
+} kind;
+static const char *const names[PROMISES] = {"OP_EXACT", "OP_NEUTRAL",  "OP_IDEMPOTENT", "OP_INVERSE",
+                                            "OP_TWIN",  "OP_COMMUTES", "OP_EXTREME",    "OP_PICKS",
+                                            "OP_ADDS",  "OP_MASKED",   "OP_SIGNLESS",   "OP_CORE"};
 
 extern const promise *const promises_liar[];
 #define OPERATOR(name, file, ...) extern const promise *const promises_##file[];
-#define OPERATOR_ALSO OPERATOR
+#define OPERATOR_ALSO             OPERATOR
 #include "op/ops.def"
 #undef OPERATOR
 static const struct {
@@ -70,7 +86,8 @@ static void check_three(const promise *p, tl_par par)
     const tl_scalar *op = p->op;
     int k = (int)check_below(LEVELS), i = (int)check_below((ELEMENTS >> k) - 2);
     tl_state a = node[k][i], b = node[k][i + 1], c = node[k][i + 2];
-    tl_state ab = of_two(p, &a, &b), bc = of_two(p, &b, &c), left = of_two(p, &ab, &c), right = of_two(p, &a, &bc), ba = of_two(p, &b, &a);
+    tl_state ab = of_two(p, &a, &b), bc = of_two(p, &b, &c), left = of_two(p, &ab, &c), right = of_two(p, &a, &bc),
+             ba = of_two(p, &b, &a);
     if (op->exact) expect(EXACT, p->same(&left, &right));
     if (op->exact && p->commutes) expect(COMMUTES, p->same(&ab, &ba));
     if (op->exact && op->idempotent) {
@@ -115,7 +132,8 @@ static void check_sums(const promise *p)
     size_t bytes = 8 * (size_t)p->adds;
     int i = (int)check_below(ELEMENTS / 2);
     widened(p, x + i * p->op->elem_bytes, half);
-    memcpy(a, &node[1][i / 2 * 2], bytes), memcpy(b, &node[1][i / 2 * 2 + 1], bytes), memcpy(ab, &node[2][i / 2], bytes);
+    memcpy(a, &node[1][i / 2 * 2], bytes), memcpy(b, &node[1][i / 2 * 2 + 1], bytes),
+        memcpy(ab, &node[2][i / 2], bytes);
     expect(ADDS, p->op->state_bytes == bytes && p->op->dtype < TALLY_F16 && !memcmp(&node[0][i], half, bytes));
     expect(ADDS, ab[0] == a[0] + b[0] && (p->adds == 1 || ab[1] == a[1] + b[1] + (ab[0] < a[0])));
 }
@@ -149,8 +167,11 @@ static void check_equal(const promise *p, const tl_scalar *other, kind which, tl
 /* All promises of an instance, on all kinds of data. file: whose unsigned instance is the kin of a signed one. */
 static void check_instance(const promise *p, const char *file)
 {
-    const tl_scalar *op = p->op, *core = strcmp(op->core, op->file) ? tl_find_scalar(op->core, op->dtype, op->acc) : NULL;
-    const tl_scalar *kin = p->signless && op->dtype < TALLY_F16 && op->dtype & 1 ? tl_find_scalar(file, (tally_dtype)(op->dtype + 1), 0) : NULL;
+    const tl_scalar *op = p->op,
+                    *core = strcmp(op->core, op->file) ? tl_find_scalar(op->core, op->dtype, op->acc) : NULL;
+    const tl_scalar *kin = p->signless && op->dtype < TALLY_F16 && op->dtype & 1
+                               ? tl_find_scalar(file, (tally_dtype)(op->dtype + 1), 0)
+                               : NULL;
     tl_par par = {0.3};
     memset(broken, 0, sizeof broken);
     for (data = 0; data < TL_DATA_KINDS; data++)
@@ -176,16 +197,18 @@ int main(void)
         for (const promise *const *p = files[f].rows; *p; p++, instances++) {
             check_instance(*p, files[f].file);
             for (int k = 0; k < PROMISES; k++)
-                check(!broken[k], "src/op/%s.h: %s is not kept for %s with accumulator %s: %lld of %d times", files[f].file, names[k],
-                      tally_dtype_name((*p)->op->dtype), (*p)->op->acc ? tally_dtype_name((*p)->op->acc) : "none",
-                      (long long)broken[k], TL_DATA_KINDS * ROUNDS);
+                check(!broken[k], "src/op/%s.h: %s is not kept for %s with accumulator %s: %lld of %d times",
+                      files[f].file, names[k], tally_dtype_name((*p)->op->dtype),
+                      (*p)->op->acc ? tally_dtype_name((*p)->op->acc) : "none", (long long)broken[k],
+                      TL_DATA_KINDS * ROUNDS);
         }
     }
     for (const promise *const *p = promises_liar; *p; p++) {
         check_instance(*p, "sum");
         for (int k = 0; k < PROMISES; k++)
-            check(broken[k] || (k == SIGNLESS && (*p)->op->dtype >= TALLY_F16), "test/promises/liar.h breaks %s for %s, and that is not found",
-                  names[k], tally_dtype_name((*p)->op->dtype));
+            check(broken[k] || (k == SIGNLESS && (*p)->op->dtype >= TALLY_F16),
+                  "test/promises/liar.h breaks %s for %s, and that is not found", names[k],
+                  tally_dtype_name((*p)->op->dtype));
     }
     tl_fp_leave(fp);
     printf("%lld instances\n", (long long)instances);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Mistakes in the texts of src/op: the build's check (cmake/operator_texts.c) says each in one sentence, with the file and the line.
+# Mistakes in the texts of src/op: the build's check (cmake/operator_texts.c) says each in one sentence, with the file
+# and the line.
 set -uo pipefail
 failed=0
 rm -rf src && mkdir -p src/op src/device
@@ -12,7 +13,8 @@ plant() {
     sed -i "$2" "src/op/$1.h"
     ! cmp -s "src/op/$1.h" "$TALLY_SOURCE/src/op/$1.h" || { echo "FAILED: '$2' changes nothing in $1.h"; failed=1; }
     answer=$("$TALLY_BUILD/tally_operator_texts" src 2>&1)
-    [ $? -eq 1 ] && [ "$(wc -l <<<"$answer")" -eq 1 ] && [[ $answer == "src/op/$1.h:$3"* ]] || { echo "FAILED: $1, $2: $answer"; failed=1; }
+    [ $? -eq 1 ] && [ "$(wc -l <<<"$answer")" -eq 1 ] && [[ $answer == "src/op/$1.h:$3"* ]] ||
+        { echo "FAILED: $1, $2: $answer"; failed=1; }
 }
 cp "$TALLY_SOURCE"/src/op/*.h src/op
 "$TALLY_BUILD/tally_operator_texts" src || failed=1

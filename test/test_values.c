@@ -11,8 +11,9 @@
 static tally *ctx;
 static float x[4096];
 
-/* What the column `empty` of op/ops.def says of no elements, as bits of type d: a number; NaN (the positive quiet one); "NaN, or ..." for
- * floats and for integers; "as NAME" what another operator says, one for each value of a result, separated by commas. */
+/* What the column `empty` of op/ops.def says of no elements, as bits of type d: a number; NaN (the positive quiet one);
+ * "NaN, or ..." for floats and for integers; "as NAME" what another operator says, one for each value of a result,
+ * separated by commas. */
 static int empty_bits(const char *words, tally_dtype d, int lane, void *to)
 {
     static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
@@ -52,15 +53,15 @@ static void empties(void)
                 unsigned char want[32];
                 for (int lane = 0; lane < o.info.lanes; lane++)
                     check(empty_bits(o.info.empty, o.info.output, lane, want + lane * size),
-                          "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, 'NaN, or ...', 'as NAME', "
-                          "'all bits set', 'the type's largest integer' or 'the type's smallest integer'",
+                          "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, 'NaN, or ...', "
+                          "'as NAME', 'all bits set', 'the type's largest integer' or 'the type's smallest integer'",
                           o.info.empty, *name);
                 unsigned char got[32];
                 memset(got, 0x5a, sizeof got);
                 tally_view v = tally_flat(NULL, d, 0);
                 check_ok(ctx, tally_reduce(ctx, o.op, &v, got), o.op);
-                check_same(got, want, 1, o.result, "empty %s of %s, which is '%s' in src/op/ops.def", o.op, tally_dtype_name(d),
-                           o.info.empty);
+                check_same(got, want, 1, o.result, "empty %s of %s, which is '%s' in src/op/ops.def", o.op,
+                           tally_dtype_name(d), o.info.empty);
                 check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op, tally_dtype_name(d));
                 char first[16]; /* exclusive scan and missing windows say the same */
                 uint64_t element = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An instance of an operator with all that its text promises (doc/dialect.md), for test/test_promises.c: the scalar row, and what the row
- * does not say. text.h makes one behind each text, rows.c lists them. */
+ * An instance of an operator with all that its text promises (doc/dialect.md), for test/test_promises.c: the scalar
+ * row, and what the row does not say. text.h makes one behind each text, rows.c lists them. */
 #ifndef TALLY_TEST_PROMISE_H
 #define TALLY_TEST_PROMISE_H
 #include "kernel.h"

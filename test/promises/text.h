@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, then for each of its instances
- * a row with the promises that the scalar row has no room for. The words of the dialect are still in force here. */
+ * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, then for each
+ * of its instances a row with the promises that the scalar row has no room for. The words of the dialect are still in
+ * force here. */
 #include TL_PROMISE_TEXT
 #include "../../src/shape/defaults.h"
 
-#define SAME_real(name) (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
-#define SAME_bits(name) !memcmp(&a.name, &b.name, sizeof a.name)
-#define SAME_ord SAME_bits
-#define SAME_idx SAME_bits
-#define SAME_wide SAME_bits
-#define SAME_elem SAME_bits
+#define SAME_real(name)  (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
+#define SAME_bits(name)  !memcmp(&a.name, &b.name, sizeof a.name)
+#define SAME_ord         SAME_bits
+#define SAME_idx         SAME_bits
+#define SAME_wide        SAME_bits
+#define SAME_elem        SAME_bits
 #define SAME(type, name) &&SAME_##type(name)
 static int TL_N(promise_same)(const tl_state *x, const tl_state *y)
 {
