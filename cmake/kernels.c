@@ -14,6 +14,7 @@
 #include "device/gpu.h"
 #include "device/nvrtc.h"
 #include "operators.h"
+#include "parameter.h"
 #include "user.h"
 #include <errno.h>
 #include <stdio.h>
@@ -84,8 +85,9 @@ static int add_shapes(const char *op, tally_dtype dtype)
     static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
     const tl_scalar *scalar;
     tl_par par;
-    char with[80];
-    snprintf(with, sizeof with, "%.70s:0.5", op);
+    char name[80], parameter[TL_SAMPLE_ROOM], with[80 + TL_SAMPLE_ROOM];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
+    snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
     for (int s = 0; s < 4; s++) add_program(scalar, shapes[s]);
     return 1;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# The teaching ladder: its texts, whole, embedded; its sources as one object library for the command line and the tests. Included before
-# cmake/tests.cmake. With -P it is the script that writes the texts (OUT, from FOLDER).
+# The teaching ladder: its texts, whole, embedded; its sources as one object library for the command line and the tests. Included by
+# cmake/tools.cmake. With -P it is the script that writes the texts (OUT, from FOLDER).
 if(DEFINED OUT)
   # The text of a rung. A line `#include "FILE"` (FILE seen from the rung's folder) stands for all that FILE has behind its head; with
   # a kernel's name after it, for that kernel and the comment above it.
@@ -45,10 +45,10 @@ endif()
 
 file(GLOB ladder_sources CONFIGURE_DEPENDS ladder/*.c ladder/model/*.c)
 file(GLOB ladder_texts CONFIGURE_DEPENDS ladder/*/*.cl ladder/*/*.txt ladder/support.cl ladder/prelude.h ladder/report.css)
-add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/ladder_texts.c
-  COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/ladder -DOUT=${CMAKE_BINARY_DIR}/ladder_texts.c
+add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/ladder_texts.c
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${PROJECT_SOURCE_DIR}/ladder -DOUT=${PROJECT_BINARY_DIR}/ladder_texts.c
           -P ${PROJECT_SOURCE_DIR}/cmake/ladder.cmake
   DEPENDS ${ladder_texts} cmake/ladder.cmake VERBATIM)
-add_library(ladder OBJECT ${ladder_sources} ${CMAKE_BINARY_DIR}/ladder_texts.c)
-target_include_directories(ladder PRIVATE include ladder src)
-target_compile_options(ladder PRIVATE ${OpenMP_C_FLAGS})
+add_library(tally_ladder OBJECT ${ladder_sources} ${PROJECT_BINARY_DIR}/ladder_texts.c)
+target_include_directories(tally_ladder PRIVATE include ladder src)
+target_compile_options(tally_ladder PRIVATE ${OpenMP_C_FLAGS})

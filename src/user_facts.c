@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL}; /* of tl_field_names */
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
@@ -45,6 +46,9 @@ typedef struct {
     tl_facts *facts;
     unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
     unsigned has;  /* functions that were found */
+    int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
+    int masked;    /* built_in: is there OP_MASKED (1), `masked` (2)? */
+    int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
 enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE };
 
@@ -133,6 +137,12 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
+    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
+        r->masked |= name[3] == 'M';
+        return TALLY_OK;
+    }
+    if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
+        return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
     if (fact < 0)
         return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
     if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
@@ -170,8 +180,11 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
             return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
         return TALLY_OK;
-    case SEEN_LANE:
-        return TALLY_OK; /* the fields say it */
+    case SEEN_LANE: /* users' fields say it */
+        r->lane = find(lane_names, value);
+        if (r->built_in && r->lane < 0)
+            return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
+        return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
     }
@@ -241,6 +254,10 @@ static tally_status read_function(reader *r, const char *at)
     int known = 0;
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
+    if (r->built_in && !strcmp(name, "masked")) {
+        r->masked |= 2;
+        return TALLY_OK;
+    }
     if (!strcmp(name, "masked"))
         return bad(r, begin,
                    "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
@@ -340,9 +357,31 @@ static tally_status check(const reader *r)
     return TALLY_OK;
 }
 
-tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
+/* What a text of op/ needs besides. */
+static tally_status check_built_in(const reader *r)
 {
-    reader r = {ctx, where, strdup(text), facts, 0, 0};
+    const tl_facts *f = r->facts;
+    int has_lane = 0, longest = 0; /* 64 bits whatever the types */
+    if (!(r->seen >> SEEN_LANE & 1))
+        return bad(r, r->text,
+                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");
+    for (int i = 0; i < f->fields; i++) {
+        has_lane |= f->field[i] == r->lane;
+        longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;
+    }
+    if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
+        return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field", lane_names[r->lane]);
+    if (r->masked == 1) return bad(r, r->text, "'masked' is missing: OP_MASKED needs fn mask masked(elem x)");
+    if (r->masked == 2) return bad(r, r->text, "OP_MASKED is missing: 'masked' does nothing without it");
+    return TALLY_OK;
+}
+
+static tally_status read_all(reader r, tl_facts *facts)
+{
+    const char *text = r.text;
+    tally *ctx = r.ctx;
+    r.text = strdup(text);
+    r.facts = facts;
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
     facts->flag[TL_FLAG_LANES] = 1;
@@ -356,7 +395,18 @@ tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_f
         for (const char *p = r.text; p < at; p++) facts->state_line += *p == '\n' || *p == '\v';
     }
     if (!status) status = check(&r);
+    if (!status && r.built_in) status = check_built_in(&r);
     if (!status && !*facts->param) facts->fallback = 0;
     free(r.text);
     return status;
+}
+
+tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
+{
+    return read_all((reader){.ctx = ctx, .where = where, .text = (char *)(size_t)text}, facts);
+}
+
+tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts)
+{
+    return read_all((reader){.where = where, .text = (char *)(size_t)text, .built_in = 1}, facts);
 }

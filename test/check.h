@@ -5,7 +5,9 @@
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
+#include "../src/parameter.h"
 #include "../src/random.h"
+#include "names.h"
 #include "tally.h"
 #include <stdarg.h>
 #include <stdint.h>
@@ -128,8 +130,8 @@ typedef struct {
 /* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator for dtype. */
 static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype, int wide)
 {
-    const char *parameter = !strcmp(op, "ema") ? ":0.3" : !strcmp(op, "var") ? ":ddof=1" : "";
-    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", parameter);
+    char parameter[TL_SAMPLE_ROOM];
+    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", tl_sample_parameter(op, parameter));
     o->dtype = dtype;
     if (tally_operator(NULL, o->op, dtype, &o->info)) return 0;
     o->bytes = (int64_t)tally_dtype_size(dtype);

@@ -5,8 +5,10 @@
 #include "../src/counter.h"
 #include "../src/operators.h"
 #include "../src/order.h"
+#include "../src/parameter.h"
 #include "../src/random.h"
 #include "../src/spec.h"
+#include "names.h"
 #include "tally.h"
 #include <stdint.h>
 #include <stdio.h>

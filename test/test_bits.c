@@ -213,7 +213,7 @@ static void check_threads(const test_case *c)
     }
 }
 
-static void check_all(const test_case *c)
+static inline void check_all(const test_case *c)
 {
     if (c->threads > 1) {
         check_threads(c);
@@ -281,6 +281,7 @@ int main(int argc, char **argv)
 {
     const char *seed = getenv("TALLY_TEST_SEED");
     const char *reduced = getenv("TALLY_TEST_QUICK");
+    test_names(argc, argv, 1);
     quick = reduced && *reduced;
     rng_state = seed ? strtoull(seed, NULL, 0) : 1;
     printf("seed %llu\n", (unsigned long long)rng_state);
@@ -293,7 +294,8 @@ int main(int argc, char **argv)
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];
             int64_t before = failed;
-            const char *suffix = !strcmp(*op, "ema") ? ":0.3" : !strcmp(*op, "var") ? ":ddof=1" : "";
+            char parameter[TL_SAMPLE_ROOM];
+            const char *suffix = tl_sample_parameter(*op, parameter);
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
