@@ -30,6 +30,7 @@ int fail_memory(const char *what, int64_t bytes);
 /* "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)" */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
+void stdout_begin(void);     /* before the first write to it: makes writing wait */
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
 

@@ -96,7 +96,7 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return tl_text_start(f, o, format == CSV);
     }
     if (o->column) return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column, formats[format]);
-    if (o->keep) return tl_fail(f->ctx, TALLY_INVALID, "%s: keep: %s files have no lines", f->label, formats[format]);
+    if (o->keep) return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label, formats[format]);
     if (format == RAW) {
         if (!dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
         f->info.dtype = dtype;

@@ -14,6 +14,8 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #ifndef TL_TEXT_SHARE /* the fuzz target makes both tiny, so that small inputs are cut and carried over too */
 #define TL_TEXT_SHARE (4 << 20)
@@ -114,7 +116,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno. */
+/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only said that they were
+ * longer). */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -137,6 +140,8 @@ static int fill(tally_file *f)
         t->n += (size_t)got;
         f->pos += got;
         t->eof = (size_t)got < want;
+        struct stat st;
+        if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size)) return errno = 0, -1;
         return 0;
     }
     while (t->n < t->room) {
