@@ -51,5 +51,6 @@ int main(int argc, char **argv)
 {
     /* A closed pipe becomes a failed write, so that temporary files are removed on the way out. */
     signal(SIGPIPE, SIG_IGN);
+    stdout_begin();
     return stdout_finish(dispatch(argc, argv));
 }

@@ -108,6 +108,14 @@ static void print_lines(FILE *f, const answer *a, const options *o)
         }
 }
 
+/* A column's name from a file, for the terminal: without control characters. */
+static void column_label(const char *name, char *out, size_t room)
+{
+    size_t n = 0;
+    for (; name[n] && n + 1 < room; n++) out[n] = (unsigned char)name[n] < 32 || name[n] == 127 ? '?' : name[n];
+    out[n] = 0;
+}
+
 /* Two passes: the widths, then the lines. The first column is the file, or the number of the sequence. */
 static int print_aligned(FILE *f, const answer *answers, int files, int named, const options *o)
 {
@@ -116,7 +124,7 @@ static int print_aligned(FILE *f, const answer *answers, int files, int named, c
     for (int i = 0; i < answers->ops; i++) columns += lanes_of(&answers->results[i], o);
     int *width = calloc((size_t)columns + 1, sizeof *width);
     if (!width) return fail_memory("the table", (columns + 1) * (int64_t)sizeof *width);
-    const char *const corner = named ? "file" : "row";
+    const char *const corner = named ? "file" : answers->names ? "column" : "row";
     width[columns] = (int)strlen(corner);
     for (int print = 0; print < 2; print++) {
         for (int i = 0, c = 0; i < answers->ops; i++)
@@ -133,6 +141,8 @@ static int print_aligned(FILE *f, const answer *answers, int files, int named, c
             for (int64_t row = 0; row < rows_of(a, o); row++) {
                 if (named)
                     snprintf(cell, sizeof cell, "%s", a->file);
+                else if (a->names)
+                    column_label(a->names[row], cell, sizeof cell);
                 else
                     snprintf(cell, sizeof cell, "%lld", (long long)row);
                 if (print)
@@ -185,6 +195,11 @@ static void print_json(FILE *f, const answer *a, const options *o)
     print_json_string(f, a->file);
     fprintf(f, ", \"dtype\": \"%s\", \"n\": %lld, \"shape\": [", tally_dtype_name(a->dtype), (long long)a->n);
     for (int d = 0; d < a->ndim; d++) fprintf(f, "%s%lld", d ? ", " : "", (long long)a->shape[d]);
+    if (a->names) fputs("], \"columns\": [", f);
+    for (int64_t i = 0; a->names && i < a->count; i++) {
+        if (i) fputs(", ", f);
+        print_json_string(f, a->names[i]);
+    }
     fprintf(f, "], \"skipped\": %lld, \"order\": \"E v1\", \"results\": [", (long long)a->skipped);
     for (int i = 0; i < a->ops; i++) {
         const result *const r = &a->results[i];

@@ -6,6 +6,7 @@
 #include "io.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,11 @@ static tally_status put(tally_file *f, const void *data, size_t n)
     while (n) {
         const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
         if (r < 0 && errno == EINTR) continue;
+        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK: wait, as tl_input_some does */
+            struct pollfd room = {f->fd, POLLOUT, 0};
+            poll(&room, 1, -1);
+            continue;
+        }
         if (r < 0) return failed(f, "writing");
         p += r;
         n -= (size_t)r;
