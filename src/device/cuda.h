@@ -47,8 +47,8 @@ int tl_cuda_find_programs(void *library);
 /* Calls of tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
-                            const tl_argument *arguments, int count);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number, tl_spread spread,
+                            int threads, const tl_argument *arguments, int count);
 
 /* ---- cuda_lanes.c ---- */
 

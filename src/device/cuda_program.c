@@ -98,10 +98,11 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     return status;
 }
 
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
-                              int threads, const tl_argument *arguments, int count)
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number, tl_spread spread,
+                            int threads, const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
+    int64_t groups = number;
     CUresult error = 0;
     void *values[64];
     int at = 0, room = 0;
@@ -124,15 +125,15 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         values[i] = arguments[i].kind == TL_ARG_MEMORY
                         ? (void *)(uintptr_t)&arguments[i].memory.address
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
-    if (groups < 0) {
+    if (spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {
             error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, threads, (size_t)room);
             if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
-        int64_t jobs = -groups, rounds = (jobs - 1) / program->kernels[at].resident + 1;
-        groups = (jobs + rounds - 1) / rounds;
+        int64_t rounds = (number - 1) / program->kernels[at].resident + 1;
+        groups = (number + rounds - 1) / rounds;
     }
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN], values,
                            NULL);

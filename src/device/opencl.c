@@ -140,9 +140,10 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
 }
 
 static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
-                              int threads, const tl_argument *arguments, int count)
+                              tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
     opencl *g = (opencl *)gpu;
+    if (spread != TL_GROUPS) return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
     cl_int error = CL_SUCCESS;
     cl_kernel kernel = NULL;
     for (int i = 0; i < program->count; i++)
@@ -166,6 +167,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         case TL_ARG_ROOM:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
             break;
+        case TL_ARG_NONE:
+            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name, i + 1);
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
     if (!error) error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
