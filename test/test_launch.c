@@ -7,7 +7,7 @@
 #include "../src/shape/gpu/constants.h"
 #include "check.h"
 
-enum { N = 300000, BLOCKS_MOST = 4096 };
+enum { N = 600000, BLOCKS_MOST = 4096 };
 
 /* ---- the device ---- */
 
@@ -19,7 +19,10 @@ static tl_gpu_calls calls;
 static tl_gpu gpu = {&calls};
 static int warps;
 static int64_t launches[TL_KERNELS];
-static tl_program *const a_program = (tl_program *)&gpu;
+struct tl_program { /* the kernels it has launched */
+    char names[TL_KERNELS_MOST][TL_KERNEL_NAME];
+    int count;
+};
 
 static tally_status d_open(tally *c, int index, tl_gpu **to) { return (void)c, (void)index, *to = &gpu, TALLY_OK; }
 static void d_nothing(tl_gpu *g) { (void)g; }
@@ -66,9 +69,9 @@ static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length
 {
     (void)g, (void)c, (void)users;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("), "heads of kernels are written out");
-    return *p = a_program, TALLY_OK;
+    return *p = calloc(1, sizeof **p), TALLY_OK;
 }
-static void d_unload(tl_gpu *g, tl_program *p) { (void)g, (void)p; }
+static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
 
 /* Offsets on the device: two of these segments are long, and they are not of one length. */
 static void answer_measure(const tl_arguments_measure *a)
@@ -85,8 +88,11 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
     int id = 0;
     (void)g;
     while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
-    if (!check(id < TL_KERNELS && p == a_program, "kernel %s is in the table", name)) return TALLY_OK;
+    if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return TALLY_OK;
     launches[id]++;
+    const int at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
+    if (!check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;
+    p->count += at == p->count;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name, (long long)number);
@@ -174,6 +180,7 @@ static void call_all(int cuda)
         call(ctx, op, tally_flat(x, dtype, 700));
         call(ctx, op, tally_rows(x, dtype, 60, 256));
         call(ctx, op, tally_rows(x, dtype, 7, 5000));
+        call(ctx, op, tally_rows(x, dtype, 2, N / 2));
         call(ctx, op, tally_columns(x, dtype, 5000, 40));
         call(ctx, op, tally_segments(x, dtype, offsets, 6));
     }
@@ -198,7 +205,8 @@ static void call_all(int cuda)
 
 static void check_refused(tally *ctx, const tl_arguments_up *a, int count, const char *says)
 {
-    const tl_built program = {.program = a_program};
+    tl_program none = {.count = 0};
+    const tl_built program = {.program = &none};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
     const int64_t before = launches[TL_KERNEL_up];
     check(tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID && !strcmp(tally_error(ctx), says),
@@ -217,7 +225,8 @@ static void check_wrong(void)
     const int all = tl_gpu_kernels[TL_KERNEL_up].count;
     const tl_arguments_up right = TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES), .nodes = tl_memory_of(&some),
                                                .level = tl_i64(2), .jobs = tl_i64(1));
-    const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = a_program}};
+    tl_program none = {.count = 0};
+    const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
     check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
     tl_arguments_up a = right;
     a.level = (tl_i64_argument){0};
@@ -233,6 +242,25 @@ static void check_wrong(void)
     close_none(ctx, cpu);
 }
 
+/* A program's list of kernels: no more than it has room for, no longer names. */
+static void check_names(void)
+{
+    tally *ctx = check_open(1, NULL);
+    tl_program p = {.count = 0};
+    char name[TL_KERNEL_NAME + 1] = "k";
+    for (int i = 0; i <= TL_KERNELS_MOST; i++) {
+        snprintf(name, sizeof name, "kernel_number_%d", i % TL_KERNELS_MOST);
+        check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, name) == i % TL_KERNELS_MOST, "%s", name);
+        p.count += p.count < TL_KERNELS_MOST;
+    }
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, "more") < 0 && strstr(tally_error(ctx), "at most 16"), "one too many: %s",
+          tally_error(ctx));
+    memset(name, 'k', TL_KERNEL_NAME);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name) < 0, "a name of %d letters", TL_KERNEL_NAME);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0, "a name of %d letters", TL_KERNEL_NAME - 1);
+    tally_close(ctx);
+}
+
 int main(void)
 {
     check_start();
@@ -241,5 +269,6 @@ int main(void)
     memset(launches, 0, sizeof launches);
     call_all(1);
     check_wrong();
+    check_names();
     return check_finish();
 }

@@ -27,16 +27,15 @@ enum {
 PROGRAM_CALLS(DECLARE)
 #undef DECLARE
 
-enum { KERNELS_MOST = 8 };
 struct tl_program {
     CUmodule module;
     int count;
     struct {
-        char name[16];
+        char name[TL_KERNEL_NAME];
         CUfunction function;
         int room;     /* bytes of local memory it is set to */
         int resident; /* groups of it that run at the same time, if it was asked; without local memory */
-    } kernels[KERNELS_MOST];
+    } kernels[TL_KERNELS_MOST];
 };
 
 int tl_cuda_find_programs(void *library)
@@ -105,12 +104,12 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
     int64_t groups = number;
     CUresult error = 0;
     void *values[64];
-    int at = 0, room = 0;
-    while (at < program->count && strcmp(program->kernels[at].name, name)) at++;
+    int room = 0;
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    if (at < 0) return TALLY_UNSUPPORTED;
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
-        snprintf(program->kernels[at].name, sizeof program->kernels[0].name, "%s", name);
         program->kernels[at].room = SHARED_UNASKED;
         program->count++;
     }

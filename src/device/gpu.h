@@ -43,6 +43,12 @@ typedef struct tl_argument {
  * would be a round of its own). The latter for `once` alone, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
+/* What a program keeps of its kernels. */
+enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
+/* The number of a kernel in a program's list of `count` such names, each `step` bytes after the one before: count for a new name, which is
+ * put there. -1: it is too long, or there are too many (an error). */
+int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
+
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (shape/gpu/reduce.cl) */

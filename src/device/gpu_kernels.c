@@ -2,6 +2,7 @@
  * The rows of shape/gpu/params.def as data, and the check of a launch against them (gpu_kernels.h). */
 #include "gpu_kernels.h"
 #include "../shape/gpu/constants.h"
+#include <string.h>
 
 /* tl_parameter lists: parameters_NAME. */
 #define KERNEL(name, threads, blocks) static const tl_parameter parameters_##name[] = {
@@ -27,6 +28,19 @@ const tl_gpu_kernel tl_gpu_kernels[TL_KERNELS] = {
     {#name, #threads, #blocks, threads, (int)(sizeof(tl_arguments_##name) / sizeof(tl_argument)), parameters_##name},
 #include "../shape/gpu/params.def"
 };
+
+int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(names + (size_t)i * step, name)) return i;
+    if (strlen(name) >= TL_KERNEL_NAME || count == TL_KERNELS_MOST) {
+        tl_fail(ctx, TALLY_UNSUPPORTED, "kernel %.100s: a program's kernels are at most %d, with names of at most %d characters", name,
+                TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
+        return -1;
+    }
+    memcpy(names + (size_t)count * step, name, strlen(name) + 1);
+    return count;
+}
 
 static const char *kind_name(tl_argument_kind kind)
 {
