@@ -4,7 +4,6 @@
 #include "archive.h"
 #include "cuda.h"
 #include "nvrtc.h"
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +22,8 @@ enum {
       (int *, CUfunction, int, size_t))                                                                                \
     F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
-#define DECLARE(name, symbol, parameters) static int(*name) parameters;
-PROGRAM_CALLS(DECLARE)
-#undef DECLARE
+TL_CUDA_CALLS(PROGRAM_CALLS, find)
+int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
     CUmodule module;
@@ -37,15 +35,6 @@ struct tl_program {
         int resident; /* groups of it that run at the same time, if it was asked; without local memory */
     } kernels[TL_KERNELS_MOST];
 };
-
-int tl_cuda_find_programs(void *library)
-{
-    int whole = 1;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-    PROGRAM_CALLS(FIND)
-#undef FIND
-    return whole;
-}
 
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 {

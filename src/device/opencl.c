@@ -16,14 +16,6 @@ struct tl_program {
     } kernels[TL_KERNELS_MOST];
 };
 
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
-{
-    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ||
-        error == CL_INVALID_BUFFER_SIZE)
-        return tl_fail(ctx, TALLY_NO_MEMORY, "OpenCL: %s: out of device memory or resources (error %d)", call, error);
-    return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
-}
-
 /* ---- open ---- */
 
 static void close_queues(opencl *g)
