@@ -94,11 +94,11 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     tally_status status = planted(c, "copy_out");
     return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
                              const tl_argument *a, int count)
 {
     tally_status status = planted(c, name);
-    return status ? status : real->launch(g, c, p, name, groups, threads, a, count);
+    return status ? status : real->launch(g, c, p, name, number, spread, threads, a, count);
 }
 static tally_status f_wait(tl_gpu *g, tally *c)
 {
@@ -167,6 +167,5 @@ static void check_pool(const char *after)
     check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d",
           after, device->held, pooled, live_blocks, blocks);
     check(!entered, "after %s: entered and not left", after);
-    check(!device->piece.on, "after %s: a piece is left on", after);
 }
 #endif

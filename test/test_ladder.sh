@@ -187,6 +187,8 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+ +[0-9.]+ .*right$' out
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
+    sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
+    code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it
 else
     echo "skipped: no OpenCL device here"
 fi

@@ -17,7 +17,8 @@ typedef struct {
     void *to;
     tl_program *program;
     char name[24];
-    int64_t groups;
+    int64_t number;
+    tl_spread spread;
     int threads, count;
     tl_argument args[ARGUMENTS];
     int64_t event; /* MARK, FOLLOW */
@@ -48,7 +49,7 @@ static int step(int lane)
     if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
     if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
     if (t->kind == LAUNCH)
-        status = real->launch(gpu, ctx, t->program, t->name, t->groups, t->threads, t->args, t->count);
+        status = real->launch(gpu, ctx, t->program, t->name, t->number, t->spread, t->threads, t->args, t->count);
     if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
     check_ok(ctx, status, "a task");
     lanes[lane].head++;
@@ -112,13 +113,13 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
     return TALLY_OK;
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
                              const tl_argument *args, int count)
 {
     (void)g, (void)c;
     task *t = append(TL_RUN, LAUNCH);
     if (count > ARGUMENTS) exit(2);
-    t->program = p, t->groups = groups, t->threads = threads, t->count = count;
+    t->program = p, t->number = number, t->spread = spread, t->threads = threads, t->count = count;
     snprintf(t->name, sizeof t->name, "%s", name);
     memcpy(t->args, args, (size_t)count * sizeof *args);
     return TALLY_OK;

@@ -244,55 +244,34 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     return status;
 }
 
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program)
 {
-    tl_built wanted = {op, shape, NULL, NULL};
-    *program = NULL;
-    if (op->user && d->gpu->calls->by_kernel) {
-        d->later = wanted;
-        return TALLY_OK;
-    }
-    tally_status status = build(d, ctx, &wanted);
-    *program = wanted.program;
-    return status;
+    *program = (tl_built){op, shape, NULL, NULL};
+    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
 }
 
 /* ---- launches ---- */
 
-void tl_put(tl_launch *l, int64_t v) { l->args[l->count++] = (tl_argument){TL_ARG_I64, {.i64 = v}}; }
-void tl_put_real(tl_launch *l, double v) { l->args[l->count++] = (tl_argument){TL_ARG_F64, {.f64 = v}}; }
-void tl_put_room(tl_launch *l, int64_t bytes) { l->args[l->count++] = (tl_argument){TL_ARG_ROOM, {.i64 = bytes}}; }
-void tl_put_memory(tl_launch *l, const tl_memory *m)
-{
-    l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};
-}
-
-tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads)
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread, const tl_argument *arguments, int count)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    tl_program *program = l->program;
-    tally_status status = TALLY_OK;
-    if (!program) {
-        l->d->later.kernel = kernel;
-        status = build(l->d, l->ctx, &l->d->later);
-        program = l->d->later.program;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    const int warps = c->warps_in_group(l->d->gpu);
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
+    int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
+    tl_built b = *l->program;
+    if (jobs <= 0) return TALLY_OK;
+    if (spread == TL_GROUPS && number > most) number = most;
+    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
+    if (!status && !b.program) {
+        b.kernel = k->name;
+        status = build(l->d, l->ctx, &b);
     }
     if (status) return status;
     tl_clock_begin(l->d, l->ctx, TL_RUN);
-    status = c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps, arguments, count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     return status;
-}
-
-tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
-{
-    const tl_gpu_calls *c = l->d->gpu->calls;
-    const int warps = c->warps_in_group(l->d->gpu);
-    int64_t groups = threads ? jobs : (jobs + warps - 1) / warps;
-    int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
-    if (jobs <= 0) return TALLY_OK;
-    if (groups > most) groups = most;
-    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * warps);
 }
 
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)

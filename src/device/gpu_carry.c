@@ -58,9 +58,9 @@ static void carry(const tl_haul *h, int64_t e0, int64_t e1)
         if (m > e1 - e0) m = e1 - e0;
         char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
              *ours = h->block + (e0 - h->e0) * s->bytes;
-        if (h->out && inner_stride == 1)
+        if (h->way == TL_FROM_BLOCK && inner_stride == 1)
             copy_past(theirs, ours, m * s->bytes);
-        else if (h->out)
+        else if (h->way == TL_FROM_BLOCK)
             tl_copy_strided(theirs, inner_stride, ours, 1, m, s->bytes);
         else
             tl_copy_strided(ours, 1, theirs, inner_stride, m, s->bytes);

@@ -124,9 +124,10 @@ typedef struct {
     int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
 } opencl;
 
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
-
 /* ---- opencl_devices.c ---- */
+
+/* An error as a sentence. */
+tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
 typedef struct {
     cl_device_id id;
     char name[24], text[200], reason[200]; /* reason: why it is not usable, or "" */

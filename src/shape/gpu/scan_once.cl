@@ -20,7 +20,7 @@ enum { ROWS_P = 4 };
 #define PART(name) name##_e
 enum { ROWS_P = 8 };
 #endif
-enum { TILE_WARPS = 8, TILE_LOG = ONCE_LOG, RADIX_LOG = 5, LEVELS = 4 };
+enum { TILE_LOG = ONCE_LOG };
 
 /* Posted nodes: [level][row][number][piece], a piece being 8 bytes of a state and the epoch. */
 enum { PIECES = (sizeof(state) + 7) / 8 };
@@ -57,10 +57,10 @@ fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
     int waiting = 1;
-    UNROLL for (int l = 0; l < LEVELS; l++) v[l] = own;
+    UNROLL for (int l = 0; l < BOARD_LEVELS; l++) v[l] = own;
     while (waiting) {
         waiting = 0;
-        UNROLL for (int l = 0; l < LEVELS; l++)
+        UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
@@ -83,10 +83,10 @@ fn int groups_ended(i64 k)
 fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
 {
     const int ends = groups_ended(k);
-    state left[5], v[LEVELS];
+    state left[5], v[BOARD_LEVELS];
     if (!ends) return own;
     neighbours(d, s, k, ends - 1, own, v);
-    UNROLL for (int l = 0; l < LEVELS; l++)
+    UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
     {
         if (l >= ends) continue;
         own = row_node_s(choose(lane_index() == 31, own, v[l]), left, box);
@@ -99,12 +99,12 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after, LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
-    state left[LEVELS][5], v[LEVELS];
+    state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
     const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with its registers, 16 % slower */
     neighbours(d, s, k, top, own, v);
     *after = start;
-    UNROLL for (int level = LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
-    UNROLL for (int level = LEVELS - 1; level >= 0; level--)
+    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
+    UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
         if (!together) row_node_s(v[level], left[level], box);
@@ -140,9 +140,7 @@ fn void scan_chunk(results out, batch b, i64 s, i64 at, const LOCAL quad *stage,
     }
 }
 
-KERNEL_BLOCKS(scan_once, 320, ONCE_BLOCKS)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL u64 *ticket, i64 ticket0, i64 epoch, i64 tiles,
- i64 levels, i64 jobs, i64 exclusive, i64 seeded, GLOBAL const result *init ROOM_PARAMETER)
+KERNEL_OF(scan_once)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
