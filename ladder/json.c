@@ -59,6 +59,7 @@ static void one(FILE *f, const row *x)
     number(f, "error_ulp", x->error_ulp < 0 ? NAN : x->error_ulp, ", ");
     fprintf(f, "\"checked\": %lld, \"off\": %lld, \"counted_n\": %lld, ", (long long)x->checked, (long long)x->off,
             (long long)x->counted_n);
+    if (x->trials) fprintf(f, "\"trials\": %d, \"trials_wrong\": %d, ", x->trials, x->trials_wrong);
     fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ", x->bits ? "true" : "false",
             x->on_host ? "true" : "false", (long long)x->launches);
     text(f, "sentence", x->sentence, "");

@@ -249,6 +249,12 @@ void place_unload(place *p, program *x)
 }
 
 const char *program_kernel(const program *x, int index) { return model_kernel(x->model, index); }
+int program_parameters(const program *x, const char *kernel)
+{
+    for (int i = 0; model_kernel(x->model, i); i++)
+        if (!strcmp(model_kernel(x->model, i), kernel)) return model_kernel_parameters(x->model, i);
+    return 0;
+}
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
 
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,

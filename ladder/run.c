@@ -121,17 +121,19 @@ static int check_hostile(job *j, row *out, ladder_error *error)
 }
 
 /* Not an error of the ladder: the rung's own. */
-static int rung_failed(row *out, const ladder_error *error)
+static int rung_failed(row *out, ladder_error *error)
 {
     if (error->code != 4) return error->code;
     out->verdict = WRONG;
     snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
+    *error = (ladder_error){0};
     return 0;
 }
 
 /* What the model found, behind what the values said: the one does not excuse the other. */
 static void take_defects(row *out)
 {
+    out->values_end = (int)strlen(out->reason);
     for (int k = 1; k < DEFECTS; k++) {
         const model_finding *f = &out->counts.found[k];
         const size_t used = strlen(out->reason);

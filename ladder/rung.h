@@ -110,6 +110,7 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
+int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -213,7 +214,9 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
+    int values_end;       /* of reason: what the values said */
     int64_t checked, off; /* results: all of them are */
+    int trials, trials_wrong; /* of try: the runs before this one */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;

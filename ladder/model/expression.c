@@ -6,6 +6,7 @@
 
 static typed neutral(compiler *c)
 {
+    c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
     static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
@@ -91,6 +92,7 @@ static typed signed_value(compiler *c)
     }
     if (take(c, "~")) {
         typed v = unary(c);
+        if (v.kind >= KIND_F32) model_error(c, "~ takes whole numbers, and this is a float");
         return emit_value(c, DO_INVERT, v.kind, v.reg, 0);
     }
     if (take(c, "!")) {

@@ -102,5 +102,8 @@ int model_launch(model_program *program, const char *kernel, int64_t groups, con
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
+int model_kernel_parameters(const model_program *program, int index);
+int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
+int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
 static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
 #endif

@@ -35,11 +35,13 @@ static void push_frame(warp_state *w, uint64_t taken, int is_loop)
     w->frames[w->depth++] = (frame){w->mask, taken, is_loop};
 }
 
-/* Lanes leave: out of everything (RETURN), or out of what is inside the nearest loop (BREAK). */
-static void leave(warp_state *w, int all)
+/* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the nearest loop (BREAK) or body
+ * (CONTINUE). */
+static void leave(warp_state *w, int from)
 {
+    const int all = from == LOOP_NONE;
     for (int d = w->depth - 1; d >= 0; d--) {
-        if (!all && w->frames[d].loop) break;
+        if (!all && w->frames[d].loop == from) break;
         w->frames[d].saved &= ~w->mask;
         w->frames[d].taken |= w->mask;
     }
@@ -92,7 +94,7 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         }
         case DO_LOOP:
-            push_frame(w, 0, 1);
+            push_frame(w, 0, i->a);
             break;
         case DO_TEST:
             yes = lanes_that(g, w, i);
@@ -119,9 +121,10 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         }
         case DO_BREAK:
+        case DO_CONTINUE:
         case DO_RETURN:
             if (i->op == DO_RETURN && w->mask) w->returned = i->line;
-            leave(w, i->op == DO_RETURN);
+            leave(w, i->op == DO_RETURN ? LOOP_NONE : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
             if (w->live != w->all && w->mask)
