@@ -31,6 +31,13 @@ static void complain(examination *e, const trial *t, int what, int line, const c
     snprintf(c->text, sizeof c->text, "%.*s", (int)length, text);
 }
 
+void complain_about(examination *e, const trial *t, const char *text)
+{
+    e->trials++;
+    e->wrong++;
+    complain(e, t, DEFECT_NONE, 0, text, strlen(text));
+}
+
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error)
 {
     report r = {.operation = t->operation, .warp = t->warp, .banks = t->banks};

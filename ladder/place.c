@@ -94,9 +94,9 @@ int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
     memory *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return fail_with(error, 1, "out of memory");
-    m->bytes = bytes < 64 ? 64 : bytes;
+    m->bytes = p->model || bytes >= 64 ? bytes : 64; /* the model sees what is beyond the last element */
     if (p->model) {
-        m->host = calloc(1, (size_t)m->bytes);
+        m->host = calloc(1, (size_t)bytes + 64);
         if (!m->host) {
             free(m);
             return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);

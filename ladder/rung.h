@@ -268,6 +268,7 @@ double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
 void report_table(const report *r, FILE *out);
+void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);
 void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);

@@ -45,6 +45,7 @@ typedef struct examination {
 
 /* Adds one trial: 0, or error->code (the text does not compile). Memory and time are the trial's own. */
 int examine_one(const student *s, const trial *t, examination *e, ladder_error *error);
+void complain_about(examination *e, const trial *t, const char *text); /* counted as a wrong run */
 /* What `try` does before it counts: many sizes, types and operations. */
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error);
 void trial_text(const student *s, const trial *t, char *text, size_t room); /* "n = 4999, i32, sum" */
