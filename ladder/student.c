@@ -87,11 +87,17 @@ static int look(student *s, ladder_error *error)
 
 int student_open(const ladder_options *o, const char *file, const char *rung_name, student *s, ladder_error *error)
 {
+    char *const text = read_text(file, error);
+    return text ? student_take(o, file, text, rung_name, s, error) : error->code;
+}
+
+int student_take(const ladder_options *o, const char *file, char *text, const char *rung_name, student *s,
+                 ladder_error *error)
+{
     memset(s, 0, sizeof *s);
     const char *const slash = strrchr(file, '/');
     snprintf(s->name, sizeof s->name, "%.63s", slash ? slash + 1 : file);
-    s->original = read_text(file, error);
-    if (!s->original) return error->code;
+    s->original = text;
     int code = choose(o, file, rung_name, s, error);
     if (!code) code = foreign_text(s->name, s->original, &s->text, error);
     if (!code && !s->text) {

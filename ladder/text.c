@@ -80,7 +80,12 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     char start[40];
     line[0] = 0;
     snprintf(start, sizeof start, "%s: ", word);
-    const char *const at = text ? strstr(text, start) : NULL;
+    const char *at = text ? strstr(text, start) : NULL;
+    for (; at; at = strstr(at + 1, start)) { /* the first word of its line, behind the signs of a comment */
+        const char *before = at;
+        while (before > text && strchr(" \t/*", before[-1])) before--;
+        if (before == text || before[-1] == '\n') break;
+    }
     if (!at) return;
     const char *from = at + strlen(start);
     size_t n = strcspn(from, "\n");
