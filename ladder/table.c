@@ -23,6 +23,25 @@ static void rule(FILE *out, int width)
     fputc('\n', out);
 }
 
+static void wrapped(FILE *out, const char *text, int indent, int width)
+{
+    int column = indent;
+    for (int first = 1; *text; first = 0) {
+        const int n = (int)strcspn(text, " ");
+        if (!first && column + 1 + n > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n + (text[n] != 0);
+    }
+    fputc('\n', out);
+}
+
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
@@ -166,25 +185,6 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
-static void wrapped(FILE *out, const char *text, int indent, int width)
-{
-    int column = indent;
-    for (int first = 1; *text; first = 0) {
-        const int n = (int)strcspn(text, " ");
-        if (!first && column + 1 + n > width) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", n, text);
-        column += n;
-        text += n + (text[n] != 0);
-    }
-    fputc('\n', out);
-}
-
 static void words(const shape_report *s, FILE *out, int width)
 {
     fprintf(out, "\n");
@@ -248,7 +248,7 @@ void report_table(const report *r, FILE *out)
         times(r, s, out);
         checked(s, out);
         copies(s, out);
-        if (r->device_note[0]) fprintf(out, "%s\n", r->device_note);
+        if (r->device_note[0]) wrapped(out, r->device_note, 0, width);
         counts(s, out);
         steps(s, out, width);
         errors(s, out);
