@@ -366,6 +366,7 @@ static int is_global(const work *w, int i) { return is(w, i, "__global") || (w->
 static void walk(work *w, int from, int to)
 {
     enum { DEPTH_MOST = 100 };
+    if (to > w->count) to = w->count; /* a bracket without its other half */
     if (++w->depth > DEPTH_MOST) refuse(w, from, "more than %d calls in each other", DEPTH_MOST);
     for (int i = from; i < to && !w->failed;) {
         const piece *p = &w->pieces[i];

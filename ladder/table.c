@@ -185,6 +185,29 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
+/* The analysis of resources is about warps: one that has a single lane at work costs as much as a full one. */
+static void warps(const shape_report *s, FILE *out, int width)
+{
+    fprintf(out, "\nWarps at work x lanes at work in each of them, from barrier to barrier\n");
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        if (!x->modelled) continue;
+        int column = fprintf(out, "%-17s", x->rung->name);
+        for (int k = 0; k < x->counts.steps; k++) {
+            char cell[40];
+            const model_step *st = &x->counts.step[k];
+            const int each = st->warps ? (st->threads + st->warps - 1) / st->warps : 0;
+            const int n = snprintf(cell, sizeof cell, " %dx%d", st->warps, each);
+            if (column + n > width - 3 && k < x->counts.steps - 1) {
+                fputs(" ..", out);
+                break;
+            }
+            column += fprintf(out, "%s", cell);
+        }
+        fputc('\n', out);
+    }
+}
+
 static void words(const shape_report *s, FILE *out, int width)
 {
     fprintf(out, "\n");
@@ -251,6 +274,7 @@ void report_table(const report *r, FILE *out)
         if (r->device_note[0]) wrapped(out, r->device_note, 0, width);
         counts(s, out);
         steps(s, out, width);
+        warps(s, out, width);
         errors(s, out);
         past(r, s, out);
         words(s, out, width);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The table of rungs, and the texts that the build embedded (cmake/ladder.cmake). */
 #include "rung.h"
-#include <stdarg.h>
 #include <string.h>
 
 const rung ladder_table[] = {
@@ -93,14 +92,4 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     if (n >= room) n = room - 1;
     memcpy(line, from, n);
     line[n] = 0;
-}
-
-int fail_with(ladder_error *error, int code, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(error->sentence, sizeof error->sentence, format, list);
-    va_end(list);
-    error->code = code;
-    return code;
 }

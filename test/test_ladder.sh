@@ -34,6 +34,8 @@ for shape in reduce scan window; do
     for rung in $(rungs $shape); do has "^$rung +" table; done
 done
 has '^better +1024 1024 512 256 128 64 32 16\* 8\* 4\* 2\* 1\* 1\*$' table
+has '^naive +32x32 32x32 32x16 32x8 32x4 32x2 32x1 16x1 8x1 4x1 2x1 1x1 1x1$' table # one productive thread in each warp
+has '^reduce1 +8x32 8x16 8x8 8x4 8x2 8x1 4x1 2x1 1x1 1x1$' table
 has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
@@ -87,6 +89,11 @@ assert all(r['verdict'] == 'right' and r['model']['races'] == 0 for s in report[
 assert by['sequential']['time']['median'] > 0 and 'time' not in by['tiled_1'] and by['reduce1']['milliseconds_2010'] == 5.28
 PY
 verdict 'the JSON has every rung and its counts' $?
+"$tally" ladder reduce --device model --rung sequential,openmp,tally --n 2^20 --runs 3 --json - >rates.json
+python3 -c 'import json
+s = json.load(open("rates.json"))["shapes"][0]
+assert s["ceilings"]["host_read"] > 0 and all(r["time"]["bytes_a_second"] <= s["ceilings"]["host_read"] * (1 + 1e-8) for r in s["rungs"]), s'
+verdict 'no rung is above its ceiling' $?
 "$tally" ladder reduce --device model --n 1000 --runs 0 --json - >out && python3 -m json.tool out >/dev/null
 verdict '--json - prints JSON alone' $?
 code 0 "$tally" ladder diff r.json r.json
@@ -318,7 +325,18 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
-    has '^tiled_4 +[0-9.]+ +[0-9.]+ .*right$' out
+    has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
+    ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
+    verdict 'no ceiling for a small input' $?
+    code 0 "$tally" ladder reduce --rung tiled_2,tiled_3 --device "$device" --runs 3 --n 20000 --json d.json
+    ! grep -q 'and yet' out
+    verdict 'on processors banks are no cause' $?
+    python3 -c 'import json
+s = json.load(open("d.json"))["shapes"][0]
+assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s["ceilings"]
+for r in s["rungs"]: # one launch, and one that folds what is left on the device
+    assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
+    verdict 'times are of the result on the device; copies and the fold apart' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
 else
     echo "skipped: no OpenCL device here"
