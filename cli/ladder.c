@@ -32,14 +32,15 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
+    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "grade", "diff", NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
                         .rung = o->value[OPT_rung],
                         .json = o->value[OPT_json_file],
                         .html = o->value[OPT_html],
-                        .sweep = has(o, OPT_sweep)};
+                        .sweep = has(o, OPT_sweep),
+                        .plain = has(o, OPT_plain)};
     ladder_error error = {0};
     int64_t warp, banks, runs;
     int code = opt_count(o, OPT_n, 0, (int64_t)1 << 32, -1, &l.n);
@@ -68,18 +69,30 @@ int run_ladder(const options *o)
         if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
         at += n + (at[n] == ',');
     }
+    if (l.plain && which != 3) return fail(USAGE, "--plain is for `tally ladder show` alone");
     if (!word || which < 3) {
         l.shape = word;
         code = word ? operands(o, 0, 0, "no operand") : DONE;
         return code ? code : finish(ladder_run(&l, stdout, &error), &error);
     }
-    code = which == 6 ? operands(o, 2, 2, "two files that --json wrote")
-                      : operands(o, 1, 1, which == 5 ? "a file with a kernel" : "the name of a rung");
+    static const struct {
+        int count;
+        const char *what;
+    } takes[] = {{1, "the name of a rung, or a file with a kernel"},
+                 {1, "the name of a rung"},
+                 {1, "a file with a kernel"},
+                 {2, "an assignment and a file with a kernel"},
+                 {2, "two files that --json wrote"}};
+    code = operands(o, takes[which - 3].count, takes[which - 3].count, takes[which - 3].what);
     if (code) return code;
+    if (l.html && which != 5) return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
+    if (l.json && which != 5 && which != 6)
+        return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
     const char *const what = o->args[1];
     code = which == 3   ? ladder_show(&l, what, stdout, &error)
            : which == 4 ? ladder_break(&l, what, stdout, &error)
            : which == 5 ? ladder_try(&l, what, stdout, &error)
+           : which == 6 ? ladder_grade(&l, what, o->args[2], stdout, &error)
                         : ladder_diff(what, o->args[2], stdout, &error);
     return finish(code, &error);
 }

@@ -39,6 +39,8 @@ elem4;
 #define SHUFFLES
 #define shuffle_down(v, d)                __shfl_down_sync(0xffffffffu, v, d)
 #define shuffle_up(v, d)                  __shfl_up_sync(0xffffffffu, v, d)
+#define shuffle_xor(v, d)                 __shfl_xor_sync(0xffffffffu, v, d)
+#define shuffle_from(v, l)                __shfl_sync(0xffffffffu, v, l)
 #define atomic_next(array, index)         atomicAdd((array) + (index), 1u)
 #define atomic_read(array, index)         atomicAdd((array) + (index), 0u)
 #define atomic_write(array, index, value) atomicExch((array) + (index), (u32)(value))
@@ -63,17 +65,19 @@ typedef struct __attribute__((aligned(16))) {
 #define WARP_BARRIER()                    BARRIER()
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]
-fn elem shuffle_by(LOCAL elem *exchange, elem v, int d)
+fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 {
-    int tid = thread_index(), from = tid % WARP + d;
+    int tid = thread_index(), first = tid - tid % WARP;
     exchange[tid] = v;
     BARRIER();
-    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;
+    elem got = from >= 0 && from < WARP ? exchange[first + from] : v;
     BARRIER();
     return got;
 }
-#define shuffle_down(v, d)                shuffle_by(exchange_, v, d)
-#define shuffle_up(v, d)                  shuffle_by(exchange_, v, -(d))
+#define shuffle_down(v, d)                shuffle_lane(exchange_, v, thread_index() % WARP + (d))
+#define shuffle_up(v, d)                  shuffle_lane(exchange_, v, thread_index() % WARP - (d))
+#define shuffle_xor(v, d)                 shuffle_lane(exchange_, v, (thread_index() % WARP) ^ (d))
+#define shuffle_from(v, l)                shuffle_lane(exchange_, v, l)
 #define atomic_next(array, index)         atomic_inc((array) + (index))
 #define atomic_read(array, index)         atomic_or((array) + (index), 0u)
 #define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))

@@ -209,16 +209,12 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_GROUP_COUNT:
         for (int l = 0; l < n; l++) a[l].i = i->op == DO_GROUP_INDEX ? g->index : g->groups;
         break;
-    case DO_SHUFFLE_DOWN: /* from a lane outside of the warp: one's own, as CUDA has it */
+    case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
         for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l + c[l].i;
-            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
-        }
-        memcpy(a, g->scratch, (size_t)n * sizeof *a);
-        break;
-    case DO_SHUFFLE_UP:
-        for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l - c[l].i;
+            const int64_t by = c[l].i, from = i->d == SHUFFLE_down ? l + by
+                                              : i->d == SHUFFLE_up ? l - by
+                                              : i->d == SHUFFLE_xor ? l ^ by
+                                                                    : by;
             g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
         }
         memcpy(a, g->scratch, (size_t)n * sizeof *a);
