@@ -145,6 +145,7 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     plot_rates(s, f);
     times_table(s, f);
     plot_sweep(s, f);
+    plot_stepper(s, f);
     plot_steps(s, f);
     plot_banks(s, f);
     plot_bytes(s, f);
@@ -176,5 +177,6 @@ void report_html(const report *r, FILE *f)
     fprintf(f, "</ul></nav></header>\n<main>\n");
     for (int i = 0; i < r->shape_count; i++) one_shape(r, &r->shapes[i], f);
     if (r->wrong) fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n", r->wrong);
-    fprintf(f, "</main></body></html>\n");
+    const char *const script = ladder_text("report.js");
+    fprintf(f, "</main>\n<script>\n%s</script></body></html>\n", script ? script : "");
 }

@@ -12,4 +12,16 @@ void plot_steps(const shape_report *s, FILE *f);
 void plot_banks(const shape_report *s, FILE *f);
 void plot_bytes(const shape_report *s, FILE *f);
 void plot_errors(const shape_report *s, FILE *f);
+
+/* stepper.c: a rung in small, with what the model saw. end_small_run unless it failed. */
+typedef struct small_run {
+    rung small;
+    int64_t n;
+    char *text; /* with small numbers in it */
+    int changed;
+    model_trace trace;
+} small_run;
+int watch_rung(const rung *g, small_run *out, ladder_error *error);
+void end_small_run(small_run *s);
+void plot_stepper(const shape_report *s, FILE *f);
 #endif

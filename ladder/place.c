@@ -228,6 +228,7 @@ void place_unload(place *p, program *x)
 
 const char *program_kernel(const program *x, int index) { return model_kernel(x->model, index); }
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
+void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
                  int count, model_counts *counts, ladder_error *error)

@@ -4,6 +4,7 @@
 #define LADDER_RUNG_H
 #include "ladder.h"
 #include "model/model.h"
+#include "model/trace.h"
 #include "tally.h"
 
 /* ---- rungs ---- */
@@ -106,6 +107,7 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
+void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

@@ -25,7 +25,7 @@ void defect(group_state *g, int what, int line, const char *format, ...)
     va_end(list);
 }
 
-static lane get(const char *from, kind k)
+lane get_element(const char *from, kind k)
 {
     lane v;
     union {
@@ -92,7 +92,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
     return worst;
 }
 
-static void cost_shared(group_state *g, const request *r, int line)
+static int cost_shared(group_state *g, const request *r, int line) /* the worst bank's words */
 {
     model_counts *c = g->counts;
     const int parts = r->size > 4 ? r->size / 4 : 1;
@@ -120,9 +120,10 @@ static void cost_shared(group_state *g, const request *r, int line)
         c->worst_line = line;
         memcpy(c->worst_bank, bank_of, sizeof bank_of);
     }
+    return degree;
 }
 
-static void cost_global(group_state *g, const request *r, int line, int store)
+static int cost_global(group_state *g, const request *r, int line, int store) /* sectors */
 {
     model_counts *c = g->counts;
     int64_t sectors[2 * MODEL_WARP_MOST];
@@ -143,6 +144,7 @@ static void cost_global(group_state *g, const request *r, int line, int store)
     c->line[line].requests++;
     c->line[line].sectors += found;
     c->line[line].bytes += bytes;
+    return found;
 }
 
 /* ---- races ---- */
@@ -153,6 +155,7 @@ static void found_race(group_state *g, int line, const array_info *a, int64_t of
     g->counts->races++;
     g->counts->line[line].races++;
     g->step->races++;
+    if (g->trace) trace_race(g->trace, one, other, (offset - a->offset) / (int64_t)kind_bytes(a->kind));
     defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", one, other, what,
            a->name, (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
 }
@@ -204,6 +207,7 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
         g->counts->races++;
         g->counts->line[line].races++;
         g->step->races++;
+        if (g->trace) trace_race(g->trace, other, thread, at);
         if (other_group == g->index)
             defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread,
                    what, a->name, (long long)at);
@@ -231,7 +235,7 @@ static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, a
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
 {
-    *old = get(at, k);
+    *old = get_element(at, k);
     lane v = given;
     if (i->op == DO_ATOMIC_NEXT) v.i = old->i + 1;
     if (i->op == DO_ATOMIC_GET) return;
@@ -261,9 +265,11 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t room = a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
+    lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
     r.lanes = 0;
     r.size = (int)bytes;
+    if (g->trace) memcpy(asked, index, (size_t)g->warp * sizeof *asked);
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
         const int64_t at = index[l].i;
@@ -290,12 +296,12 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         else if (store)
             for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
-            for (int q = 0; q < width; q++) value[q * n + l] = get(base + offset + q * (int64_t)kind_bytes(k), k);
+            for (int q = 0; q < width; q++) value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    if (a->shared)
-        cost_shared(g, &r, i->line);
-    else
-        cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int degree = a->shared ? cost_shared(g, &r, i->line) : 0;
+    const int sectors =
+        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

@@ -169,6 +169,7 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     lane *const row = w->registers, *a = row + (ptrdiff_t)i->a * n;
     const lane *b = row + (ptrdiff_t)i->b * n, *c = row + (ptrdiff_t)i->c * n;
     const uint64_t all = g->warp == 64 ? ~(uint64_t)0 : ((uint64_t)1 << g->warp) - 1;
+    if (g->trace && (i->op == DO_SHUFFLE_DOWN || i->op == DO_SHUFFLE_UP) && w->mask) trace_shuffle(g->trace, g, w, i);
     switch (i->op) {
     case DO_CONST:
         for (int l = 0; l < n; l++) a[l].i = i->integer;

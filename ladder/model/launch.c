@@ -95,6 +95,7 @@ static void run_share(launch *l, int64_t from, int64_t to)
     for (int64_t i = from; i < to && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); i++) {
         g.counts = watching(l, i);
         g.global_shadows = g.counts ? l->shadows : NULL;
+        g.trace = g.counts ? l->program->trace : NULL;
         if (g.counts) {
 #pragma omp critical(ladder_watched)
             run_group(&g, i);
@@ -120,7 +121,7 @@ static void run_groups(launch *l)
 {
     enum { PIECE = 64 };
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
-    if (l->kernel->atomics || pieces < 2) {
+    if (l->kernel->atomics || pieces < 2 || l->program->trace) {
         run_share(l, 0, l->groups);
         return;
     }
@@ -183,6 +184,7 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
     }
     if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
     if (counts && open_shadows(&l)) l.failed = 1;
+    if (counts && p->trace) trace_launch_starts(p->trace, p, l.kernel, arguments, groups);
     if (!l.failed) run_groups(&l);
     close_shadows(&l);
     if (counts) {
