@@ -146,6 +146,7 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     times_table(s, f);
     plot_sweep(s, f);
     plot_stepper(s, f);
+    plot_trees(s, f);
     plot_steps(s, f);
     plot_banks(s, f);
     plot_bytes(s, f);

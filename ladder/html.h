@@ -21,7 +21,9 @@ typedef struct small_run {
     int changed;
     model_trace trace;
 } small_run;
-int watch_rung(const rung *g, small_run *out, ladder_error *error);
+enum { SMALL_THREADS = 16 };
+int watch_rung(const rung *g, int threads, small_run *out, ladder_error *error);
 void end_small_run(small_run *s);
 void plot_stepper(const shape_report *s, FILE *f);
+void plot_trees(const shape_report *s, FILE *f); /* tree.c */
 #endif

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_THREADS = 16, SMALL_WARP = 8, SMALL_BANKS = 8, SMALL_GROUPS = 2, EVENTS = 700 };
+enum { SMALL_WARP = 8, SMALL_BANKS = 8, SMALL_GROUPS = 2, EVENTS = 700 };
 
 /* Numbers that stand in a text: in small. */
 static const struct {
     const char *rung, *from, *to;
 } in_small[] = {
-    {"naive", "1024", "16"},      {"naive", "2048", "32"},
-    {"better", "1024", "16"},     {"better", "2048", "32"},
-    {"sma_tiled", "512", "16"},   {"reduce5", "s > 32", "s > 8"},
+    {"naive", "1024", "THREADS"},   {"naive", "2048", "(2 * THREADS)"},
+    {"better", "1024", "THREADS"},  {"better", "2048", "(2 * THREADS)"},
+    {"sma_tiled", "512", "THREADS"}, {"reduce5", "s > 32", "s > 8"},
     {"reduce5", "tid < 32", "tid < 8"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 32]);\n", "\n"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 16]);\n", "\n"},
@@ -24,19 +24,19 @@ static const struct {
 /* Caller frees; NULL: no memory. */
 static char *small_text(const rung *g, const char *text, int *changed)
 {
-    char *now = malloc(strlen(text) + 1);
+    char *now = malloc(2 * strlen(text) + 1);
     *changed = 0;
     if (!now) return NULL;
     strcpy(now, text);
     for (size_t i = 0; i < sizeof in_small / sizeof *in_small; i++) {
         if (strcmp(in_small[i].rung, g->name) != 0) continue;
-        const size_t from = strlen(in_small[i].from), to = strlen(in_small[i].to); /* never longer */
+        const size_t from = strlen(in_small[i].from), to = strlen(in_small[i].to);
         char *const body = strstr(now, "KERNEL(");
         char *start = strstr(now, "#define");
         if (!start || start > body) start = body;
         for (char *at = start; at && (at = strstr(at, in_small[i].from));) {
-            memcpy(at, in_small[i].to, to);
             memmove(at + to, at + from, strlen(at + from) + 1);
+            memcpy(at, in_small[i].to, to);
             at += to;
             *changed = 1;
         }
@@ -79,7 +79,7 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     return job_launch(j, 0, &partials, error);
 }
 
-int watch_rung(const rung *g, small_run *out, ladder_error *error)
+int watch_rung(const rung *g, int threads, small_run *out, ladder_error *error)
 {
     char path[80];
     const char *const text = rung_text(g, path, sizeof path);
@@ -89,16 +89,15 @@ int watch_rung(const rung *g, small_run *out, ladder_error *error)
     model_counts *const counts = calloc(1, sizeof *counts);
     memset(out, 0, sizeof *out);
     out->small = *g;
-    out->small.each = g->threads ? g->each * SMALL_THREADS / g->threads : 0;
-    out->small.threads = SMALL_THREADS;
+    out->small.each = g->threads ? g->each * threads / g->threads : 0;
+    out->small.threads = threads;
     out->n = small_n(&out->small);
     out->trace.room = EVENTS;
     out->trace.event = calloc(EVENTS, sizeof *out->trace.event);
     out->text = text ? small_text(g, text, &out->changed) : NULL;
     job j = {.rung = &out->small, .n = out->n, .width = 5, .copies = 1, .host = host, .input = input, .counts = counts,
              .threads = 1};
-    j.setting = (model_setting){g->shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, SMALL_THREADS, SMALL_WARP,
-                                SMALL_BANKS};
+    j.setting = (model_setting){g->shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, threads, SMALL_WARP, SMALL_BANKS};
     int code = counts && out->trace.event && out->text ? 0 : fail_with(error, 1, "out of memory");
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
@@ -256,7 +255,7 @@ void plot_stepper(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) {
         small_run run;
         ladder_error error = {0};
-        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, &run, &error)) continue;
+        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, SMALL_THREADS, &run, &error)) continue;
         fputs(any++ ? ",\n" : "\n", f);
         put_run(f, &run);
         end_small_run(&run);
