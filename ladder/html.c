@@ -37,37 +37,40 @@ static void times_table(const shape_report *s, FILE *f)
     scroll_start(f, "times of every rung");
     fprintf(f,
             "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th scope=\"col\">rung</th><th "
-            "scope=\"col\">check</th><th scope=\"col\">ms</th>"
-            "<th scope=\"col\">spread</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
-            "scope=\"col\">over the one before</th>"
-            "<th scope=\"col\">over the first</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th>"
+            "scope=\"col\">ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the first</th><th "
+            "scope=\"col\">check</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
+            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th>"
             "%s</tr></thead><tbody>\n",
             s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i], *b = rung_before(s, i);
         const timing *t = &x->timing;
         const double ceiling = row_ceiling(s, x);
-        fprintf(f, "<tr><th scope=\"row\"><a href=\"#%s-%s\">%s</a></th><td class=\"%s\">%s</td>", shape_name(s->shape),
-                x->rung->name, x->rung->name, verdict_word(x), verdict_word(x));
+        fprintf(f, "<tr><th scope=\"row\"><a href=\"#%s-%s\">%s</a></th>", shape_name(s->shape), x->rung->name,
+                x->rung->name);
         if (x->timed) {
             if (first == 0) first = t->median;
-            fprintf(f, "<td>%.4f</td><td>%.1f %%</td><td>%.2f</td>", 1e3 * t->median,
-                    100 * (t->high - t->low) / t->median, 1e-9 * (double)t->bytes / t->median);
-            if (ceiling > 0)
-                fprintf(f, "<td>%.0f %%</td>", 100 * (double)t->bytes / t->median / ceiling);
-            else
-                fprintf(f, "<td></td>");
+            fprintf(f, "<td>%.4f</td>", 1e3 * t->median);
             if (b && b->timed)
                 fprintf(f, "<td>%.2f&times;</td>", b->timing.median / t->median);
             else
                 fprintf(f, "<td></td>");
-            fprintf(f, "<td>%.2f&times;</td>", first / t->median);
+            fprintf(f, "<td>%.2f&times;</td><td class=\"%s\">%s</td><td>%.2f</td>", first / t->median, verdict_word(x),
+                    verdict_word(x), 1e-9 * (double)t->bytes / t->median);
+            if (ceiling > 0)
+                fprintf(f, "<td>%.0f %%</td>", 100 * (double)t->bytes / t->median / ceiling);
+            else
+                fprintf(f, "<td></td>");
+            fprintf(f, "<td>%.1f %%</td>", 100 * (t->high - t->low) / t->median);
             if (x->on_host)
                 fprintf(f, "<td></td><td></td>");
             else
                 fprintf(f, "<td>%.3f</td><td>%.3f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out);
         } else {
-            fprintf(f, "<td>not timed</td><td></td><td></td><td></td><td></td><td></td><td></td><td></td>");
+            fprintf(f,
+                    "<td>not timed</td><td></td><td></td><td class=\"%s\">%s</td><td></td><td></td><td></td><td></td>"
+                    "<td></td>",
+                    verdict_word(x), verdict_word(x));
         }
         if (s->shape == SHAPE_reduce && past_milliseconds(x->rung) > 0)
             fprintf(f, "<td>%.2f</td>", past_milliseconds(x->rung));
@@ -145,6 +148,7 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     plot_rates(s, f);
     times_table(s, f);
     plot_sweep(s, f);
+    plot_why(r, s, f);
     plot_stepper(s, f);
     plot_trees(s, f);
     plot_steps(s, f);
@@ -171,11 +175,13 @@ void report_html(const report *r, FILE *f)
     html_text(f, r->device_text);
     fprintf(f, "<br>");
     html_text(f, r->machine);
-    fprintf(f, "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav aria-label=\"shapes\"><ul>", r->warp,
+    fprintf(f, "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav aria-label=\"parts\"><ul><li><a href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>", r->warp,
             r->banks, tally_version());
     for (int i = 0; i < r->shape_count; i++)
         fprintf(f, "<li><a href=\"#%s\">%s</a></li>", shape_name(r->shapes[i].shape), shape_name(r->shapes[i].shape));
     fprintf(f, "</ul></nav></header>\n<main>\n");
+    html_story(r, f);
+    html_concepts(r, f);
     for (int i = 0; i < r->shape_count; i++) one_shape(r, &r->shapes[i], f);
     if (r->wrong) fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n", r->wrong);
     const char *const script = ladder_text("report.js");

@@ -12,6 +12,9 @@ void plot_steps(const shape_report *s, FILE *f);
 void plot_banks(const shape_report *s, FILE *f);
 void plot_bytes(const shape_report *s, FILE *f);
 void plot_errors(const shape_report *s, FILE *f);
+void html_story(const report *r, FILE *f);                      /* story.c */
+void html_concepts(const report *r, FILE *f);                   /* why.c */
+void plot_why(const report *r, const shape_report *s, FILE *f); /* why.c */
 
 /* stepper.c: a rung in small, with what the model saw. end_small_run unless it failed. */
 typedef struct small_run {

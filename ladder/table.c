@@ -150,6 +150,29 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
+/* The same in warps: what the device pays for. A warp takes the same time for one thread as for all of its lanes. */
+static void warps(const shape_report *s, FILE *out, int width)
+{
+    fprintf(out, "\nWarps at work in the same steps (w1: one productive thread in each of several)\n");
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        if (!x->modelled) continue;
+        int column = fprintf(out, "%-17s", x->rung->name);
+        for (int k = 0; k < x->counts.steps; k++) {
+            char cell[40];
+            const model_step *st = &x->counts.step[k];
+            const int n = snprintf(cell, sizeof cell, " %dw%s", st->warps,
+                                   st->warps > 1 && st->threads == st->warps ? "1" : "");
+            if (column + n > width - 3 && k < x->counts.steps - 1) {
+                fputs(" ..", out);
+                break;
+            }
+            column += fprintf(out, "%s", cell);
+        }
+        fputc('\n', out);
+    }
+}
+
 static void wrapped(FILE *out, const char *text, int indent, int width)
 {
     int column = indent;
@@ -235,6 +258,7 @@ void report_table(const report *r, FILE *out)
             fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
         counts(s, out);
         steps(s, out, width);
+        warps(s, out, width);
         errors(s, out);
         past(r, s, out);
         words(s, out, width);

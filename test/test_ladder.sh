@@ -38,6 +38,9 @@ has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
+has '^naive +32w 32w 32w 32w 32w 32w 32w1 16w1 8w1 4w1 2w1 1w 1w$' table # one productive thread per warp
+has '^reduce1 +8w 8w 8w 8w 8w 8w1 4w1 2w1 1w 1w$' table
+has '^reduce2 +8w 4w 2w 1w 1w 1w 1w 1w 1w 1w$' table
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
     LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
@@ -91,6 +94,8 @@ plain model.json | cmp - "$TALLY_SOURCE/doc/ladder/results/model.json"
 verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts/ladder-record writes it)' $?
 "$TALLY_SOURCE/scripts/ladder-figures" figures && diff -r figures "$TALLY_SOURCE/doc/ladder/figures" >out
 verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
+"$TALLY_SOURCE/scripts/ladder-figures" --recorded | diff - "$TALLY_SOURCE/ladder/recorded.def" >out
+verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
@@ -126,7 +131,11 @@ code 2 "$tally" ladder break sequential
 # ---- the page (test_ladder_page.sh steps through it) ----
 ! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
 verdict 'the page needs no network' $?
-for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"'; do
+factor=$(python3 -c 'import json, sys
+t = {r["rung"]: r["time"]["median"] for r in json.load(open(sys.argv[1]))["shapes"][0]["rungs"]}
+print(round(t["sequential"] / t["vector_load"]))' "$TALLY_SOURCE/doc/ladder/results/h200.json")
+for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" '<li><h3>cascade: grid-stride loop' \
+    'Little.s law' 'class="roofline"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
     has "$word" r.html
 done
 python3 - r.html <<'PY'

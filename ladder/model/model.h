@@ -93,5 +93,6 @@ int model_launch(model_program *program, const char *kernel, int64_t groups, con
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
+int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
 static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
 #endif
