@@ -80,7 +80,8 @@ static const char *noticed_by(const row *x)
                                      "the bounds check",
                                      "the check for values never written",
                                      "the barrier check",
-                                     "the step limit"};
+                                     "the step limit",
+                                     "the alignment check"};
     if (x->counts.defect) return by[x->counts.defect];
     if (x->verdict == RIGHT) return "nothing";
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];

@@ -79,14 +79,14 @@ int work_of_row(const shape_report *s, const row *x, work *w)
     w->n = (double)s->n;
     w->seconds = x->timed ? x->timing.median : 0;
     if (!x->modelled || !c->groups) return 0;
-    w->launches = (double)(x->launches ? x->launches : c->launches);
+    w->launches = (double)(x->timed ? x->timing.launches : x->launches);
     w->groups = (double)c->groups, w->operations = (double)c->operations, w->shared = (double)c->shared;
     w->conflicts = (double)c->conflicts, w->requests = (double)c->requests, w->sectors = (double)c->sectors;
     w->bytes = (double)(c->bytes_read + c->bytes_written);
     w->intervals = c->steps;
     for (int i = 0; i < c->steps; i++) w->global_intervals += c->step[i].requests > 0;
     w->shared_bytes = shared_bytes_of(x->rung, s->kind);
-    scale(w, s->n > (1 << 20) && x->timed && !x->on_host ? 1 << 20 : (double)s->n);
+    scale(w, (double)x->counted_n);
     return 1;
 }
 

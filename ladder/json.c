@@ -57,6 +57,8 @@ static void one(FILE *f, const row *x)
     text(f, "got", x->got, ", ");
     text(f, "want", x->want, ", ");
     number(f, "error_ulp", x->error_ulp < 0 ? NAN : x->error_ulp, ", ");
+    fprintf(f, "\"checked\": %lld, \"off\": %lld, \"counted_n\": %lld, ", (long long)x->checked, (long long)x->off,
+            (long long)x->counted_n);
     fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ", x->bits ? "true" : "false",
             x->on_host ? "true" : "false", (long long)x->launches);
     text(f, "sentence", x->sentence, "");
@@ -65,6 +67,8 @@ static void one(FILE *f, const row *x)
         fprintf(f, ",\n      \"time\": {\"runs\": %d, ", t->runs);
         number(f, "median", t->median, ", "), number(f, "low", t->low, ", "), number(f, "high", t->high, ", ");
         number(f, "copy_in", t->copy_in, ", "), number(f, "copy_out", t->copy_out, ", ");
+        number(f, "fold", t->fold, ", ");
+        fprintf(f, "\"launches\": %lld, \"uncertain\": %s, ", (long long)t->launches, uncertain(t) ? "true" : "false");
         fprintf(f, "\"bytes\": %lld, ", (long long)t->bytes);
         number(f, "bytes_a_second", (double)t->bytes / t->median, "}");
     }

@@ -19,15 +19,20 @@ static int write_file(const char *path, const report *r, void (*print)(const rep
     return fclose(f) || bad ? fail_with(error, 1, "%s: could not be written", path) : 0;
 }
 
+int write_reports(const ladder_options *o, const report *r, FILE *out, ladder_error *error)
+{
+    const int instead = (o->json && !strcmp(o->json, "-")) || (o->html && !strcmp(o->html, "-"));
+    if (!instead) report_table(r, out);
+    const int code = write_file(o->json, r, report_json, out, error);
+    return code ? code : write_file(o->html, r, report_html, out, error);
+}
+
 int ladder_run(const ladder_options *o, FILE *out, ladder_error *error)
 {
     report r;
-    const int instead = (o->json && !strcmp(o->json, "-")) || (o->html && !strcmp(o->html, "-"));
     int code = run_report(o, &r, error);
     if (code) return code;
-    if (!instead) report_table(&r, out);
-    code = write_file(o->json, &r, report_json, out, error);
-    if (!code) code = write_file(o->html, &r, report_html, out, error);
+    code = write_reports(o, &r, out, error);
     if (!code && r.wrong) code = error->code = 4;
     report_free(&r);
     return code;

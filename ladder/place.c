@@ -16,7 +16,7 @@ struct program {
     model_program *model; /* always: the model reads the same text */
 };
 struct place {
-    int model, groups; /* groups: the model's */
+    int model, groups, watched_only; /* the model's */
     tally *ctx;
     tl_gpu *gpu;
     char name[40], text[200];
@@ -79,11 +79,15 @@ int place_shares_memory(const place *p)
 {
     return !p->model && p->gpu->calls->shares_memory && p->gpu->calls->shares_memory(p->gpu);
 }
+/* Such as PoCL: its times say little about GPUs. */
+int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
+int place_is_processors(const place *p) { return !p->model && is_processors(p->text); }
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
 int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * 8; }
 void place_set_groups(place *p, int groups) { p->groups = groups; }
+void place_set_watched_only(place *p, int only) { p->watched_only = only; }
 
 int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
 {
@@ -137,6 +141,24 @@ int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error
         return 0;
     }
     const tally_status status = p->gpu->calls->read(p->gpu, p->ctx, to, &m->on, 0, (size_t)bytes);
+    return status ? failed(p, status, error) : 0;
+}
+
+int place_poison(place *p, memory *m, ladder_error *error)
+{
+    enum { PIECE = 1 << 20 };
+    if (p->model) {
+        memset(m->host, POISON, (size_t)m->bytes);
+        return 0;
+    }
+    char *piece = malloc(PIECE);
+    tally_status status = TALLY_OK;
+    if (!piece) return fail_with(error, 1, "out of memory");
+    memset(piece, POISON, PIECE);
+    for (int64_t at = 0; at < m->bytes && !status; at += PIECE)
+        status = p->gpu->calls->write(p->gpu, p->ctx, &m->on, (size_t)at, piece,
+                                      (size_t)(m->bytes - at < PIECE ? m->bytes - at : PIECE));
+    free(piece);
     return status ? failed(p, status, error) : 0;
 }
 
@@ -248,7 +270,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
                 list[i].i64 = arguments[i].count;
             }
         }
-        return model_launch(x->model, kernel, groups, list, count, counts, sentence, sizeof sentence)
+        return model_launch(x->model, kernel, groups, list, count, p->watched_only, counts, sentence, sizeof sentence)
                    ? fail_with(error, 4, "%s", sentence)
                    : 0;
     }

@@ -12,18 +12,37 @@ double least_bytes(const rung *g, kind k, int64_t n)
     return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
 }
 
-/* An OpenCL for processors, such as PoCL: its times say little about GPUs, so `auto` takes the model instead. */
-static int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
-
-int open_places(const ladder_options *o, place **p, ladder_error *error)
+/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the model, and
+ * the processors' own rows. why: why the model, where it is not what was asked for. */
+static int open_places(const ladder_options *o, place **p, char *why, size_t room, ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
-    if (strcmp(device, "auto") != 0) return place_open(p, device, error);
     tally_device_info info;
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
-        if (info.usable && strcmp(info.name, "cpu") != 0 && !is_processors(info.text) &&
-            !place_open(p, info.name, error))
+    char passed[40] = "";
+    why[0] = 0;
+    if (!strcmp(device, "cpu")) {
+        snprintf(why, room,
+                 "On the device 'cpu' the rows of the processors have times; kernels are counted by the model.");
+        return place_open(p, "model", error);
+    }
+    if (strcmp(device, "auto") != 0) {
+        if (!strcmp(device, "model"))
+            snprintf(why, room, "The model counts kernels and has no times; rows with times ran on the processors.");
+        return place_open(p, device, error);
+    }
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        if (!info.usable || !strcmp(info.name, "cpu")) continue;
+        if (is_processors(info.text))
+            snprintf(passed, sizeof passed, "%.39s", info.name);
+        else if (!place_open(p, info.name, error))
             return 0;
+    }
+    *error = (ladder_error){0};
+    if (passed[0])
+        snprintf(why, room,
+                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.", passed);
+    else
+        snprintf(why, room, "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
     return place_open(p, "model", error);
 }
 
@@ -66,7 +85,7 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
 {
     shape_report *s = *out = &r->shapes[r->shape_count++];
     const ladder_options *o = &r->options;
-    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width};
+    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
@@ -89,6 +108,19 @@ static int is_chosen(const char *list, const rung *g)
     return !list;
 }
 
+/* A ceiling that a rung goes beyond was none: the best that was seen is. */
+void finish_shape(shape_report *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        ceilings *const c = x->on_host ? &s->host : &s->device;
+        double *const most = s->shape == SHAPE_reduce ? &c->read : &c->copy;
+        const double rate = x->timed ? (double)x->timing.bytes / x->timing.median : 0;
+        if (*most > 0 && rate > *most) *most = rate;
+    }
+    sentences(s);
+}
+
 static int run_shape(report *r, shape which, place *p, ladder_error *error)
 {
     shape_report *s;
@@ -103,11 +135,11 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
         if (out->verdict == WRONG) r->wrong++;
     }
     if (!code && o->sweep) code = sweep(r, s, p, error);
-    if (!code) sentences(s);
+    if (!code) finish_shape(s);
     return code;
 }
 
-static int64_t usual_n(const place *p) { return place_is_model(p) || is_processors(place_text(p)) ? 1 << 20 : 1 << 24; }
+static int64_t usual_n(const place *p) { return place_is_model(p) || place_is_processors(p) ? 1 << 20 : 1 << 24; }
 
 int start_report(const ladder_options *o, report *r, place **p, ladder_error *error)
 {
@@ -122,8 +154,9 @@ int start_report(const ladder_options *o, report *r, place **p, ladder_error *er
         return fail_with(error, 2, "the ladder has no operation '%s'; choices: sum, min, max", o->operation);
     r->warp = o->warp;
     r->banks = o->banks;
-    const int code = open_places(o, p, error);
+    const int code = open_places(o, p, r->device_note, sizeof r->device_note, error);
     if (code) return code;
+    r->processors = place_is_processors(*p);
     r->threads = tally_threads(place_context(*p));
     r->timed_on_model = place_is_model(*p);
     if (o->n < 0) r->options.n = usual_n(*p);

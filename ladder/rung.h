@@ -89,6 +89,10 @@ const char *place_text(const place *p);      /* one line: what it is */
 tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
 int place_groups(const place *p);            /* groups that it runs at once, about */
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
+int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
+int place_is_processors(const place *p); /* an OpenCL that runs on processors? */
+int is_processors(const char *text);     /* the same of a device's text */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
 void *memory_address(const memory *m); /* for the library, and on the model */
@@ -120,13 +124,14 @@ typedef union element {
 const char *kind_name(kind k);
 int kind_parse(const char *name, kind *k);
 tally_dtype kind_dtype(kind k);
-/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float); for min and max the last one is
- * beyond the others. */
+/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has the whole story); for
+ * min and max the last one is beyond the others. */
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
+enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order can be away from it at
  * most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from the exact value. */
 element known_result(kind k, int64_t n, int operation, int tenths, double *bound);
@@ -155,13 +160,19 @@ typedef struct job {
     memory *work[6]; /* what the schedule needs (job_room) */
     int64_t work_bytes[6];
     int where;    /* the work memory with the partial results; -1: the input */
+    memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
     void *output; /* host: scans and windows; partials of reductions */
+    int64_t output_bytes;
     model_counts *counts;
     int64_t launches;
-    int threads; /* of the host */
+    double copying; /* seconds of job_finish that brought results to the host */
+    int threads;    /* of the host */
 } job;
+enum { SUPPORT_THREADS = 256 }; /* of support.cl's kernels */
 /* One run on input number `at`, launches only (host rungs: all of it); partials: how many results are left to fold. */
 int job_launch(job *j, int at, int64_t *partials, ladder_error *error);
+/* What job_launch leaves of a reduction, to one element in j->cell on the device: what every rung is timed to. */
+int job_complete(job *j, int64_t partials, ladder_error *error);
 /* Brings the result to the host: reductions: *result; scans and windows: j->output. */
 int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
@@ -169,6 +180,8 @@ void job_close(job *j);
 int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched */
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
+int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                   ladder_error *error); /* counted as a launch, and no more */
 
 int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error);
 int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error);
@@ -180,14 +193,19 @@ void job_needs(const job *j, int64_t bytes[6]);
 /* ---- measure.c ---- */
 typedef struct timing {
     int runs;
-    double median, low, high; /* seconds of the launches (or of the host's loop) */
-    double copy_in, copy_out; /* seconds: the input to the device; partials or results back, and their fold */
-    int64_t bytes;            /* the least that any algorithm moves */
+    double median, low, high;       /* seconds until the result is on the device (or of the host's loop) */
+    double copy_in, copy_out, fold; /* seconds: the input to the device; partials or results back; their fold there */
+    int64_t bytes;                  /* the least that any algorithm moves */
+    int64_t launches;               /* of one run that was timed */
 } timing;
+/* Are its runs so far apart that nothing is to be built on it? */
+static inline int uncertain(const timing *t) { return t->high - t->low > 0.2 * t->median; }
 int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
     double read, copy; /* bytes a second */
 } ceilings;
+int input_copies(int64_t bytes); /* of an input that is timed: used in turn, so that it comes from memory */
+/* 0 where the input is too small to come from memory: no ceiling is known there. */
 int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error);
 
 /* ---- results ---- */
@@ -195,14 +213,16 @@ typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
 typedef struct row {
     const rung *rung;
     verdict verdict;
-    char reason[200]; /* of what is not RIGHT */
+    char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
+    int64_t checked, off; /* results: all of them are */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;
     timing timing;
     int modelled;
     model_counts counts;
+    int64_t counted_n; /* elements that the counts are of */
     int64_t launches;
     char sentence[300];
 } row;
@@ -216,7 +236,7 @@ typedef struct shape_report {
     shape shape;
     kind kind;
     int64_t n, width;
-    int count;
+    int count, processors; /* processors: the device runs on them */
     ceilings device, host;
     row *rows; /* RESULTS_MOST */
     sweep_row sweep[SWEEP_POINTS];
@@ -225,7 +245,9 @@ typedef struct shape_report {
 typedef struct report {
     ladder_options options;
     char device[40], device_text[200], machine[200], host_text[120];
-    int timed_on_model; /* no device: host rungs only have times */
+    int timed_on_model; /* the model is the device: host rungs only have times */
+    int processors;        /* the device is an OpenCL that runs on them */
+    char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
     shape_report shapes[SHAPES];
     int shape_count, wrong;
@@ -261,7 +283,8 @@ typedef struct alone {
 } alone;
 int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
 void end_alone(alone *a);
-int open_places(const ladder_options *o, place **p, ladder_error *error);
+void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
+int write_reports(const ladder_options *o, const report *r, FILE *out, ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
              ladder_error *error);

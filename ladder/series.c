@@ -28,9 +28,8 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
 static int zero_cells(job *j, memory *m, int64_t n, ladder_error *error)
 {
     const argument arguments[] = {MEMORY(m), COUNT(n)};
-    j->launches++;
-    return place_launch(j->place, j->support, "zero", up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
-                        error);
+    const int64_t groups = up(n, SUPPORT_THREADS);
+    return launch_support(j, "zero", groups < 1024 ? groups : 1024, arguments, 2, error);
 }
 
 int series_launch(job *j, int at, ladder_error *error)

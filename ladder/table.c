@@ -32,8 +32,9 @@ static double ceiling_of(const shape_report *s, const row *x)
 static void times(const report *r, const shape_report *s, FILE *out)
 {
     const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    const int wide = width >= 110, bars = width - (wide ? 92 : 56);
+    const int wide = width >= 110, bars = width - (wide ? 98 : 56);
     double most = 0, first = 0;
+    int any_uncertain = 0;
     for (int i = 0; i < s->count; i++)
         if (s->rows[i].timed) {
             const double rate = (double)s->rows[i].timing.bytes / s->rows[i].timing.median;
@@ -41,7 +42,7 @@ static void times(const report *r, const shape_report *s, FILE *out)
         }
     fprintf(out, "%-17s %9s %7s ", "rung", "ms", "GB/s");
     fprintf(out, "%-*s %5s %6s", bars, "", "ceil.", "faster");
-    if (wide) fprintf(out, " %7s %7s %7s %9s", "overall", "copy in", "out", "spread");
+    if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "overall", "copy in", "out", "fold", "spread");
     fprintf(out, " %s\n", "check");
     rule(out, width);
     for (int i = 0; i < s->count; i++) {
@@ -49,14 +50,15 @@ static void times(const report *r, const shape_report *s, FILE *out)
         fprintf(out, "%-17s ", x->rung->name);
         if (!x->timed) {
             fprintf(out, "%9s %7s %*s %5s %6s", "-", "-", bars, "", "", "");
-            if (wide) fprintf(out, " %7s %7s %7s %9s", "", "", "", "");
+            if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "", "", "", "", "");
             fprintf(out, " %s\n", verdict_word(x));
             continue;
         }
         const timing *t = &x->timing;
         const double rate = (double)t->bytes / t->median, limit = ceiling_of(s, x);
         if (first == 0) first = t->median;
-        fprintf(out, "%9.4f %7.2f ", 1e3 * t->median, 1e-9 * rate);
+        fprintf(out, "%9.4f%c%7.2f ", 1e3 * t->median, uncertain(t) ? '~' : ' ', 1e-9 * rate);
+        any_uncertain |= uncertain(t);
         bar(out, rate / most, bars, r->options.colour);
         if (limit > 0)
             fprintf(out, " %4.0f%%", 100 * rate / limit);
@@ -70,19 +72,33 @@ static void times(const report *r, const shape_report *s, FILE *out)
         if (wide) {
             fprintf(out, " %6.2fx", first / t->median);
             if (x->on_host)
-                fprintf(out, " %7s %7s", "", "");
+                fprintf(out, " %7s %7s %6s", "", "", "");
             else
-                fprintf(out, " %7.3f %7.3f", 1e3 * t->copy_in, 1e3 * t->copy_out);
-            fprintf(out, " %8.1f%%", 100 * (t->high - t->low) / t->median);
+                fprintf(out, " %7.3f %7.3f %6.3f", 1e3 * t->copy_in, 1e3 * t->copy_out, 1e3 * t->fold);
+            fprintf(out, " %7.1f%%", 100 * (t->high - t->low) / t->median);
         }
         fprintf(out, " %s\n", verdict_word(x));
     }
+    if (any_uncertain) fprintf(out, "~ the runs are more than 20 %% apart: not a time to compare with.\n");
     if (s->host.read <= 0) return;
     fprintf(out, "Ceilings: ");
     if (s->device.read > 0)
         fprintf(out, "device read %.1f, copy %.1f GB/s; ", 1e-9 * s->device.read, 1e-9 * s->device.copy);
     fprintf(out, "processors read %.1f, copy %.1f GB/s.%s\n", 1e-9 * s->host.read, 1e-9 * s->host.copy,
-            wide ? " copy in, out: ms, not part of the time." : "");
+            wide ? " Copy in, copy out and the processor's fold: ms, not part of the time." : "");
+}
+
+/* Every result is looked at, and the page says how many there were. */
+static void checked(const shape_report *s, FILE *out)
+{
+    int64_t all = 0, off = 0;
+    for (int i = 0; i < s->count; i++) {
+        all += s->rows[i].checked;
+        off += s->rows[i].off;
+    }
+    if (!all) return;
+    fprintf(out, "Checked: %lld results, every one of every rung", (long long)all);
+    fprintf(out, off ? "; %lld are off.\n" : ".\n", (long long)off);
 }
 
 /* What the seeds warn of: the way to the device can cost more than it saves. */
@@ -115,9 +131,9 @@ static void counts(const shape_report *s, FILE *out)
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
-        const double n = s->n > (1 << 20) && !x->on_host && x->timed ? 1 << 20 : (double)s->n;
+        const double n = (double)x->counted_n;
         fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
-                (long long)c->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
+                (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
@@ -197,7 +213,7 @@ static void words(const shape_report *s, FILE *out, int width)
     fprintf(out, "\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        char line[600];
+        char line[sizeof x->reason + sizeof x->sentence + 40];
         const char *const mark = x->verdict == WRONG      ? "WRONG: "
                                  : x->verdict == EXPECTED ? "caught, as it should be: "
                                                           : "";
@@ -253,9 +269,9 @@ void report_table(const report *r, FILE *out)
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
+        checked(s, out);
         copies(s, out);
-        if (r->timed_on_model)
-            fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
+        if (r->device_note[0]) fprintf(out, "%s\n", r->device_note);
         counts(s, out);
         steps(s, out, width);
         warps(s, out, width);

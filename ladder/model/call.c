@@ -27,7 +27,7 @@ static int array_argument(compiler *c)
         model_error(c, "the first argument must be an array, not '%s'", t->text);
         return 0;
     }
-    c->at++;
+    pass(c);
     expect(c, ",");
     return e->array;
 }
@@ -48,10 +48,19 @@ static typed array_call(compiler *c, opcode op, int operands)
     return (typed){reg, k};
 }
 
+static int shuffle_way(const char *name)
+{
+    static const char *const ways[] = {"down", "up", "xor", "from"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(ways[i], name)) return i;
+    return -1;
+}
+
 int parse_call(compiler *c, const char *name, typed *out)
 {
     const kind elem = c->program->setting.elem;
-    typed v[2];
+    typed v[2] = {{0, KIND_I32}, {0, KIND_I32}};
+    int way;
     if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") || !strcmp(name, "group_count")) {
         arguments(c, v, NULL, 0);
         *out = name[0] == 't'   ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
@@ -64,21 +73,17 @@ int parse_call(compiler *c, const char *name, typed *out)
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
-    } else if (!strcmp(name, "shuffle_down") || !strcmp(name, "shuffle_up")) {
+    } else if (!strncmp(name, "shuffle_", 8) && (way = shuffle_way(name + 8)) >= 0) {
         arguments(c, v, (const kind[]){elem, KIND_I32}, 2);
-        *out = binary(c, DO_CHOOSE, v[0], convert(c, v[1], elem)); /* a place for the result: same kind */
-        if (!c->failed) {
-            instruction *i = &c->program->code[c->program->length - 1];
-            i->op = name[8] == 'd' ? DO_SHUFFLE_DOWN : DO_SHUFFLE_UP;
-            i->c = (int16_t)v[1].reg;
-        }
+        *out = emit_value(c, DO_SHUFFLE, elem, v[0].reg, way);
+        if (!c->failed) c->program->code[c->program->length - 1].c = (int16_t)v[1].reg;
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
         const typed index = convert(c, parse_expression(c), KIND_I64);
         expect(c, ",");
         const name_entry *e = find_name(c, peek(c)->text);
         if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
-        c->at++;
+        pass(c);
         expect(c, ")");
         const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
         if (at >= 0) c->program->code[at].c = (int16_t)index.reg;

@@ -169,7 +169,6 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     lane *const row = w->registers, *a = row + (ptrdiff_t)i->a * n;
     const lane *b = row + (ptrdiff_t)i->b * n, *c = row + (ptrdiff_t)i->c * n;
     const uint64_t all = g->warp == 64 ? ~(uint64_t)0 : ((uint64_t)1 << g->warp) - 1;
-    if (g->trace && (i->op == DO_SHUFFLE_DOWN || i->op == DO_SHUFFLE_UP) && w->mask) trace_shuffle(g->trace, g, w, i);
     switch (i->op) {
     case DO_CONST:
         for (int l = 0; l < n; l++) a[l].i = i->integer;
@@ -210,16 +209,9 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_GROUP_COUNT:
         for (int l = 0; l < n; l++) a[l].i = i->op == DO_GROUP_INDEX ? g->index : g->groups;
         break;
-    case DO_SHUFFLE_DOWN: /* from a lane outside of the warp: one's own, as CUDA has it */
+    case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
         for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l + c[l].i;
-            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
-        }
-        memcpy(a, g->scratch, (size_t)n * sizeof *a);
-        break;
-    case DO_SHUFFLE_UP:
-        for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l - c[l].i;
+            const int64_t from = shuffle_lane(i->d, l, c[l].i);
             g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
         }
         memcpy(a, g->scratch, (size_t)n * sizeof *a);

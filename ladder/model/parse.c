@@ -8,12 +8,12 @@ static void shared_array(compiler *c)
 {
     kind k;
     int quad;
-    while (is_word(c, "volatile")) c->at++;
+    while (is_word(c, "volatile")) pass(c);
     if (!parse_type(c, &k, &quad)) model_error(c, "SHARED needs a type, not '%s'", peek(c)->text);
     do {
         const char *const name = peek(c)->text;
         int64_t length = 0;
-        c->at++;
+        pass(c);
         expect(c, "[");
         constant_expression(c, &length);
         expect(c, "]");
@@ -37,7 +37,7 @@ static void declaration(compiler *c, kind k, int quad)
     do {
         if (take(c, "*")) { /* LOCAL elem *name = array; another name for it */
             token *name = peek(c);
-            c->at++;
+            pass(c);
             expect(c, "=");
             const name_entry *e = find_name(c, peek(c)->text);
             if (!e || e->array < 0) {
@@ -45,13 +45,13 @@ static void declaration(compiler *c, kind k, int quad)
                 return;
             }
             const int array = e->array;
-            c->at++;
+            pass(c);
             add_name(c, name->text, -1, array, c->kernel->arrays[array].kind, 1);
             continue;
         }
         token *name = peek(c);
         if (name->class != TOKEN_NAME) model_error(c, "a name was expected before '%s'", name->text);
-        c->at++;
+        pass(c);
         if (is_sign(c, "[")) model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
         if (c->failed) return;
         if (quad) {
@@ -120,8 +120,8 @@ static void loop(compiler *c, int is_for)
             declaration(c, k, quad);
         else {
             if (!is_sign(c, ";")) do
-                    parse_expression(c);
-                while (take(c, ","));
+                    parse_effect(c);
+                while (take(c, ",") && !c->failed);
             expect(c, ";");
         }
     }
@@ -136,7 +136,7 @@ static void loop(compiler *c, int is_for)
     if (is_for) {
         expect(c, ";");
         step = c->at;
-        for (int depth = 0; !c->failed; c->at++) { /* passed over now, compiled after the body */
+        for (int depth = 0; !c->failed; pass(c)) { /* passed over now, compiled after the body */
             if (is_sign(c, ")") && depth-- == 0) break;
             depth += is_sign(c, "(");
             if (peek(c)->class == TOKEN_END) model_error(c, "')' is missing");
@@ -150,8 +150,8 @@ static void loop(compiler *c, int is_for)
         const int after = c->at;
         c->at = step;
         if (!is_sign(c, ")")) do
-                parse_expression(c);
-            while (take(c, ","));
+                parse_effect(c);
+            while (take(c, ",") && !c->failed);
         c->at = after;
         c->next = used;
     }
@@ -161,7 +161,7 @@ static void loop(compiler *c, int is_for)
     block_end(c, names, registers);
 }
 
-void parse_statement(compiler *c)
+static void statement(compiler *c)
 {
     static const struct {
         const char *word;
@@ -201,7 +201,7 @@ void parse_statement(compiler *c)
     }
     if (is_word(c, "if") || is_word(c, "for") || is_word(c, "while")) {
         const int which = peek(c)->text[0];
-        c->at++;
+        pass(c);
         which == 'i' ? if_statement(c) : loop(c, which == 'f');
         return;
     }
@@ -212,7 +212,7 @@ void parse_statement(compiler *c)
         emit(c, is_break ? DO_BREAK : DO_RETURN, KIND_I32, 0, 0, 0);
         return;
     }
-    while (is_word(c, "volatile")) c->at++;
+    while (is_word(c, "volatile")) pass(c);
     if (take_word(c, "LOCAL") || take_word(c, "GLOBAL")) {
         if (!parse_type(c, &k, &quad)) model_error(c, "a type was expected before '%s'", peek(c)->text);
         declaration(c, k, quad);
@@ -222,8 +222,15 @@ void parse_statement(compiler *c)
         declaration(c, k, quad);
         return;
     }
-    do parse_expression(c);
+    do parse_effect(c);
     while (take(c, ",") && !c->failed);
     expect(c, ";");
     c->next = registers;
+}
+
+void parse_statement(compiler *c)
+{
+    if (!deeper(c)) return;
+    statement(c);
+    c->nested--;
 }

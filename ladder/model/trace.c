@@ -94,7 +94,7 @@ void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, co
     e->lanes = e->active = w->mask;
     e->width = 1;
     for (int l = 0; l < g->warp; l++) {
-        const int64_t at = i->op == DO_SHUFFLE_DOWN ? l + by[l].i : l - by[l].i;
+        const int64_t at = shuffle_lane(i->d, l, by[l].i);
         e->index[l] = (int32_t)(at >= 0 && at < g->warp ? at : l);
         e->value[l].i = from[e->index[l]].i; /* both members have 8 bytes */
     }
