@@ -32,13 +32,16 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
+    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", "export", NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
                         .rung = o->value[OPT_rung],
                         .json = o->value[OPT_json_file],
                         .html = o->value[OPT_html],
+                        .to = o->value[OPT_to_rung],
+                        .output = o->value[OPT_output],
+                        .host = has(o, OPT_host),
                         .sweep = has(o, OPT_sweep)};
     ladder_error error = {0};
     int64_t warp, banks, runs;
@@ -77,7 +80,8 @@ int run_ladder(const options *o)
                       : operands(o, 1, 1, which == 5 ? "a file with a kernel" : "the name of a rung");
     if (code) return code;
     const char *const what = o->args[1];
-    code = which == 3   ? ladder_show(&l, what, stdout, &error)
+    code = which == 7 || (which == 3 && l.host) ? ladder_export(&l, what, stdout, &error)
+           : which == 3 ? ladder_show(&l, what, stdout, &error)
            : which == 4 ? ladder_break(&l, what, stdout, &error)
            : which == 5 ? ladder_try(&l, what, stdout, &error)
                         : ladder_diff(what, o->args[2], stdout, &error);

@@ -27,6 +27,8 @@ typedef struct ladder_options {
     int columns;             /* of the terminal */
     int colour;              /* bars in colour? */
     const char *json, *html; /* files to write, or NULL; "-": standard output instead of the table */
+    const char *to, *output; /* export: cuda, opencl, c; the file, or NULL: standard output */
+    int host;                /* export: the host code alone */
 } ladder_options;
 
 typedef struct ladder_error {
@@ -39,6 +41,7 @@ int ladder_run(const ladder_options *options, FILE *out, ladder_error *error);
 int ladder_show(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
+int ladder_export(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *error);
 /* All rungs, NULL-terminated; static memory. */
 const char *const *ladder_rungs(void);
