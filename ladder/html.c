@@ -3,6 +3,8 @@
  * a screen reader loses nothing; bars and strips are boxes that reflow on a phone; colours follow the reader's light or
  * dark setting. */
 #include "html.h"
+#include "export.h"
+#include <stdlib.h>
 #include <string.h>
 
 void html_text(FILE *f, const char *text)
@@ -132,7 +134,20 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
     item(f, "check", x->reason, verdict_word(x));
     fprintf(f, "</dl><details><summary>ladder/%s</summary><pre tabindex=\"0\"><code>", path);
     html_text(f, text ? text : "");
-    fprintf(f, "</code></pre></details></article>\n");
+    fprintf(f, "</code></pre></details>");
+    if (x->rung->schedule >= LIBRARY) {
+        char *host = NULL;
+        size_t length = 0;
+        FILE *const whole = open_memstream(&host, &length);
+        if (whole) export_schedule(whole, x->rung, is_host(x->rung) ? API_C : API_CUDA);
+        if (whole) fclose(whole);
+        fprintf(f, "<details><summary>how the host runs it, in %s</summary><pre tabindex=\"0\"><code>", is_host(x->rung) ? "C" : "CUDA");
+        html_text(f, host ? host : "");
+        fprintf(f, "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s --to %s</code>.</p></details>",
+                shape_name(s->shape), x->rung->name, is_host(x->rung) ? "c" : "cuda</code>, <code>opencl</code> or <code>c");
+        free(host);
+    }
+    fprintf(f, "</article>\n");
 }
 
 static void one_shape(const report *r, const shape_report *s, FILE *f)
@@ -156,7 +171,9 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     plot_bytes(s, f);
     counts_table(s, f);
     plot_errors(s, f);
-    fprintf(f, "<h3>The rungs</h3>\n");
+    fprintf(f, "<h3>The rungs</h3>\n<details><summary>around all of them: choosing the accelerator, arrays, copies (CUDA)</summary><pre tabindex=\"0\"><code>");
+    html_text(f, ladder_text("host/cuda.txt"));
+    fprintf(f, "</code></pre></details>\n");
     for (int i = 0; i < s->count; i++) one_rung(s, &s->rows[i], f);
     fprintf(f, "</section>\n");
 }

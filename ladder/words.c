@@ -13,7 +13,7 @@ static const struct {
     {"SHARED", {"__shared__", "__local", "static"}},
     {"BARRIER()", {"__syncthreads()", "barrier(CLK_LOCAL_MEM_FENCE)", "BARRIER()"}},
     {"WARP_BARRIER()", {"__syncwarp()", "barrier(CLK_LOCAL_MEM_FENCE)", "BARRIER()"}},
-    {"FENCE()", {"__threadfence()", "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"}},
+    {"FENCE()", {"__threadfence()", "FENCE()", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"}},
     {"thread_index()", {"(int)threadIdx.x", "(int)get_local_id(0)", "omp_get_thread_num()"}},
     {"group_index()", {"(i64)blockIdx.x", "(i64)get_group_id(0)", "group_index_"}},
     {"group_count()", {"(i64)gridDim.x", "(i64)get_num_groups(0)", "group_count_"}},
@@ -41,6 +41,12 @@ static const struct {
      {"struct __align__(16) elem4 { elem x, y, z, w; }; /* one access */\n#define load4(array, index) (*(const elem4 *)((array) + (index)))\n",
       "typedef struct __attribute__((aligned(16))) { elem x, y, z, w; } elem4; /* one access */\n#define load4(array, index) (*(__global const elem4 *)((array) + (index)))\n",
       "typedef struct { elem x, y, z, w; } elem4;\nstatic inline elem4 load4(const elem *array, i64 i) { return (elem4){array[i], array[i + 1], array[i + 2], array[i + 3]}; }\n"}},
+    {"FENCE",
+     {"",
+      "#ifdef __NV_CL_C_VERSION /* there mem_fence orders for the group alone; PTX has more */\n"
+      "#define FENCE() __asm__ volatile(\"membar.gl;\" : : : \"memory\")\n#else\n"
+      "#define FENCE() mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n#endif\n",
+      ""}},
     {"atomic_next",
      {"#define atomic_next(array, index) atomicAdd((array) + (index), 1u)\n", "#define atomic_next(array, index) atomic_inc((array) + (index))\n",
       "#define atomic_next(array, index) __atomic_fetch_add((array) + (index), 1u, __ATOMIC_SEQ_CST)\n"}},
