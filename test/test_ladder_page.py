@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The ladder's page in Chromium: the stepper by keyboard, what a screen reader is told, sizes and contrasts. python3 test_ladder_page.py PAGE"""
-import json, os, sys, time
+import glob, json, os, sys, time
 from browser import Browser
 
 page, failed, passed = "file://" + os.path.abspath(sys.argv[1]), 0, 0
@@ -116,9 +116,9 @@ LOOK = r"""(() => {
     const r = ratio(over(ink, under), under);
     if (r < (size >= 24 || (size >= 18.6 && style.fontWeight >= 700) ? 3 : 4.5)) bad.add(name(e) + ' has a contrast of ' + r.toFixed(2) + ' to 1: ' + n.data.trim().slice(0, 30));
   }
-  for (const e of document.querySelectorAll('.track i, .track b, .step i, svg .cell, svg .bad, svg .roof, svg .line, svg .twig, svg .leaf')) {
+  for (const e of document.querySelectorAll('.track i, .track b, .step i, svg .cell, svg .bad, svg .bar, svg .host, svg .split, svg .mark, svg .roof, svg .line, svg .twig, svg .leaf')) {
     const style = getComputedStyle(e), drawn = e.ownerSVGElement;
-    const c = parse(drawn ? (style.fill !== 'none' && !e.matches('.leaf') ? style.fill : style.stroke) : style.backgroundColor), under = behind(e.ownerSVGElement || e.parentElement);
+    const c = parse(drawn ? (style.fill !== 'none' && !e.matches('.leaf, .mark') ? style.fill : style.stroke) : style.backgroundColor), under = behind(e.ownerSVGElement || e.parentElement);
     if (c[3] && ratio(over(c, under), under) < 3) bad.add(name(e) + ' has a contrast of ' + ratio(over(c, under), under).toFixed(2) + ' to 1');
   }
   for (const t of document.querySelectorAll('.scroll')) { /* the first two columns of every table are in sight */
@@ -133,6 +133,19 @@ for width, dark in ((1280, False), (1280, True), (390, False), (390, True), (320
     browser.open(page + "#step=reduce/tiled_2/11")
     found = browser.run(LOOK)
     check(not found, f"{width} pixels, {'dark' if dark else 'light'}: letters, contrasts, widths", "\n".join(found[:12]))
+
+# ---- the figures of the documents, as a page shows them ----
+figures = sys.argv[1] + ".figures.html"
+with open(figures, "w") as f:
+    f.write('<!DOCTYPE html><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><style>body { margin: 0; background: #fff }'
+            "svg { display: block; max-width: 100%; height: auto } @media (prefers-color-scheme: dark) { body { background: #0d1117 } }</style><body>")
+    for name in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "doc", "ladder", "figures", "*.svg"))):
+        f.write(f'<div id="{os.path.basename(name)}">{open(name).read()}</div>')
+for width, dark in ((1280, False), (1280, True), (412, False)):
+    browser.look(width, 900, dark)
+    browser.open("file://" + os.path.abspath(figures))
+    found = browser.run(LOOK)
+    check(not found, f"doc/ladder/figures, {width} pixels, {'dark' if dark else 'light'}", "\n".join(found[:12]))
 browser.close()
 print(passed, "passed,", failed, "failed")
 sys.exit(failed > 0)
