@@ -87,6 +87,14 @@ static const char *noticed_by(const row *x)
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
 }
 
+/* The whole line, without its indent: a part would hide what was damaged. */
+static void print_line(FILE *out, const char *mark, const char *text, int line)
+{
+    for (; line > 1; line--) text += strcspn(text, "\n") + 1;
+    text += strspn(text, " ");
+    fprintf(out, "%s %.*s\n", mark, (int)strcspn(text, "\n"), text);
+}
+
 static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out, ladder_error *error,
                    int *seen)
 {
@@ -95,10 +103,11 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
     if (!broken) return fail_with(error, 1, "out of memory");
     ladder_error own = {0};
     const int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
-    const size_t length = strcspn(at, "\n") < 30 ? strcspn(at, "\n") : 30;
+    const int line = line_of(a->text, at);
+    fprintf(out, "%4d  %-22s %s\n", line, d->what, code ? "the compiler" : noticed_by(&x));
+    print_line(out, "      was ", a->text, line);
+    print_line(out, "      now ", broken, line);
     free(broken);
-    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(a->text, at), d->what, code ? "the compiler" : noticed_by(&x),
-            (int)length, at);
     if (code) fprintf(out, "      %s\n", own.sentence);
     if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
     *seen += code || noticed_by(&x)[0] != 'n';
@@ -114,7 +123,7 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code) {
         rung plain = *a.rung;
         plain.note = PLAIN;
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", a.path,
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %s\n", a.path,
                 (long long)a.shape->n, "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {

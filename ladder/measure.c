@@ -25,7 +25,9 @@ static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
 
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
 {
+    const int takes = program_parameters(j->program, kernel);
     j->launches++;
+    if (takes >= 2 && takes < count) count = takes; /* as slides have them: without n */
     return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
 }
 

@@ -94,9 +94,9 @@ int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
     memory *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return fail_with(error, 1, "out of memory");
-    m->bytes = bytes < 64 ? 64 : bytes;
+    m->bytes = p->model || bytes >= 64 ? bytes : 64; /* the model sees what is beyond the last element */
     if (p->model) {
-        m->host = calloc(1, (size_t)m->bytes);
+        m->host = calloc(1, (size_t)bytes + 64);
         if (!m->host) {
             free(m);
             return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
@@ -249,6 +249,12 @@ void place_unload(place *p, program *x)
 }
 
 const char *program_kernel(const program *x, int index) { return model_kernel(x->model, index); }
+int program_parameters(const program *x, const char *kernel)
+{
+    for (int i = 0; model_kernel(x->model, i); i++)
+        if (!strcmp(model_kernel(x->model, i), kernel)) return model_kernel_parameters(x->model, i);
+    return 0;
+}
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
 void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 

@@ -193,7 +193,7 @@ int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usu
     memset(a, 0, sizeof *a);
     a->rung = find_rung(NULL, name);
     if (!a->rung)
-        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+        return fail_with(error, 2, "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs", name);
     a->text = rung_text(a->rung, a->path, sizeof a->path);
     with.device = "model";
     if (with.n < 0) with.n = usual;

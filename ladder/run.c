@@ -112,26 +112,32 @@ static int check_hostile(job *j, row *out, ladder_error *error)
     verify_window(j, 1, &other);
     data_fill(j->host[0], k, j->n, j->setting.operation, 1);
     if (j->input[0]) code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error);
-    if (other.verdict != RIGHT && out->verdict == RIGHT) { /* the plain series is what to tell first */
+    if (other.verdict != RIGHT) { /* a kernel of the reader's: the plain series comes first */
+        char plain[sizeof out->reason];
+        memcpy(plain, out->reason, sizeof plain);
+        const int both = plain[0] && j->rung->note == PLAIN;
+        snprintf(out->reason, sizeof out->reason, "%.400s%s%.400s", both ? plain : "", both ? "; " : "", other.reason);
         out->verdict = other.verdict;
-        out->off = other.off;
-        memcpy(out->reason, other.reason, sizeof out->reason);
+        out->off += other.off;
     }
+    out->checked += other.checked;
     return code;
 }
 
 /* Not an error of the ladder: the rung's own. */
-static int rung_failed(row *out, const ladder_error *error)
+static int rung_failed(row *out, ladder_error *error)
 {
     if (error->code != 4) return error->code;
     out->verdict = WRONG;
     snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
+    *error = (ladder_error){0};
     return 0;
 }
 
 /* What the model found, behind what the values said: the one does not excuse the other. */
 static void take_defects(row *out)
 {
+    out->values_end = (int)strlen(out->reason);
     for (int k = 1; k < DEFECTS; k++) {
         const model_finding *f = &out->counts.found[k];
         const size_t used = strlen(out->reason);

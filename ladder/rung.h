@@ -112,6 +112,7 @@ char *program_text(const model_setting *setting, const char *prelude, const char
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
 void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
+int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -215,7 +216,9 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
+    int values_end;       /* of reason: what the values said */
     int64_t checked, off; /* results: all of them are */
+    int trials, trials_wrong; /* of try: the runs before this one */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;
@@ -267,6 +270,7 @@ double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
 void report_table(const report *r, FILE *out);
+void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);
 void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);

@@ -23,6 +23,25 @@ static void rule(FILE *out, int width)
     fputc('\n', out);
 }
 
+static void wrapped(FILE *out, const char *text, int indent, int width)
+{
+    int column = indent;
+    for (int first = 1; *text; first = 0) {
+        const int n = (int)strcspn(text, " ");
+        if (!first && column + 1 + n > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n + (text[n] != 0);
+    }
+    fputc('\n', out);
+}
+
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
@@ -166,10 +185,10 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
-/* The same in warps: what the device pays for. A warp takes the same time for one thread as for all of its lanes. */
+/* The analysis of resources is about warps: one that has a single lane at work costs as much as a full one. */
 static void warps(const shape_report *s, FILE *out, int width)
 {
-    fprintf(out, "\nWarps at work in the same steps (w1: one productive thread in each of several)\n");
+    fprintf(out, "\nWarps at work x lanes at work in each of them, from barrier to barrier\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
@@ -177,8 +196,8 @@ static void warps(const shape_report *s, FILE *out, int width)
         for (int k = 0; k < x->counts.steps; k++) {
             char cell[40];
             const model_step *st = &x->counts.step[k];
-            const int n = snprintf(cell, sizeof cell, " %dw%s", st->warps,
-                                   st->warps > 1 && st->threads == st->warps ? "1" : "");
+            const int each = st->warps ? (st->threads + st->warps - 1) / st->warps : 0;
+            const int n = snprintf(cell, sizeof cell, " %dx%d", st->warps, each);
             if (column + n > width - 3 && k < x->counts.steps - 1) {
                 fputs(" ..", out);
                 break;
@@ -187,25 +206,6 @@ static void warps(const shape_report *s, FILE *out, int width)
         }
         fputc('\n', out);
     }
-}
-
-static void wrapped(FILE *out, const char *text, int indent, int width)
-{
-    int column = indent;
-    for (int first = 1; *text; first = 0) {
-        const int n = (int)strcspn(text, " ");
-        if (!first && column + 1 + n > width) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", n, text);
-        column += n;
-        text += n + (text[n] != 0);
-    }
-    fputc('\n', out);
 }
 
 static void words(const shape_report *s, FILE *out, int width)
@@ -271,7 +271,7 @@ void report_table(const report *r, FILE *out)
         times(r, s, out);
         checked(s, out);
         copies(s, out);
-        if (r->device_note[0]) fprintf(out, "%s\n", r->device_note);
+        if (r->device_note[0]) wrapped(out, r->device_note, 0, width);
         counts(s, out);
         steps(s, out, width);
         warps(s, out, width);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The table of rungs, and the texts that the build embedded (cmake/ladder.cmake). */
 #include "rung.h"
-#include <stdarg.h>
 #include <string.h>
 
 const rung ladder_table[] = {
@@ -80,7 +79,12 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     char start[40];
     line[0] = 0;
     snprintf(start, sizeof start, "%s: ", word);
-    const char *const at = text ? strstr(text, start) : NULL;
+    const char *at = text ? strstr(text, start) : NULL;
+    for (; at; at = strstr(at + 1, start)) { /* the first word of its line, behind the signs of a comment */
+        const char *before = at;
+        while (before > text && strchr(" \t/*", before[-1])) before--;
+        if (before == text || before[-1] == '\n') break;
+    }
     if (!at) return;
     const char *from = at + strlen(start);
     size_t n = strcspn(from, "\n");
@@ -88,14 +92,4 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     if (n >= room) n = room - 1;
     memcpy(line, from, n);
     line[n] = 0;
-}
-
-int fail_with(ladder_error *error, int code, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(error->sentence, sizeof error->sentence, format, list);
-    va_end(list);
-    error->code = code;
-    return code;
 }

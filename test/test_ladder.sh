@@ -34,13 +34,16 @@ for shape in reduce scan window; do
     for rung in $(rungs $shape); do has "^$rung +" table; done
 done
 has '^better +1024 1024 512 256 128 64 32 16\* 8\* 4\* 2\* 1\* 1\*$' table
+has '^naive +32x32 32x32 32x16 32x8 32x4 32x2 32x1 16x1 8x1 4x1 2x1 1x1 1x1$' table # one productive thread in each warp
+has '^reduce1 +8x32 8x16 8x8 8x4 8x2 8x1 4x1 2x1 1x1 1x1$' table
 has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
-has '^naive +32w 32w 32w 32w 32w 32w 32w1 16w1 8w1 4w1 2w1 1w 1w$' table # one productive thread per warp
-has '^reduce1 +8w 8w 8w 8w 8w 8w1 4w1 2w1 1w 1w$' table
-has '^reduce2 +8w 4w 2w 1w 1w 1w 1w 1w 1w 1w$' table
+has '^Checked: 25000 results, every one of every rung.$' table
+has '^(The model counts kernels|There is no)' table
+"$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
+if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
     LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
@@ -61,7 +64,11 @@ code 2 "$tally" ladder show
 code 2 "$tally" ladder show nothing
 code 2 "$tally" ladder --dtype i8
 code 3 "$tally" ladder --device cuda:99
-code 3 "$tally" ladder --device cpu
+code 0 "$tally" ladder reduce --device cpu --n 1000 --runs 1 # the processors' rows, and the model
+has '^sequential +[0-9.]+' out
+code 2 "$tally" ladder --plain
+code 2 "$tally" ladder show tiled_1 --html x.html
+code 2 "$tally" ladder break tiled_1 --json x.json
 code 1 "$tally" ladder --device model --n 100 --runs 0 --json /nowhere/x.json
 code 1 "$tally" ladder diff r.json nothing.json
 code 1 "$tally" ladder diff r.html r.json
@@ -82,10 +89,23 @@ assert all(r['verdict'] == 'right' and r['model']['races'] == 0 for s in report[
 assert by['sequential']['time']['median'] > 0 and 'time' not in by['tiled_1'] and by['reduce1']['milliseconds_2010'] == 5.28
 PY
 verdict 'the JSON has every rung and its counts' $?
+"$tally" ladder reduce --device model --rung sequential,openmp,tally --n 2^20 --runs 3 --json - >rates.json
+python3 -c 'import json
+s = json.load(open("rates.json"))["shapes"][0]
+assert s["ceilings"]["host_read"] > 0 and all(r["time"]["bytes_a_second"] <= s["ceilings"]["host_read"] * (1 + 1e-8) for r in s["rungs"]), s'
+verdict 'no rung is above its ceiling' $?
 "$tally" ladder reduce --device model --n 1000 --runs 0 --json - >out && python3 -m json.tool out >/dev/null
 verdict '--json - prints JSON alone' $?
 code 0 "$tally" ladder diff r.json r.json
 has '^sequential +[0-9.]+ +[0-9.]+ +1.00x +right$' out
+"$tally" ladder reduce --device model --n 9000 --runs 1 --json other.json >/dev/null
+code 0 "$tally" ladder diff r.json other.json
+has '^Not the same problem: rates and counts are not compared.$' out
+! grep -Eq '[0-9]x ' out
+verdict 'rates of different n are not divided' $?
+"$tally" ladder reduce --device model --n 5000 --runs 1 --banks 16 --json banks.json >/dev/null
+code 0 "$tally" ladder diff r.json banks.json
+has '^  conflicts +2100 +[0-9]+$' out
 
 # ---- the recorded counts, and the figures of the documents drawn from them ----
 plain() { sed -E 's/"machine": "[^"]*"/"machine": "any"/; s/"threads": [0-9]+, "wrong"/"threads": 0, "wrong"/; s/"version": "[^"]*"/"version": "any"/' "$1"; }
@@ -100,7 +120,27 @@ verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (s
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
-has '^wrong.cl +WRONG: [0-9]+ instead of 63[0-9]*' out
+has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: n = 1, i32' out
+has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
+code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json t.json --html t.html
+python3 -c 'import json
+r = json.load(open("t.json"))["shapes"][0]["rungs"]
+assert [x["rung"] for x in r] == ["tiled_3", "wrong.cl"], r
+assert r[1]["verdict"] == "WRONG" and 0 < r[1]["trials_wrong"] <= r[1]["trials"] and r[1]["trials"] > 40, r[1]
+assert r[0]["checked"] == 1 and r[0]["off"] == 0'
+verdict 'try writes --json with the runs that went wrong' $?
+has 'wrong.cl' t.html
+code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json -
+python3 -m json.tool out >/dev/null
+verdict 'try --json - prints JSON alone' $?
+code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model # both are said, with line, step, threads
+tr -s '\n ' ' ' <out >words
+has 'sum: -?[0-9]+ instead of [0-9]+; line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ [a-z ]+ data\[[0-9]+\] in step [0-9]+' words
+start=$SECONDS
+code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_endless_loop.cl" --device model
+has 'a loop does not end' out
+[ $((SECONDS - start)) -le 8 ]
+verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
 code 0 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" --rung reduce/tiled_3 --device model --n 1000
 { echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'; cat "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"; } >mine.cl
 code 0 "$tally" ladder try mine.cl --device model --n 1000
@@ -111,6 +151,93 @@ code 2 "$tally" ladder try wrong.cl --device model
 code 1 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/reduce1.cl" --rung reduce/reduce1 --device model
 has "reduce1.cl:7: a kernel's text must be whole, without '#include'" err
 code 1 "$tally" ladder try nothing.cl
+code 1 "$tally" ladder try "$work" --rung tiled_1
+
+# ---- CUDA and OpenCL texts ----
+cat >reduce3.cu <<'CU'
+// like: reduce/reduce3
+#include <cuda_runtime.h>
+const int BLOCK = 256;
+__device__ int unused(int x) { return x + 1; }
+extern "C" __global__ void __launch_bounds__(256) reduce3(const int *__restrict__ in, int *out, unsigned int n)
+{
+    __shared__ int data[BLOCK];
+    unsigned int tid = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    data[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (unsigned int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) data[tid] += data[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = data[0];
+}
+int main() { reduce3<<<1, 256>>>(0, 0, 0); return 0; }
+CU
+cat >sum.cl <<'CL'
+/* like: reduce/atomic */
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sum(__global const uint *in, __global uint *out, const uint n,
+                                                                   __local uint *data)
+{
+    uint tid = get_local_id(0), mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += in[i];
+    data[tid] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint s = get_local_size(0) / 2; s > 0; s >>= 1) {
+        if (tid < s) data[tid] += data[tid + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (tid == 0) atomic_add(&out[0], data[0]);
+}
+CL
+code 0 "$tally" ladder try reduce3.cu --device model
+has '^types i32; sum' out
+code 0 "$tally" ladder try sum.cl --device model
+has '^types u32; sum' out
+code 2 "$tally" ladder try reduce3.cu --device model --dtype f32
+has 'reduce3.cu: the kernel is written for i32, and --dtype says f32' err
+code 0 "$tally" ladder show reduce3.cu # its own lines and numbers
+has ' 12  +if \(tid < s\) data\[tid\] \+= data' out
+sed 's/threadIdx.x;/threadIdx.y;/' reduce3.cu >y.cu
+code 1 "$tally" ladder try y.cu --device model
+has 'y.cu:8: the ladder has one dimension: threadIdx.x' err
+sed 's/int \*out/short *out/' reduce3.cu >short.cu
+code 1 "$tally" ladder try short.cu --device model
+has 'short.cu:5: a parameter is of int, unsigned' err
+sed 's/data\[tid\] = i/data[tid] = unused(i)/' reduce3.cu >call.cu
+code 1 "$tally" ladder try call.cu --device model
+has "call.cu:9: the model has no function 'unused'" err
+
+# ---- the grader ----
+assignments=$TALLY_SOURCE/examples/ladder
+for folder in "$assignments"/[0-9]*; do
+    name=$(basename "$folder")
+    code 4 "$tally" ladder grade "$folder/assignment.toml" "$folder"/start.* # a skeleton compiles, and is not the answer
+    code 0 "$tally" ladder grade "$folder/assignment.toml" "$assignments/instructor/$name"/solution.*
+    for wrong in "$assignments/instructor/$name"/wrong_*; do code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"; done
+done
+code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" "$assignments/instructor/2-no-conflicts/wrong_conflicts.cl" --json g.json
+has '^FAILED +conflicts +0 of 25 +26[0-9]+ passes for bank conflicts; at most 0$' out
+has '^75 of 100 points$' out
+python3 -c 'import json
+g = json.load(open("g.json"))
+assert g["points"] == 75 and g["of"] == 100 and g["wrong"] == 0 and g["runs"] == 12 and g["complaints"] == [], g
+assert {c["check"]: c["passed"] for c in g["checks"]} == {"right": True, "conflicts": False, "divergent": True}, g'
+verdict 'the grade as JSON' $?
+refused() { # TEXT WORDS: an assignment that is refused, with its place
+    printf '%b' "$1" >a.toml
+    code 1 "$tally" ladder grade a.toml mine.cl
+    has "$2" err
+}
+refused 'like = "reduce/tiled_1"\nsizes = [1, 2\n\n' "a.toml:4:1: ',' or '\]' was expected in the list"
+refused 'like = "reduce/tiled_1"\nsizes = [1]\nsize = 3\n' 'a.toml:3:1: size: there is no such key; choices: title'
+refused 'like = "reduce/tiled_1"\nsizes = [0.5]\n' 'a.toml:2:1: sizes: whole numbers from 0 to'
+refused 'like = "reduce/tiled_1"\nlike = "x"\n' 'a.toml:2:1: this key is there already'
+refused 'like = "reduce/tiled_1' 'a.toml:1:23: the string does not end on its line'
+refused 'like = "reduce/sequential"\nsizes = [1]\n' "there is no rung 'reduce/sequential' with a kernel"
+refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' 'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i8"]\n' 'a.toml:3:1: types: choices: "i32"'
+refused 'like = "reduce/tiled_1"\nsizes = [1] 2\n' 'a.toml:2:13: the line ends here, and more follows'
+code 2 "$tally" ladder grade a.toml
 
 # ---- looking closer ----
 code 0 "$tally" ladder show reduce/tiled_2
@@ -122,10 +249,20 @@ has ' 33 +if \(group_index\(\) > 0 && i < n\)' out
 code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally
+code 0 "$tally" ladder show tiled_3 --plain
+cmp -s out "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"
+verdict 'show --plain prints the text alone' $?
+code 0 "$tally" ladder show mine.cl --plain
+cmp -s out mine.cl
+verdict 'show --plain prints a file of the reader alone' $?
+code 0 "$tally" ladder show mine.cl
+has '^mine.cl on the model: n = 65536 i32' out
 code 0 "$tally" ladder break tiled_3
 has '^ +18  barrier removed +the race check' out
 has '^ +13  last element dropped +the answer' out
 has '^([0-9]+) of \1 noticed' out
+has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
+has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
 # ---- the page (test_ladder_page.sh steps through it) ----
@@ -194,7 +331,18 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
-    has '^tiled_4 +[0-9.]+ +[0-9.]+ .*right$' out
+    has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
+    ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
+    verdict 'no ceiling for a small input' $?
+    code 0 "$tally" ladder reduce --rung tiled_2,tiled_3 --device "$device" --runs 3 --n 20000 --json d.json
+    ! grep -q 'and yet' out
+    verdict 'on processors banks are no cause' $?
+    python3 -c 'import json
+s = json.load(open("d.json"))["shapes"][0]
+assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s["ceilings"]
+for r in s["rungs"]: # one launch, and one that folds what is left on the device
+    assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
+    verdict 'times are of the result on the device; copies and the fold apart' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
 else
     echo "skipped: no OpenCL device here"

@@ -68,6 +68,7 @@ int parse_call(compiler *c, const char *name, typed *out)
                                 : emit_value(c, DO_GROUP_COUNT, KIND_I64, 0, 0);
     } else if (!strcmp(name, "combine")) {
         static const opcode does[] = {DO_ADD, DO_MIN, DO_MAX};
+        c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
         *out = binary(c, does[c->program->setting.operation], v[0], v[1]);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
@@ -89,6 +90,7 @@ int parse_call(compiler *c, const char *name, typed *out)
         if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
         *out = index;
     } else if (!strcmp(name, "atomic_combine")) {
+        c->kernel->combines = 1;
         *out = array_call(c, DO_ATOMIC_COMBINE, 3);
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);

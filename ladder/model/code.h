@@ -37,7 +37,7 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
     F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
         F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
             F(SHUFFLE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
-                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(RETURN) F(BARRIER)        \
+                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER)        \
                     F(WARP_BARRIER) F(STOP)
 typedef enum {
 #define F(name) DO_##name,
@@ -83,6 +83,7 @@ typedef struct model_kernel_code {
     int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
     kind parameter_kind[ARRAYS_MOST];
     array_info arrays[ARRAYS_MOST];
+    int generic, combines; /* its memory is of elem; it says combine or NEUTRAL */
     int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
     int64_t shared_bytes;
 } kernel_code;
@@ -153,8 +154,10 @@ int constant_expression(compiler *c, int64_t *out);
 /* ---- running ---- */
 typedef struct frame {
     uint64_t saved, taken;
-    int loop;
+    int loop; /* LOOP_... */
 } frame;
+/* What break and continue end: the loop, its body once. */
+enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE };
 typedef struct warp_state {
     uint64_t mask, live, all; /* on now; not returned; at the start */
     int returned;             /* the line where the last lanes did */

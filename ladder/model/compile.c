@@ -216,13 +216,16 @@ static void parameters(compiler *c)
         const int at = kernel->parameters++;
         while (is_word(c, "volatile")) pass(c);
         const int memory = take_word(c, "GLOBAL");
-        int by_hand = 0;
+        int by_hand = 0, elem = 0;
         for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++)
             by_hand |= !strcmp(c->tokens[ahead].text, "volatile");
+        for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++)
+            elem |= !strcmp(c->tokens[ahead].text, "elem");
         if (!parse_type(c, &k, &quad)) model_error(c, "a parameter's type was expected before '%s'", peek(c)->text);
         if (memory) expect(c, "*");
         kernel->parameter_array[at] = kernel->parameter_register[at] = -1;
         kernel->parameter_kind[at] = k;
+        kernel->generic |= memory && elem;
         if (memory) {
             kernel->parameter_array[at] = kernel->array_count;
             array_info *a = add_array(c, peek(c)->text, k);
@@ -305,3 +308,11 @@ const char *model_kernel(const model_program *p, int index)
 }
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
 int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
+int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
+int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
+int model_kernel_kind(const model_program *p, int index, kind *k)
+{
+    const kernel_code *kernel = &p->kernels[index];
+    *k = kernel->parameter_kind[0];
+    return !kernel->generic;
+}

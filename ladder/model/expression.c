@@ -6,6 +6,7 @@
 
 static typed neutral(compiler *c)
 {
+    c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
     static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
@@ -29,6 +30,9 @@ static typed index_of(compiler *c)
     expect(c, "]");
     return index;
 }
+
+static int has_step(const compiler *c); /* ++ or -- with a place to store to? */
+static typed parse_store(compiler *c, int used);
 
 static typed primary(compiler *c)
 {
@@ -85,12 +89,14 @@ static typed signed_value(compiler *c)
         expect(c, ")");
         return convert(c, unary(c), k);
     }
+    if (has_step(c)) return parse_store(c, 1);
     if (take(c, "-")) {
         typed v = unary(c);
         return emit_value(c, DO_NEG, v.kind, v.reg, 0);
     }
     if (take(c, "~")) {
         typed v = unary(c);
+        if (v.kind >= KIND_F32) model_error(c, "~ takes whole numbers, and this is a float");
         return emit_value(c, DO_INVERT, v.kind, v.reg, 0);
     }
     if (take(c, "!")) {
@@ -195,25 +201,36 @@ static void store_element(compiler *c, int array, typed index, typed v)
 
 static int is_step(const token *t) { return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--")); }
 
-/* Does a place to store to come next, and a store to it? It is looked for before anything is compiled: NAME, *NAME or
- * NAME[...], with ++ or -- before or behind it, or an assignment behind it. */
-static int is_store(const compiler *c)
+/* What is behind the place to store to that comes next (NAME, *NAME or NAME[...], perhaps behind ++ or --); NULL: none
+ * comes. It is looked for before anything is compiled. */
+static const token *behind_place(const compiler *c, int *step_before)
 {
     const token *t = c->tokens + c->at;
-    const int before = is_step(t);
-    if (before) t++;
+    *step_before = is_step(t);
+    if (*step_before) t++;
     if (t->class == TOKEN_SIGN && !strcmp(t->text, "*")) t++;
-    if (t->class != TOKEN_NAME) return before;
+    if (t->class != TOKEN_NAME) return NULL;
     if ((++t)->class == TOKEN_SIGN && !strcmp(t->text, "[")) {
         for (int depth = 0; t->class != TOKEN_END; t++) {
             if (t->class != TOKEN_SIGN) continue;
             depth += *t->text == '[';
             if (*t->text == ']' && --depth == 0) break;
         }
-        if (t->class == TOKEN_END) return before;
+        if (t->class == TOKEN_END) return NULL;
         t++;
     }
-    if (before || is_step(t)) return 1;
+    return t;
+}
+
+/* Is the expression a store as a whole: an assignment, or ++ or -- and nothing else? */
+static int is_store(const compiler *c)
+{
+    int before;
+    const token *t = behind_place(c, &before);
+    if (!t) return 0;
+    const int step = before || is_step(t);
+    if (!before && is_step(t)) t++;
+    if (step) return t->class == TOKEN_END || (t->class == TOKEN_SIGN && strchr(";),]", *t->text));
     for (int i = 0; i < ASSIGNMENTS && t->class == TOKEN_SIGN; i++)
         if (!strcmp(assignments[i].sign, t->text)) return 1;
     return 0;
@@ -298,6 +315,13 @@ static typed parse_store(compiler *c, int used)
     }
     c->nested--;
     return store_at(c, &p, v);
+}
+
+static int has_step(const compiler *c)
+{
+    int before;
+    const token *t = behind_place(c, &before);
+    return t && (before || is_step(t));
 }
 
 typed parse_expression(compiler *c) { return is_store(c) ? parse_store(c, 1) : ternary(c); }

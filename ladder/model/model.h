@@ -103,5 +103,8 @@ int model_launch(model_program *program, const char *kernel, int64_t groups, con
 const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
 int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
+int model_kernel_parameters(const model_program *program, int index);
+int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
+int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
 static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
 #endif

@@ -7,6 +7,9 @@
 #include "code.h"
 #include <string.h>
 
+#ifndef MODEL_WORK_LEAST /* the fuzz target takes less */
+#define MODEL_WORK_LEAST ((int64_t)1 << 18)
+#endif
 static const int64_t WORK_MOST = (int64_t)1 << 27; /* operations of one group: more is a loop without end */
 
 static uint64_t lanes_that(const group_state *g, const warp_state *w, const instruction *i)
@@ -36,11 +39,13 @@ static void push_frame(warp_state *w, uint64_t taken, int is_loop)
     w->frames[w->depth++] = (frame){w->mask, taken, is_loop};
 }
 
-/* Lanes leave: out of everything (RETURN), or out of what is inside the nearest loop (BREAK). */
-static void leave(warp_state *w, int all)
+/* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the nearest loop (BREAK) or body
+ * (CONTINUE). */
+static void leave(warp_state *w, int from)
 {
+    const int all = from == LOOP_NONE;
     for (int d = w->depth - 1; d >= 0; d--) {
-        if (!all && w->frames[d].loop) break;
+        if (!all && w->frames[d].loop == from) break;
         w->frames[d].saved &= ~w->mask;
         w->frames[d].taken |= w->mask;
     }
@@ -66,7 +71,7 @@ static int64_t work_of(const group_state *g)
     int64_t most = 0;
     for (int p = 0; p < g->kernel->parameters; p++)
         if ((int64_t)g->arguments[p].bytes > most) most = (int64_t)g->arguments[p].bytes;
-    const int64_t work = ((int64_t)1 << 18) + 4 * most * g->warps;
+    const int64_t work = MODEL_WORK_LEAST + 4 * most * g->warps;
     return work < WORK_MOST ? work : WORK_MOST;
 }
 
@@ -93,7 +98,7 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         }
         case DO_LOOP:
-            push_frame(w, 0, 1);
+            push_frame(w, 0, i->a);
             break;
         case DO_TEST:
             yes = lanes_that(g, w, i);
@@ -120,9 +125,10 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         }
         case DO_BREAK:
+        case DO_CONTINUE:
         case DO_RETURN:
             if (i->op == DO_RETURN && w->mask) w->returned = i->line;
-            leave(w, i->op == DO_RETURN);
+            leave(w, i->op == DO_RETURN ? LOOP_NONE : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
             if (w->live != w->all && w->mask)
