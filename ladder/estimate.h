@@ -9,7 +9,7 @@ typedef struct machine {
     int units; /* multiprocessors */
     double ghz;
     int warps, groups, shared_kb, issue; /* of a multiprocessor */
-    double peak;                         /* bytes a second */
+    double peak;                         /* bytes per second */
 } machine;
 const machine *find_machine(const char *device_text); /* NULL: not in machines.def */
 
@@ -43,6 +43,6 @@ typedef struct estimate {
     double occupancy;             /* of its warps */
 } estimate;
 const char *limit_name(limit l);
-/* bandwidth: bytes a second that were measured; 0: the machine's peak. */
+/* bandwidth: bytes per second that were measured; 0: the machine's peak. */
 void estimate_time(const machine *m, const work *w, double bandwidth, estimate *e);
 #endif

@@ -41,7 +41,7 @@ static void times_table(const shape_report *s, FILE *f)
             "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th scope=\"col\">rung</th><th "
             "scope=\"col\">ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the first</th><th "
             "scope=\"col\">check</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
-            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th>"
+            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th><th scope=\"col\">fold on the processor, ms</th>"
             "%s</tr></thead><tbody>\n",
             s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
     for (int i = 0; i < s->count; i++) {
@@ -63,15 +63,15 @@ static void times_table(const shape_report *s, FILE *f)
                 fprintf(f, "<td>%.0f %%</td>", 100 * (double)t->bytes / t->median / ceiling);
             else
                 fprintf(f, "<td></td>");
-            fprintf(f, "<td>%.1f %%</td>", 100 * (t->high - t->low) / t->median);
+            fprintf(f, "<td%s>%.1f %%</td>", uncertain(t) ? " class=\"caught\"" : "", 100 * (t->high - t->low) / t->median);
             if (x->on_host)
-                fprintf(f, "<td></td><td></td>");
+                fprintf(f, "<td></td><td></td><td></td>");
             else
-                fprintf(f, "<td>%.3f</td><td>%.3f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out);
+                fprintf(f, "<td>%.3f</td><td>%.3f</td><td>%.4f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out, 1e3 * t->fold);
         } else {
             fprintf(f,
                     "<td>not timed</td><td></td><td></td><td class=\"%s\">%s</td><td></td><td></td><td></td><td></td>"
-                    "<td></td>",
+                    "<td></td><td></td>",
                     verdict_word(x), verdict_word(x));
         }
         if (s->shape == SHAPE_reduce && past_milliseconds(x->rung) > 0)
@@ -80,7 +80,8 @@ static void times_table(const shape_report *s, FILE *f)
             fprintf(f, "<td></td>");
         fprintf(f, "</tr>\n");
     }
-    fprintf(f, "</tbody></table></div>\n");
+    fprintf(f, "</tbody></table></div>\n<p class=\"soft\">Every time ends when the result is on the device (or in the processor's "
+               "memory, for its own rows); copies and the processor's fold are apart. A spread above 20 %% is no time to compare with.</p>\n");
     if (s->shape == SHAPE_reduce)
         fprintf(f, "<p class=\"soft\">2010: 16 million ints on a Tesla C2070; OpenMP on two Xeon E5620 (from the CUDA "
                    "lecture).</p>\n");
@@ -95,7 +96,7 @@ static void counts_table(const shape_report *s, FILE *f)
                "diverge</th><th scope=\"col\">active lanes</th>"
                "<th scope=\"col\">shared accesses</th><th scope=\"col\">bank conflict passes</th><th "
                "scope=\"col\">requests</th>"
-               "<th scope=\"col\">sectors a request</th><th scope=\"col\">races</th></tr></thead><tbody>\n");
+               "<th scope=\"col\">sectors per request</th><th scope=\"col\">races</th></tr></thead><tbody>\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
@@ -156,10 +157,11 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     fprintf(f, "<section id=\"%s\"><h2>%s</h2><p>%s of %lld %s", shape_name(s->shape), shape_name(s->shape),
             s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
     if (s->shape == SHAPE_window) fprintf(f, ", windows of %lld", (long long)s->width);
-    fprintf(f, ".%s</p>\n",
-            r->timed_on_model
-                ? " There was no device: kernels are counted, and only the rows of the processors have times."
-                : "");
+    int64_t checked = 0, off = 0;
+    for (int i = 0; i < s->count; i++) checked += s->rows[i].checked, off += s->rows[i].off;
+    fprintf(f, ". %s Checked: %lld results, every one of every rung", r->device_note, (long long)checked);
+    if (off) fprintf(f, "; %lld are off", (long long)off);
+    fprintf(f, ".</p>\n");
     plot_rates(s, f);
     times_table(s, f);
     plot_sweep(s, f);

@@ -5,7 +5,7 @@
 #include "rung.h"
 
 void html_text(FILE *f, const char *text);               /* with < > & " escaped */
-double row_ceiling(const shape_report *s, const row *x); /* bytes a second; 0: unknown */
+double row_ceiling(const shape_report *s, const row *x); /* bytes per second; 0: unknown */
 void plot_rates(const shape_report *s, FILE *f);
 void plot_sweep(const shape_report *s, FILE *f);
 void plot_steps(const shape_report *s, FILE *f);

@@ -8,6 +8,9 @@
  *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere
  *   report.c  table.c  sentence.c        the whole report, on a terminal
  *   json.c  diff.c  html.c  plots.c      for programs, for two machines, as a page
+ *   story.c  why.c  estimate.c           the page's story; roofline and estimates (machines.def, recorded.def)
+ *   stepper.c  tree.c  report.js         the page's stepper and trees, from the model's trace
+ *   export.c  words.c  host/             a rung as a program in CUDA, OpenCL or C
  *   show.c  break.c  try.c  grade.c      looking closer
  *   student.c  foreign.c  examine.c      a reader's kernel: read, translated from CUDA or OpenCL, tried in many ways */
 #ifndef LADDER_H

@@ -203,7 +203,7 @@ typedef struct timing {
 static inline int uncertain(const timing *t) { return t->high - t->low > 0.2 * t->median; }
 int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
-    double read, copy; /* bytes a second */
+    double read, copy; /* bytes per second */
 } ceilings;
 int input_copies(int64_t bytes); /* of an input that is timed: used in turn, so that it comes from memory */
 /* 0 where the input is too small to come from memory: no ceiling is known there. */
@@ -233,7 +233,7 @@ typedef struct row {
 enum { RESULTS_MOST = 40, SWEEP_POINTS = 8 };
 typedef struct sweep_row {
     int64_t n;
-    double rate[RESULTS_MOST]; /* bytes a second; 0: none */
+    double rate[RESULTS_MOST]; /* bytes per second; 0: none */
 } sweep_row;
 typedef struct shape_report {
     shape shape;

@@ -248,7 +248,7 @@ void plot_stepper(const shape_report *s, FILE *f)
     if (!any) return;
     fprintf(f,
             "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
-            "<p>One small run of a rung, from the model's own trace: %d threads a group, warps of %d lanes, %d banks. "
+            "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
             "Between two barriers nothing orders the warps; they are shown side by side. "
             "A line leads from a lane to the word that it touches. Hatched lanes are idle, words with a thick border "
             "are in a bank conflict, a double border is a race.</p>\n"

@@ -175,7 +175,7 @@ static void tile_steps(const shape_report *s, FILE *f)
     } shown[] = {{"reduce/naive", 4, ": results stay where they are, so working threads move apart"},
                  {"reduce/better", 4, ": results come to the front, so working threads stay side by side"},
                  {"scan/tiled_scan", 16, ""},
-                 {"scan/hillis_steele", 8, ": two halves in turn, so one barrier a step is enough"},
+                 {"scan/hillis_steele", 8, ": two halves in turn, so one barrier per step is enough"},
                  {"scan/blelloch", 8, ": up the tree, and down again"}};
     int any = 0;
     for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {

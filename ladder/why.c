@@ -143,7 +143,7 @@ static void roof_axes(const scales *a, FILE *f)
                     ROOF_H - ROOF_BOTTOM + 16, v);
     }
     fprintf(f, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">instructions of lanes for each byte moved</text><text transform=\"translate(12 %d) rotate(-90)\" "
-               "text-anchor=\"middle\">10^9 instructions a second</text>\n", (ROOF_LEFT + ROOF_W) / 2, ROOF_H - 6, (ROOF_H - ROOF_BOTTOM + ROOF_TOP) / 2);
+               "text-anchor=\"middle\">10^9 instructions per second</text>\n", (ROOF_LEFT + ROOF_W) / 2, ROOF_H - 6, (ROOF_H - ROOF_BOTTOM + ROOF_TOP) / 2);
 }
 
 static void roofline(const setting *t, const shape_report *s, FILE *f)

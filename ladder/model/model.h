@@ -7,6 +7,7 @@
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
+ *   trace.c     one event after another, for the stepper (trace.h)
  *
  * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
  * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
