@@ -120,11 +120,12 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
     const rung *const g = w->rung;
     const double hz = 1e9 * m->ghz, warps = (g->threads + 31) / 32, size = 4;
     memset(e, 0, sizeof *e);
-    e->none = g->schedule == LIBRARY     ? "the library's kernels are not the ladder's, and the model does not run them"
-              : is_host(g)               ? "it runs on the processors, and the model is one of GPUs"
-              : !w->groups               ? "its counts are not there"
-              : g->schedule == LOOKBACK  ? "its groups wait for each other; the model has no time, so it cannot say how long"
-                                         : NULL;
+    e->none = g->schedule == LIBRARY ? "the library's kernels are not the ladder's, and the model does not run them"
+              : is_host(g)           ? "it runs on the processors, and the model is one of GPUs"
+              : !w->groups           ? "its counts are not there"
+              : g->schedule == LOOKBACK
+                  ? "its groups wait for each other; the model has no time, so it cannot say how long"
+                  : NULL;
     if (!w->groups || is_host(g)) return;
     e->resident = m->groups;
     if (m->warps / warps < e->resident) e->resident = (int)(m->warps / warps);
@@ -135,9 +136,10 @@ void estimate_time(const machine *m, const work *w, double bandwidth, estimate *
         e->none = "its warps ask for the same words again and again; caches serve them, and the model has no caches";
     const double at_once = m->units * (double)(e->resident ? e->resident : 1), each = w->groups * warps;
     const double rounds = w->groups > at_once ? w->groups / at_once : 1;
-    const double chain = CYCLES_GLOBAL * w->global_intervals + CYCLES_BARRIER * w->intervals +
-                         (strides(g) ? 0 /* its loads do not wait for each other */
-                                     : (CYCLES_OPERATION * w->operations + CYCLES_SHARED * (w->shared + w->conflicts)) / each);
+    const double chain =
+        CYCLES_GLOBAL * w->global_intervals + CYCLES_BARRIER * w->intervals +
+        (strides(g) ? 0 /* its loads do not wait for each other */
+                    : (CYCLES_OPERATION * w->operations + CYCLES_SHARED * (w->shared + w->conflicts)) / each);
     e->part[BY_MEMORY] = 32 * w->sectors / (bandwidth > 0 ? bandwidth : m->peak);
     e->part[BY_ISSUE] = INSTRUCTIONS_OF * w->operations / (m->units * m->issue * hz);
     e->part[BY_SHARED] = (w->shared + w->conflicts) / (m->units * hz);

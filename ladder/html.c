@@ -41,7 +41,8 @@ static void times_table(const shape_report *s, FILE *f)
             "<table><caption class=\"soft\">Times and checks</caption><thead><tr><th scope=\"col\">rung</th><th "
             "scope=\"col\">ms</th><th scope=\"col\">over the one before</th><th scope=\"col\">over the first</th><th "
             "scope=\"col\">check</th><th scope=\"col\">GB/s</th><th scope=\"col\">of ceiling</th><th "
-            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th><th scope=\"col\">fold on the processor, ms</th>"
+            "scope=\"col\">spread</th><th scope=\"col\">copy in, ms</th><th scope=\"col\">copy out, ms</th><th "
+            "scope=\"col\">fold on the processor, ms</th>"
             "%s</tr></thead><tbody>\n",
             s->shape == SHAPE_reduce ? "<th scope=\"col\">ms in 2010</th>" : "");
     for (int i = 0; i < s->count; i++) {
@@ -63,11 +64,13 @@ static void times_table(const shape_report *s, FILE *f)
                 fprintf(f, "<td>%.0f %%</td>", 100 * (double)t->bytes / t->median / ceiling);
             else
                 fprintf(f, "<td></td>");
-            fprintf(f, "<td%s>%.1f %%</td>", uncertain(t) ? " class=\"caught\"" : "", 100 * (t->high - t->low) / t->median);
+            fprintf(f, "<td%s>%.1f %%</td>", uncertain(t) ? " class=\"caught\"" : "",
+                    100 * (t->high - t->low) / t->median);
             if (x->on_host)
                 fprintf(f, "<td></td><td></td><td></td>");
             else
-                fprintf(f, "<td>%.3f</td><td>%.3f</td><td>%.4f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out, 1e3 * t->fold);
+                fprintf(f, "<td>%.3f</td><td>%.3f</td><td>%.4f</td>", 1e3 * t->copy_in, 1e3 * t->copy_out,
+                        1e3 * t->fold);
         } else {
             fprintf(f,
                     "<td>not timed</td><td></td><td></td><td class=\"%s\">%s</td><td></td><td></td><td></td><td></td>"
@@ -80,8 +83,10 @@ static void times_table(const shape_report *s, FILE *f)
             fprintf(f, "<td></td>");
         fprintf(f, "</tr>\n");
     }
-    fprintf(f, "</tbody></table></div>\n<p class=\"soft\">Every time ends when the result is on the device (or in the processor's "
-               "memory, for its own rows); copies and the processor's fold are apart. A spread above 20 %% is no time to compare with.</p>\n");
+    fprintf(f, "</tbody></table></div>\n<p class=\"soft\">Every time ends when the result is on the device (or in the "
+               "processor's "
+               "memory, for its own rows); copies and the processor's fold are apart. A spread above 20 %% is no time "
+               "to compare with.</p>\n");
     if (s->shape == SHAPE_reduce)
         fprintf(f, "<p class=\"soft\">2010: 16 million ints on a Tesla C2070; OpenMP on two Xeon E5620 (from the CUDA "
                    "lecture).</p>\n");
@@ -124,7 +129,8 @@ static void item(FILE *f, const char *term, const char *text, const char *class)
 static void one_rung(const shape_report *s, const row *x, FILE *f)
 {
     char path[80], line[300];
-    const char *const text = rung_text(x->rung, path, sizeof path);
+    const char *const text = x->text ? x->text : rung_text(x->rung, path, sizeof path);
+    if (x->text) snprintf(path, sizeof path, "%.79s", x->rung->name);
     fprintf(f, "<article id=\"%s-%s\"><h3>%s</h3><dl>", shape_name(s->shape), x->rung->name, x->rung->name);
     static const char *const heads[] = {"teaches", "source", "look at"};
     for (int i = 0; i < 3; i++) {
@@ -133,7 +139,7 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
     }
     item(f, "here", x->sentence, NULL);
     item(f, "check", x->reason, verdict_word(x));
-    fprintf(f, "</dl><details><summary>ladder/%s</summary><pre tabindex=\"0\"><code>", path);
+    fprintf(f, "</dl><details><summary>%s%s</summary><pre tabindex=\"0\"><code>", x->text ? "" : "ladder/", path);
     html_text(f, text ? text : "");
     fprintf(f, "</code></pre></details>");
     if (x->rung->schedule >= LIBRARY) {
@@ -142,10 +148,14 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
         FILE *const whole = open_memstream(&host, &length);
         if (whole) export_schedule(whole, x->rung, is_host(x->rung) ? API_C : API_CUDA);
         if (whole) fclose(whole);
-        fprintf(f, "<details><summary>how the host runs it, in %s</summary><pre tabindex=\"0\"><code>", is_host(x->rung) ? "C" : "CUDA");
+        fprintf(f, "<details><summary>how the host runs it, in %s</summary><pre tabindex=\"0\"><code>",
+                is_host(x->rung) ? "C" : "CUDA");
         html_text(f, host ? host : "");
-        fprintf(f, "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s --to %s</code>.</p></details>",
-                shape_name(s->shape), x->rung->name, is_host(x->rung) ? "c" : "cuda</code>, <code>opencl</code> or <code>c");
+        fprintf(f,
+                "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s --to "
+                "%s</code>.</p></details>",
+                shape_name(s->shape), x->rung->name,
+                is_host(x->rung) ? "c" : "cuda</code>, <code>opencl</code> or <code>c");
         free(host);
     }
     fprintf(f, "</article>\n");
@@ -173,7 +183,8 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     plot_bytes(s, f);
     counts_table(s, f);
     plot_errors(s, f);
-    fprintf(f, "<h3>The rungs</h3>\n<details><summary>around all of them: choosing the accelerator, arrays, copies (CUDA)</summary><pre tabindex=\"0\"><code>");
+    fprintf(f, "<h3>The rungs</h3>\n<details><summary>around all of them: choosing the accelerator, arrays, copies "
+               "(CUDA)</summary><pre tabindex=\"0\"><code>");
     html_text(f, ladder_text("host/cuda.txt"));
     fprintf(f, "</code></pre></details>\n");
     for (int i = 0; i < s->count; i++) one_rung(s, &s->rows[i], f);
@@ -194,8 +205,10 @@ void report_html(const report *r, FILE *f)
     html_text(f, r->device_text);
     fprintf(f, "<br>");
     html_text(f, r->machine);
-    fprintf(f, "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav aria-label=\"parts\"><ul><li><a href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>", r->warp,
-            r->banks, tally_version());
+    fprintf(f,
+            "<br>model: warps of %d lanes, %d banks; tally %s</p>\n<nav aria-label=\"parts\"><ul><li><a "
+            "href=\"#story\">the story</a></li><li><a href=\"#why\">why it is faster</a></li>",
+            r->warp, r->banks, tally_version());
     for (int i = 0; i < r->shape_count; i++)
         fprintf(f, "<li><a href=\"#%s\">%s</a></li>", shape_name(r->shapes[i].shape), shape_name(r->shapes[i].shape));
     fprintf(f, "</ul></nav></header>\n<main>\n");

@@ -25,7 +25,8 @@ typedef struct small_run {
     model_trace trace;
 } small_run;
 enum { SMALL_THREADS = 16 };
-int watch_rung(const rung *g, int threads, small_run *out, ladder_error *error);
+/* text NULL: the rung's own. */
+int watch_rung(const rung *g, const char *text, int threads, small_run *out, ladder_error *error);
 void end_small_run(small_run *s);
 void plot_stepper(const shape_report *s, FILE *f);
 void plot_trees(const shape_report *s, FILE *f); /* tree.c */

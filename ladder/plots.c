@@ -108,10 +108,11 @@ void plot_sweep(const shape_report *s, FILE *f)
     if (s->sweep_count < 2 || most <= 0) return;
     const axes a = {log2((double)s->sweep[0].n), log2((double)s->sweep[s->sweep_count - 1].n), floor(log10(least)),
                     ceil(log10(most * 1.0001))};
-    fprintf(f,
-            "<h3>GB/s over n</h3><figure class=\"sweep\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GB/s over n, "
-            "a line for each rung; the table below has the figures\">\n",
-            PLOT_W, PLOT_H);
+    fprintf(
+        f,
+        "<h3>GB/s over n</h3><figure class=\"sweep\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GB/s over n, "
+        "a line for each rung; the table below has the figures\">\n",
+        PLOT_W, PLOT_H);
     sweep_grid(s, &a, f);
     double below = -100; /* numbers at the ends of the lines, none over another */
     int done[RESULTS_MOST] = {0}, count = 0, number[RESULTS_MOST] = {0};
@@ -136,7 +137,8 @@ void plot_sweep(const shape_report *s, FILE *f)
         fprintf(f, "<text x=\"%d\" y=\"%.1f\">%d</text>", PLOT_W - EDGE_RIGHT + 4 + 16 * (k % 2), y + 4, number[best]);
         if (k % 2 == 0) below -= 6;
     }
-    fprintf(f, "</svg><figcaption>Both scales are logarithmic. Small n measures launches, large n measures memory.<ol>");
+    fprintf(f,
+            "</svg><figcaption>Both scales are logarithmic. Small n measures launches, large n measures memory.<ol>");
     for (int i = 0; i < s->count; i++)
         if (number[i]) fprintf(f, "<li>%s</li>", s->rows[i].rung->name);
     fprintf(f, "</ol></figcaption></figure>\n");
@@ -149,8 +151,9 @@ void plot_steps(const shape_report *s, FILE *f)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled && s->rows[i].counts.steps > 0;
     if (!any) return;
-    fprintf(f, "<h3>Threads and warps at work, from barrier to barrier</h3><figure class=\"steps\"><div class=\"scroll\" "
-               "tabindex=\"0\" role=\"region\" aria-label=\"threads at work\"><div class=\"strips\">\n");
+    fprintf(f,
+            "<h3>Threads and warps at work, from barrier to barrier</h3><figure class=\"steps\"><div class=\"scroll\" "
+            "tabindex=\"0\" role=\"region\" aria-label=\"threads at work\"><div class=\"strips\">\n");
     for (int i = 0; i < s->count; i++) {
         const model_counts *c = &s->rows[i].counts;
         if (!s->rows[i].modelled || !c->steps) continue;
@@ -165,16 +168,18 @@ void plot_steps(const shape_report *s, FILE *f)
             fprintf(f,
                     "<div class=\"step%s\" title=\"line %d: %d threads in %d warps, %d diverge, bank conflict "
                     "%d-fold\"><u><i%s style=\"height:%.1f%%\"></i></u>%d<br>%d w</div>",
-                    st->warps > 1 && st->threads == st->warps ? " lone" : "", st->line, st->threads, st->warps, st->divergent, st->shared_degree,
-                    st->divergent ? " class=\"split\"" : "", c->threads ? 100.0 * st->threads / c->threads : 0,
-                    st->threads, st->warps);
+                    st->warps > 1 && st->threads == st->warps ? " lone" : "", st->line, st->threads, st->warps,
+                    st->divergent, st->shared_degree, st->divergent ? " class=\"split\"" : "",
+                    c->threads ? 100.0 * st->threads / c->threads : 0, st->threads, st->warps);
         }
         fprintf(f, "</div>\n");
     }
     fprintf(f, "</div></div><figcaption>One group. A column is the time between two barriers; its height is the share "
-               "of the group's threads that touch memory; below it their number, and the number of warps (w) that they are in. "
+               "of the group's threads that touch memory; below it their number, and the number of warps (w) that they "
+               "are in. "
                "A warp takes the same time for one thread as for 32. "
-               "Striped: some warp diverges. Framed: one productive thread per warp, in several warps.</figcaption></figure>\n");
+               "Striped: some warp diverges. Framed: one productive thread per warp, in several "
+               "warps.</figcaption></figure>\n");
 }
 
 static void bank_map(FILE *f, const row *x)

@@ -330,7 +330,7 @@
     }
     /* #step=reduce/tiled_2/12 in the address shows that step. */
     const follow = () => {
-      const m = /^#step=(\w+)\/(\w+)\/(\d+)$/.exec(location.hash);
+      const m = /^#step=(\w+)\/([^\/]+)\/(\d+)$/.exec(decodeURIComponent(location.hash));
       if (!m || m[1] !== shape) return;
       take(m[2], +m[3]);
       section.scrollIntoView();

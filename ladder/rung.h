@@ -213,6 +213,7 @@ int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ce
 typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
 typedef struct row {
     const rung *rung;
+    const char *text; /* the reader's kernel; NULL: the rung's own */
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];

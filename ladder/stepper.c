@@ -13,9 +13,12 @@ enum { SMALL_WARP = 8, SMALL_BANKS = 8, SMALL_GROUPS = 2, EVENTS = 700 };
 static const struct {
     const char *rung, *from, *to;
 } in_small[] = {
-    {"naive", "1024", "THREADS"},   {"naive", "2048", "(2 * THREADS)"},
-    {"better", "1024", "THREADS"},  {"better", "2048", "(2 * THREADS)"},
-    {"sma_tiled", "512", "THREADS"}, {"reduce5", "s > 32", "s > 8"},
+    {"naive", "1024", "THREADS"},
+    {"naive", "2048", "(2 * THREADS)"},
+    {"better", "1024", "THREADS"},
+    {"better", "2048", "(2 * THREADS)"},
+    {"sma_tiled", "512", "THREADS"},
+    {"reduce5", "s > 32", "s > 8"},
     {"reduce5", "tid < 32", "tid < 8"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 32]);\n", "\n"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 16]);\n", "\n"},
@@ -77,17 +80,22 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     if (!code) code = place_write(j->place, j->input[0], j->host[0], bytes, error);
     if (!code) code = place_build(j->place, text, path, &j->setting, &j->program, error);
     if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
+    for (int i = 0; !code && program_kernel(j->program, i); i++)
+        if (program_threads(j->program, i) != j->rung->threads)
+            code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text", program_kernel(j->program, i));
     if (!code) code = job_open(j, error);
     if (code) return code;
     program_follow(j->program, t);
-    return job_launch(j, 0, &partials, error);
+    code = job_launch(j, 0, &partials, error);
+    return t->count ? 0 : code; /* a wrong kernel is watched up to where it fails */
 }
 
-int watch_rung(const rung *g, int threads, small_run *out, ladder_error *error)
+int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladder_error *error)
 {
     char path[80];
-    const char *const text = rung_text(g, path, sizeof path);
-    char cells[128 * 8];
+    const char *const text = own ? own : rung_text(g, path, sizeof path);
+    char cells[TRACE_WORDS * 8];
+    if (own) snprintf(path, sizeof path, "%.79s", g->name);
     void *host[1] = {cells};
     memory *input[1] = {NULL};
     model_counts *const counts = calloc(1, sizeof *counts);
@@ -99,10 +107,18 @@ int watch_rung(const rung *g, int threads, small_run *out, ladder_error *error)
     out->trace.room = EVENTS;
     out->trace.event = calloc(EVENTS, sizeof *out->trace.event);
     out->text = text ? small_text(g, text, &out->changed) : NULL;
-    job j = {.rung = &out->small, .n = out->n, .width = 5, .copies = 1, .host = host, .input = input, .counts = counts,
+    job j = {.rung = &out->small,
+             .n = out->n,
+             .width = 5,
+             .copies = 1,
+             .host = host,
+             .input = input,
+             .counts = counts,
              .threads = 1};
     j.setting = (model_setting){g->shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, threads, SMALL_WARP, SMALL_BANKS};
     int code = counts && out->trace.event && out->text ? 0 : fail_with(error, 1, "out of memory");
+    if (!code && (out->n > TRACE_WORDS || (g->each && !out->small.each)))
+        code = fail_with(error, 2, "%lld elements are too many to be watched", (long long)out->n);
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
         place_set_groups(j.place, SMALL_GROUPS);
@@ -181,7 +197,7 @@ static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_eve
 
 static void put_event(FILE *f, const model_trace *t, const trace_event *e, const trace_launch *l)
 {
-    static const char *const words[TRACE_KINDS] = {"launch", "group",   "read",  "write",  "atomic",
+    static const char *const words[TRACE_KINDS] = {"launch",  "group", "read",    "write",       "atomic",
                                                    "shuffle", "split", "barrier", "warp barrier"};
     fprintf(f, "{\"do\":\"%s\"", words[e->kind]);
     if (e->kind == TRACE_GROUP) fprintf(f, ",\"group\":%lld", (long long)e->value[0].i);
@@ -214,6 +230,8 @@ static void put_text(FILE *f, const char *text)
             fputs("\\u003c", f);
         else if (*text == '"' || *text == '\\')
             fprintf(f, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(f, "\\u%04x", *text);
         else
             fputc(*text, f);
     }
@@ -223,8 +241,10 @@ static void put_run(FILE *f, const small_run *s)
 {
     const model_trace *t = &s->trace;
     const trace_launch *l = NULL;
-    fprintf(f, "{\"rung\":\"%s\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", s->small.name,
-            (long long)s->n, SMALL_WARP, SMALL_BANKS, t->cut, s->changed);
+    fprintf(f, "{\"rung\":\"");
+    put_text(f, s->small.name);
+    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n, SMALL_WARP,
+            SMALL_BANKS, t->cut, s->changed);
     put_text(f, s->text);
     fprintf(f, "\",\"launches\":[");
     for (int i = 0; i < t->launches; i++) {
@@ -246,20 +266,21 @@ void plot_stepper(const shape_report *s, FILE *f)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= !is_host(s->rows[i].rung);
     if (!any) return;
-    fprintf(f,
-            "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
-            "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
-            "Between two barriers nothing orders the warps; they are shown side by side. "
-            "A line leads from a lane to the word that it touches. Hatched lanes are idle, words with a thick border "
-            "are in a bank conflict, a double border is a race.</p>\n"
-            "<noscript><p>The steps need JavaScript, which this browser has switched off. The plots and tables need "
-            "none.</p></noscript>\n<script type=\"application/json\">[",
-            name, name, SMALL_THREADS, SMALL_WARP, SMALL_BANKS);
+    fprintf(
+        f,
+        "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
+        "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
+        "Between two barriers nothing orders the warps; they are shown side by side. "
+        "A line leads from a lane to the word that it touches. Hatched lanes are idle, words with a thick border "
+        "are in a bank conflict, a double border is a race.</p>\n"
+        "<noscript><p>The steps need JavaScript, which this browser has switched off. The plots and tables need "
+        "none.</p></noscript>\n<script type=\"application/json\">[",
+        name, name, SMALL_THREADS, SMALL_WARP, SMALL_BANKS);
     any = 0;
     for (int i = 0; i < s->count; i++) {
         small_run run;
         ladder_error error = {0};
-        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, SMALL_THREADS, &run, &error)) continue;
+        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error)) continue;
         fputs(any++ ? ",\n" : "\n", f);
         put_run(f, &run);
         end_small_run(&run);

@@ -47,7 +47,8 @@ static const struct {
     {ORDER_EIGHTHS, 4, 4, 1, "eighths", "eight strided elements from the left, then what is left of them"},
     {NEIGHBOURS, 16, 16, 1, "neighbours", "a tile: neighbours first"},
     {DISTANT, 16, 16, 1, "distant pairs", "a tile: the most distant pairs first"},
-    {ORDER_STRIDES, 4, 4, 2, "strides", "each of 4 threads of 2 groups strides over the array; then distant pairs; then the groups from the left"},
+    {ORDER_STRIDES, 4, 4, 2, "strides",
+     "each of 4 threads of 2 groups strides over the array; then distant pairs; then the groups from the left"},
     {WARPS, 4, 2, 2, "warps", "as strides, but distant pairs in warps (of 2 lanes here), then the warps from the left"},
     {QUADS, 4, 2, 1, "quads", "four neighbours at a time in each thread, then as warps"},
     {LAW, 1, 1, 1, "the library", "two neighbours of equal size as soon as there are two: the same on every device"},
@@ -58,8 +59,12 @@ static void grow(tree *t, size_t which)
     int32_t leaves[LEAVES], result;
     const int32_t none = 0;
     memset(t, 0, sizeof *t);
-    t->how = (order_how){.order = drawn[which].order, .schedule = LEVELS, .threads = drawn[which].threads,
-                         .each = drawn[which].threads, .warp = drawn[which].warp, .groups = drawn[which].groups};
+    t->how = (order_how){.order = drawn[which].order,
+                         .schedule = LEVELS,
+                         .threads = drawn[which].threads,
+                         .each = drawn[which].threads,
+                         .warp = drawn[which].warp,
+                         .groups = drawn[which].groups};
     t->count = LEAVES + 1;
     for (int i = 0; i < LEAVES; i++) {
         leaves[i] = i + 1;
@@ -76,8 +81,10 @@ static void draw_tree(FILE *f, const tree *t, size_t which, const char *rungs)
     for (int k = 0; k < t->count; k++) most = t->height[k] > most ? t->height[k] : most;
     const double down = most > 8 ? 8.0 * DOWN / most : DOWN;
     const int w = (LEAVES - 1) * APART + 2 * MARGIN, h = (int)(most * down) + 2 * MARGIN + 12;
-    fprintf(f, "<figure><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"tree of %d additions, %d deep: %s\">", w, h,
-            w, h, t->count - LEAVES - 1, most, drawn[which].says);
+    fprintf(f,
+            "<figure><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"tree of %d "
+            "additions, %d deep: %s\">",
+            w, h, w, h, t->count - LEAVES - 1, most, drawn[which].says);
     for (int k = LEAVES + 1; k < t->count; k++)
         for (int side = 0; side < 2; side++) {
             const int child = side ? t->right[k] : t->left[k];
@@ -101,16 +108,20 @@ static void order_trees(const shape_report *s, FILE *f)
         for (int i = 0; i < s->count; i++) {
             const rung *g = s->rows[i].rung;
             if (g->order == drawn[d].order || (drawn[d].order == QUADS && g->order == LAST))
-                n += (size_t)snprintf(rungs + n, n < sizeof rungs ? sizeof rungs - n : 0, "%s%s", n ? ", " : "", g->name);
+                n += (size_t)snprintf(rungs + n, n < sizeof rungs ? sizeof rungs - n : 0, "%s%s", n ? ", " : "",
+                                      g->name);
         }
         if (!n) continue;
         grow(t, d);
         draw_tree(f, t, d, rungs);
     }
     free(t);
-    fprintf(f, "</div><p class=\"soft\">%d elements at the top, the result at the bottom. Floats are rounded at every node, so trees "
-               "of different shape give different bits. The depth is the number of additions that must wait for each "
-               "other.</p>\n", LEAVES);
+    fprintf(f,
+            "</div><p class=\"soft\">%d elements at the top, the result at the bottom. Floats are rounded at every "
+            "node, so trees "
+            "of different shape give different bits. The depth is the number of additions that must wait for each "
+            "other.</p>\n",
+            LEAVES);
 }
 
 /* ---- the steps of one tile ---- */
@@ -154,15 +165,19 @@ static void draw_steps(FILE *f, const small_run *s, const char *says)
             lowest = moment;
             for (int k = 0; k < reads[thread]; k++)
                 n += (size_t)sprintf(body + n, "<path class=\"twig%s\" d=\"M%.0f %.0fL%.0f %.0f\"/>",
-                                     read[thread][k] == e->index[l] ? " own" : "", MARGIN + (double)APART * read[thread][k], y - DOWN, x, y);
-            n += (size_t)sprintf(body + n, "<circle class=\"%s\" cx=\"%.0f\" cy=\"%.0f\" r=\"%s\"/>", reads[thread] ? "cell" : "leaf", x,
-                                 y, reads[thread] ? "3.5" : "6");
+                                     read[thread][k] == e->index[l] ? " own" : "",
+                                     MARGIN + (double)APART * read[thread][k], y - DOWN, x, y);
+            n += (size_t)sprintf(body + n, "<circle class=\"%s\" cx=\"%.0f\" cy=\"%.0f\" r=\"%s\"/>",
+                                 reads[thread] ? "cell" : "leaf", x, y, reads[thread] ? "3.5" : "6");
         }
     }
     const int w = (words - 1) * APART + 2 * MARGIN, h = DOWN * lowest + 2 * MARGIN;
-    fprintf(f, "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"steps of %s\"><svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s: words across, steps down\">%s</svg></div>"
-               "<figcaption><b>%s</b>, a group of %d threads, %d words%s</figcaption></figure>\n",
-            s->small.name, w, h, w, h, s->small.name, body, s->small.name, s->small.threads, words, says);
+    fprintf(
+        f,
+        "<figure><div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"steps of %s\"><svg viewBox=\"0 0 %d "
+        "%d\" width=\"%d\" height=\"%d\" role=\"img\" aria-label=\"%s: words across, steps down\">%s</svg></div>"
+        "<figcaption><b>%s</b>, a group of %d threads, %d words%s</figcaption></figure>\n",
+        s->small.name, w, h, w, h, s->small.name, body, s->small.name, s->small.threads, words, says);
     free(body);
 }
 
@@ -184,13 +199,14 @@ static void tile_steps(const shape_report *s, FILE *f)
         ladder_error error;
         int here = 0;
         for (int i = 0; i < s->count; i++) here |= s->rows[i].rung == g;
-        if (!g || !here || watch_rung(g, shown[k].threads, &run, &error)) continue;
+        if (!g || !here || watch_rung(g, NULL, shown[k].threads, &run, &error)) continue;
         if (!any++) fprintf(f, "<h3>What one group does, from the trace</h3><div class=\"maps steps-of-a-tile\">\n");
         draw_steps(f, &run, shown[k].says);
         end_small_run(&run);
     }
     if (any)
-        fprintf(f, "</div><p class=\"soft\">A column is a word of shared memory, a row the time between two barriers. Lines come "
+        fprintf(f, "</div><p class=\"soft\">A column is a word of shared memory, a row the time between two barriers. "
+                   "Lines come "
                    "from the words that a thread read and end at the word that it wrote.</p>\n");
 }
 

@@ -33,7 +33,7 @@ typedef struct trace_event {
     int width;             /* elements of a lane: 4 for load4 and store4 */
     uint64_t lanes, active;
     int32_t index[MODEL_WARP_MOST];
-    trace_value value[MODEL_WARP_MOST * 4]; /* read or written: `width` of a lane */
+    trace_value value[MODEL_WARP_MOST * 4];      /* read or written: `width` of a lane */
     int races, race_one, race_other, race_index; /* races found here; the first: its two threads and the element */
 } trace_event;
 
@@ -56,7 +56,7 @@ typedef struct trace_launch {
 typedef struct model_trace {
     int warp, banks, launches, count, room, cut;
     trace_launch launch[TRACE_LAUNCHES];
-    trace_event *event; /* the caller's, `room` of them */
+    trace_event *event;                                  /* the caller's, `room` of them */
     int races_pending, race_one, race_other, race_index; /* of the access that is under way */
 } model_trace;
 
