@@ -32,13 +32,16 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "grade", "diff", NULL};
+    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "grade", "diff", "export", NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
                         .rung = o->value[OPT_rung],
                         .json = o->value[OPT_json_file],
                         .html = o->value[OPT_html],
+                        .to = o->value[OPT_to_rung],
+                        .output = o->value[OPT_output],
+                        .host = has(o, OPT_host),
                         .sweep = has(o, OPT_sweep),
                         .plain = has(o, OPT_plain)};
     ladder_error error = {0};
@@ -70,6 +73,9 @@ int run_ladder(const options *o)
         at += n + (at[n] == ',');
     }
     if (l.plain && which != 3) return fail(USAGE, "--plain is for `tally ladder show` alone");
+    const int exports = word && (which == 8 || (which == 3 && l.host));
+    if ((l.output || l.to || l.host) && !exports)
+        return fail(USAGE, "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`", l.output ? "output" : l.to ? "to" : "host");
     if (!word || which < 3) {
         l.shape = word;
         code = word ? operands(o, 0, 0, "no operand") : DONE;
@@ -82,14 +88,16 @@ int run_ladder(const options *o)
                  {1, "the name of a rung"},
                  {1, "a file with a kernel"},
                  {2, "an assignment and a file with a kernel"},
-                 {2, "two files that --json wrote"}};
+                 {2, "two files that --json wrote"},
+                 {1, "the name of a rung"}};
     code = operands(o, takes[which - 3].count, takes[which - 3].count, takes[which - 3].what);
     if (code) return code;
     if (l.html && which != 5) return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
     if (l.json && which != 5 && which != 6)
         return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
     const char *const what = o->args[1];
-    code = which == 3   ? ladder_show(&l, what, stdout, &error)
+    code = exports ? ladder_export(&l, what, stdout, &error)
+           : which == 3 ? ladder_show(&l, what, stdout, &error)
            : which == 4 ? ladder_break(&l, what, stdout, &error)
            : which == 5 ? ladder_try(&l, what, stdout, &error)
            : which == 6 ? ladder_grade(&l, what, o->args[2], stdout, &error)

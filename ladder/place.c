@@ -262,6 +262,7 @@ int program_parameters(const program *x, const char *kernel)
     return 0;
 }
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
+void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
                  int count, model_counts *counts, ladder_error *error)

@@ -2,10 +2,10 @@
  * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result a tile, again until at most one tile is left; two arrays take turns; the processor folds
+ *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor folds
  *                     the rest
  *   LEVELS            the same until one is left
- *   STRIDES           one launch; the processor folds a result a group
+ *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell
  *
  * What the processor would fold, job_complete folds on the device: times are of the result there. */

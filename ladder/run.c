@@ -289,6 +289,7 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     void *want = NULL;
     memset(out, 0, sizeof *out);
     out->rung = g;
+    out->text = text;
     out->error_ulp = -1;
     out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
     if (!host) {

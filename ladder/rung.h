@@ -4,6 +4,7 @@
 #define LADDER_RUNG_H
 #include "ladder.h"
 #include "model/model.h"
+#include "model/trace.h"
 #include "tally.h"
 
 /* ---- rungs ---- */
@@ -110,6 +111,7 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
+void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -201,7 +203,7 @@ typedef struct timing {
 static inline int uncertain(const timing *t) { return t->high - t->low > 0.2 * t->median; }
 int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
-    double read, copy; /* bytes a second */
+    double read, copy; /* bytes per second */
 } ceilings;
 int input_copies(int64_t bytes); /* of an input that is timed: used in turn, so that it comes from memory */
 /* 0 where the input is too small to come from memory: no ceiling is known there. */
@@ -211,6 +213,7 @@ int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ce
 typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
 typedef struct row {
     const rung *rung;
+    const char *text; /* the reader's kernel; NULL: the rung's own */
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
@@ -231,7 +234,7 @@ typedef struct row {
 enum { RESULTS_MOST = 40, SWEEP_POINTS = 8 };
 typedef struct sweep_row {
     int64_t n;
-    double rate[RESULTS_MOST]; /* bytes a second; 0: none */
+    double rate[RESULTS_MOST]; /* bytes per second; 0: none */
 } sweep_row;
 typedef struct shape_report {
     shape shape;

@@ -4,7 +4,7 @@
  *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
  *   LOOKBACK     one launch
  *   WINDOW       one launch
- *   DIFFERENCE   RECURSE, then two places of the running sum a result */
+ *   DIFFERENCE   RECURSE, then two places of the running sum per result */
 #include "rung.h"
 
 enum { OUT = 0, SUMS = 1, LEVELS_MOST = 4 };

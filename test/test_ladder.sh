@@ -114,6 +114,8 @@ plain model.json | cmp - "$TALLY_SOURCE/doc/ladder/results/model.json"
 verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts/ladder-record writes it)' $?
 "$TALLY_SOURCE/scripts/ladder-figures" figures && diff -r figures "$TALLY_SOURCE/doc/ladder/figures" >out
 verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
+"$TALLY_SOURCE/scripts/ladder-figures" --recorded | diff - "$TALLY_SOURCE/ladder/recorded.def" >out
+verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
@@ -263,10 +265,14 @@ has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+
 has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
-# ---- the page ----
-! grep -Eqi 'https?:|<script|<link|<img|@import|url\(' r.html
-verdict 'the page needs no network and no script' $?
-for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"'; do
+# ---- the page (test_ladder_page.sh steps through it) ----
+! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
+verdict 'the page needs no network' $?
+factor=$(python3 -c 'import json, sys
+t = {r["rung"]: r["time"]["median"] for r in json.load(open(sys.argv[1]))["shapes"][0]["rungs"]}
+print(round(t["sequential"] / t["vector_load"]))' "$TALLY_SOURCE/doc/ladder/results/h200.json")
+for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" '<li><h3>cascade: grid-stride loop' \
+    'Little.s law' 'class="roofline"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
     has "$word" r.html
 done
 python3 - r.html <<'PY'

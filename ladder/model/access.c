@@ -27,7 +27,7 @@ void defect(group_state *g, int what, int line, const char *format, ...)
     va_end(list);
 }
 
-static lane get(const char *from, kind k)
+lane get_element(const char *from, kind k)
 {
     lane v;
     union {
@@ -94,7 +94,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
     return worst;
 }
 
-static void cost_shared(group_state *g, const request *r, int line)
+static int cost_shared(group_state *g, const request *r, int line) /* the worst bank's words */
 {
     model_counts *c = g->counts;
     const int parts = r->size > 4 ? r->size / 4 : 1;
@@ -122,9 +122,10 @@ static void cost_shared(group_state *g, const request *r, int line)
         c->worst_line = line;
         memcpy(c->worst_bank, bank_of, sizeof bank_of);
     }
+    return degree;
 }
 
-static void cost_global(group_state *g, const request *r, int line, int store)
+static int cost_global(group_state *g, const request *r, int line, int store) /* sectors */
 {
     model_counts *c = g->counts;
     int64_t sectors[2 * MODEL_WARP_MOST];
@@ -146,12 +147,14 @@ static void cost_global(group_state *g, const request *r, int line, int store)
     at->requests++;
     at->sectors += found;
     at->bytes += bytes;
+    return found;
 }
 
 /* ---- races ---- */
 
-static void count_race(group_state *g, int line)
+static void count_race(group_state *g, int line, int one, int other, int64_t at)
 {
+    if (g->trace) trace_race(g->trace, one, other, at);
     g->counts->races++;
     g->counts->line[counted_line(line)].races++;
     g->step->races++;
@@ -163,7 +166,7 @@ static void found_race(group_state *g, int line, int was, const array_info *a, i
 {
     char where[40] = "";
     if (was != line) snprintf(where, sizeof where, " (lines %d and %d)", was, line);
-    count_race(g, line);
+    count_race(g, line, one, other, at);
     defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", one, other,
            what, a->name, (long long)at, g->step_number, where);
 }
@@ -224,7 +227,7 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
         if (other_group == g->index) {
             found_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
         } else {
-            count_race(g, line);
+            count_race(g, line, other, thread, at);
             if (other_group >= 0)
                 defect(g, DEFECT_RACE, line,
                        "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are not ordered",
@@ -253,7 +256,7 @@ static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, a
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
 {
-    *old = get(at, k);
+    *old = get_element(at, k);
     lane v = given;
     if (i->op == DO_ATOMIC_NEXT) v.i = (int64_t)((uint64_t)old->i + 1);
     if (i->op == DO_ATOMIC_GET) return;
@@ -283,9 +286,11 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t room = a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
+    lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
     r.lanes = 0;
     r.size = (int)bytes;
+    if (g->trace) memcpy(asked, index, (size_t)g->warp * sizeof *asked);
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
         const int64_t at = index[l].i;
@@ -316,12 +321,12 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         else if (store)
             for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
-            for (int q = 0; q < width; q++) value[q * n + l] = get(base + offset + q * (int64_t)kind_bytes(k), k);
+            for (int q = 0; q < width; q++) value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    if (a->shared)
-        cost_shared(g, &r, i->line);
-    else
-        cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int degree = a->shared ? cost_shared(g, &r, i->line) : 0;
+    const int sectors =
+        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

@@ -3,6 +3,7 @@
 #ifndef LADDER_CODE_H
 #define LADDER_CODE_H
 #include "model.h"
+#include "trace.h"
 
 enum {
     NAME_BYTES = 32,
@@ -46,6 +47,10 @@ typedef enum {
 
 /* SHUFFLE: which lane the value comes from, in d. */
 enum { SHUFFLE_down, SHUFFLE_up, SHUFFLE_xor, SHUFFLE_from };
+static inline int64_t shuffle_lane(int way, int own, int64_t by)
+{
+    return way == SHUFFLE_down ? own + by : way == SHUFFLE_up ? own - by : way == SHUFFLE_xor ? own ^ by : by;
+}
 
 /* a: result; b, c, d: operands. Jumps go to d. Arrays are in b (LOAD), a (STORE). */
 typedef struct instruction {
@@ -90,6 +95,7 @@ struct model_program {
     int kernel_count;
     instruction *code;
     int length, room, lines; /* lines: counted_line of the last, + 1 */
+    model_trace *trace;      /* NULL: not followed */
 };
 
 /* ---- the compiler's state ---- */
@@ -196,6 +202,7 @@ typedef struct group_state {
     shadow *shared_shadow;
     global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
     uint8_t touched[MODEL_THREADS_MOST];
+    model_trace *trace; /* NULL: not followed */
     int64_t work; /* operations left before this is called a loop without end */
     int defect;   /* the kind that was found first */
     model_finding found[DEFECTS];
@@ -206,4 +213,17 @@ void access_memory(group_state *g, warp_state *w, const instruction *i);
 /* Of each kind the first is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void run_group(group_state *g, int64_t index); /* one group, all steps */
+lane get_element(const char *from, kind k);
+
+/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's barrier. */
+void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k, const model_argument *arguments,
+                         int64_t groups);
+void trace_group_starts(model_trace *t, int64_t index);
+void trace_meeting(model_trace *t, const warp_state *w, int warp, int line);
+void trace_split(model_trace *t, const group_state *g, const warp_state *w, int line, uint64_t yes);
+void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i);
+void trace_race(model_trace *t, int one, int other, int64_t index); /* before the access in which it is found */
+/* After the access, so that the values are those in memory now. */
+void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i, const lane *index,
+                  int width, int degree, int sectors);
 #endif

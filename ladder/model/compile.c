@@ -307,6 +307,7 @@ const char *model_kernel(const model_program *p, int index)
     return index >= 0 && index < p->kernel_count ? p->kernels[index].name : NULL;
 }
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
+int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
 int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
 int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
 int model_kernel_kind(const model_program *p, int index, kind *k)

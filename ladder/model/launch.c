@@ -110,6 +110,7 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
         g.counts = watching(l, i);
         if ((which == WHICH_WATCHED && !g.counts) || (which == WHICH_OTHERS && g.counts)) continue;
         g.global_shadows = g.counts ? l->shadows : NULL;
+        g.trace = g.counts ? l->program->trace : NULL;
         run_group(&g, i);
         if (g.defect) {
 #pragma omp critical(ladder_defect)
@@ -190,6 +191,7 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
     }
     if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
     if (counts && open_shadows(&l)) l.failed = 1;
+    if (counts && p->trace) trace_launch_starts(p->trace, p, l.kernel, arguments, groups);
     if (!l.failed) run_groups(&l);
     close_shadows(&l);
     if (counts) {

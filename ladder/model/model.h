@@ -7,6 +7,7 @@
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
+ *   trace.c     one event after another, for the stepper (trace.h)
  *
  * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
  * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
@@ -102,6 +103,7 @@ int model_launch(model_program *program, const char *kernel, int64_t groups, con
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
+int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
 int model_kernel_parameters(const model_program *program, int index);
 int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
 int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */

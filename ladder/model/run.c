@@ -30,6 +30,7 @@ static void count_branch(group_state *g, warp_state *w, const instruction *i, ui
     c->divergent++;
     at->divergent++;
     w->divergent = 1;
+    if (g->trace) trace_split(g->trace, g, w, i->line, yes);
 }
 
 /* The compiler has seen to it that there is room (emit). */
@@ -140,11 +141,13 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         case DO_WARP_BARRIER:
             if (w->epoch < INT16_MAX) w->epoch++;
+            if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line);
             break;
         case DO_SHUFFLE:
             if (w->mask && w->mask != w->live)
                 defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
             break;
         case DO_STOP:
@@ -216,6 +219,7 @@ void run_group(group_state *g, int64_t index)
 {
     model_counts *const c = g->counts;
     start_group(g, index);
+    if (g->trace) trace_group_starts(g->trace, index);
     if (c) {
         g->step = &c->step[0];
         c->groups++;
@@ -238,6 +242,7 @@ void run_group(group_state *g, int64_t index)
         if (ended || lines_differ) defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
         if (!c) continue;
         c->barriers++;
+        if (g->trace) trace_meeting(g->trace, NULL, 0, line);
         g->step_number++;
         const int keep = g->step_number < MODEL_STEPS ? g->step_number : MODEL_STEPS - 1;
         g->step = &c->step[keep];
