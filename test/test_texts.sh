@@ -19,6 +19,8 @@ plant() {
 cp "$TALLY_SOURCE"/src/op/*.h src/op
 "$TALLY_BUILD/tally_operator_texts" src || failed=1
 plant sum '/OP_LANE/d' '1: OP_LANE is missing'
+plant sum '/OP_WIDEN/d' '1: OP_WIDEN is missing'
+plant sum 's/OP_WIDEN REAL/OP_WIDEN KEY/' "5: OP_WIDEN is 'KEY': must be REAL"
 plant sum 's/OP_LANE REAL/OP_LANE FLOAT/' "4: OP_LANE is 'FLOAT': must be REAL"
 plant argmax 's/OP_LANE IDX/OP_LANE ORD/' '1: OP_LANE is ORD: must be the type of the'
 plant max '/result empty/d' "1: 'empty' is missing"
