@@ -137,7 +137,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
+    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE") || !strcmp(name, "OP_WIDEN"))) {
         r->masked |= name[3] == 'M';
         return TALLY_OK;
     }

@@ -52,7 +52,6 @@ static const promise TL_N(promise_row) = {
     .extreme = OP_EXTREME,
     .adds = OP_ADDS,
     .picks = OP_PICKS,
-    .signless = OP_SIGNLESS,
     .same = TL_N(promise_same),
 #if OP_TWIN
     .halves = TL_N(promise_twin),
