@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+static const char *const widen_names[] = {"OWN", "REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL}; /* of tl_field_names */
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
@@ -137,7 +138,12 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE") || !strcmp(name, "OP_WIDEN"))) {
+    if (r->built_in && !strcmp(name, "OP_WIDEN")) {
+        skip(&at);
+        if (find(widen_names, word(&at, value, sizeof value)) >= 0) return TALLY_OK;
+        return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO, NUMBER or OWN", value);
+    }
+    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
         r->masked |= name[3] == 'M';
         return TALLY_OK;
     }
