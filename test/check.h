@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
- * program prints its seed first and "N passed, M failed" last.
+ * What all tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
+ * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law, faster than
+ * the spec), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail).
  *
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
@@ -22,15 +23,17 @@ static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
 static int check_quick;
 
-static inline void check_start(void)
+/* first: the seed, where TALLY_TEST_SEED does not give one. */
+static inline void check_start_at(uint64_t first)
 {
     const char *seed = getenv("TALLY_TEST_SEED");
     check_quick = getenv("TALLY_TEST_QUICK") && *getenv("TALLY_TEST_QUICK");
-    check_seed = seed && *seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+    check_seed = seed && *seed ? strtoull(seed, NULL, 0) : first;
     check_state = check_seed;
     printf("seed %llu\n", (unsigned long long)check_seed);
     fflush(stdout);
 }
+static inline void check_start(void) { check_start_at((uint64_t)time(NULL)); }
 
 static inline int check_finish(void)
 {

@@ -5,12 +5,12 @@
  * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
  * The calls that fail are in fault_gpu.h. */
 #include "fault_gpu.h"
-#include "check.h"
 #include "fault.h"
+#include "gpus.h"
 #include <dirent.h>
 #include <sys/stat.h>
 
-enum { SKIPPED = 77, N = 400000, SMALL = 3000 };
+enum { N = 400000, SMALL = 3000 };
 
 static float x[N], out[N], want[4][N]; /* of the verbs 0, 1, 2, 4 */
 static float *want_small[3];
@@ -230,11 +230,27 @@ static void prepare(void)
     tally_close(cpu);
 }
 
+static void check_device(const char *name)
+{
+    check_builds(name);
+    check_texts(name);
+    check_cache(name);
+    if (!open_faked(name)) return;
+    check_works("opening");
+    for (int verb = 0; verb < 5; verb++) {
+        if (verb < 3) check_calls(verb, SMALL);
+        check_calls(verb, N);
+#ifndef SANITIZED
+        check_allocations(verb, N);
+        if (verb < 3) check_allocations(verb, SMALL);
+#endif
+    }
+    close_faked();
+}
+
 int main(void)
 {
-    tally_device_info info;
     char folder[500];
-    int tested = 0;
     check_start();
     if (!getcwd(folder, sizeof folder - 20)) return 1;
     strcat(folder, "/cache");
@@ -242,30 +258,7 @@ int main(void)
     check_refused();
     check_places();
     prepare();
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3)) continue;
-        check_builds(name);
-        check_texts(name);
-        check_cache(name);
-        if (!open_faked(name)) continue;
-        check_works("opening");
-        for (int verb = 0; verb < 5; verb++) {
-            if (verb < 3) check_calls(verb, SMALL);
-            check_calls(verb, N);
-#ifndef SANITIZED
-            check_allocations(verb, N);
-            if (verb < 3) check_allocations(verb, SMALL);
-#endif
-        }
-        close_faked();
-        tested++;
-    }
+    for_each_gpu(NULL, check_device);
     for (int verb = 0; verb < 3; verb++) free(want_small[verb]);
-    if (!tested && !check_failed) {
-        printf("skipped: no GPU device here\n");
-        return SKIPPED;
-    }
-    return check_finish();
+    return finish_gpus();
 }

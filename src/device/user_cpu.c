@@ -34,11 +34,8 @@ static int is_express(const tl_facts *f)
     return f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES];
 }
 
-static int is_needed(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && strcmp(dot, ".cl") && strncmp(name, "op/", 3) && strncmp(name, "shape/gpu/", 10);
-}
+/* Of the processors' kernels? Operators' texts and those of GPUs are not. */
+static int is_needed(const char *name) { return strncmp(name, "shape/gpu/", 10) && strncmp(name, "op/", 3); }
 
 static int path_of(char *to, const char *folder, const char *name)
 {
