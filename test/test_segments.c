@@ -206,7 +206,7 @@ static void check_device(const char *device)
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     gpu = tl_gpu_of(ctx->device)->gpu;
     calls = gpu->calls;
-    calls->enter(gpu);
+    calls->enter(gpu, NULL);
     check_views();
     calls->leave(gpu);
     tally_close(ctx);
