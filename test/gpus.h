@@ -10,12 +10,12 @@ static int gpus_tested;
 /* Calls each of every such device; alone: of this one, if it is not NULL. */
 static inline void for_each_gpu(const char *alone, void (*each)(const char *name))
 {
-    const char *wanted = alone ? alone : getenv("TALLY_TEST_DEVICES");
+    const char *listed = alone ? alone : getenv("TALLY_TEST_DEVICES");
     tally_device_info info;
     for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || !check_listed(wanted, name)) continue;
+        if (!info.usable || !strncmp(name, "cpu", 3) || !check_listed(listed, name)) continue;
         each(name);
         gpus_tested++;
     }

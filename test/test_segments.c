@@ -201,7 +201,7 @@ static void check_views(void)
 
 static void check_device(const char *device)
 {
-    char name[80];
+    char name[96];
     snprintf(name, sizeof name, "%s,threads=1,probe=off", device);
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     gpu = tl_gpu_of(ctx->device)->gpu;
