@@ -100,13 +100,20 @@ static char kept_separator(const input *in, const char *line, size_t length)
     return line && memchr(line, '\t', length) ? '\t' : ' ';
 }
 
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path, int64_t width, int64_t passed)
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
+               int64_t width, int64_t passed)
 {
     sheet *const r = *sheet_ = calloc(1, sizeof *r);
     if (!r) return fail_memory("the output", sizeof *r);
     const char *const to = o->value[OPT_to], *const dot = strrchr(path, '.');
-    *r = (sheet){.ctx = ctx, .in = in, .ops = ops, .kept = in->keep ? &in->kept : NULL, .width = width, .passed = passed, .hex = has(o, OPT_hex),
-                .to_stdout = !strcmp(path, "-")};
+    *r = (sheet){.ctx = ctx,
+                 .in = in,
+                 .ops = ops,
+                 .kept = in->keep ? &in->kept : NULL,
+                 .width = width,
+                 .passed = passed,
+                 .hex = has(o, OPT_hex),
+                 .to_stdout = !strcmp(path, "-")};
     r->separator = to ? to[0] == 'c' ? ',' : '\t' : dot && !strcmp(dot, ".csv") ? ',' : '\t';
     if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
     else if (r->kept) r->separator = 0; /* the first line says */

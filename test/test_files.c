@@ -130,13 +130,16 @@ static void shrunk(void)
         if (truncate(path("r"), (off_t)left)) exit(1);
         tally_file_get_info(f, &info);
         expect(info.shrunk, "shrunk", "");
-        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA && strstr(tally_error(NULL), "truncated"), "raw shrunk", "");
+        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA && strstr(tally_error(NULL), "truncated"),
+               "raw shrunk", "");
         tally_file_close(f);
         for (size_t i = 0; i < 1 << 17; i++) zeros[i] = i % 2 ? '\n' : '1';
         save("t", zeros, 1 << 17);
         expect(!tally_file_open(NULL, path("t"), &text, &f), "text", "");
         if (truncate(path("t"), (off_t)left)) exit(1);
-        expect(tally_file_read(f, values, 1 << 16, &got) == TALLY_IO && strstr(tally_error(NULL), "became shorter while it was read"), "text shrunk", "");
+        expect(tally_file_read(f, values, 1 << 16, &got) == TALLY_IO &&
+                   strstr(tally_error(NULL), "became shorter while it was read"),
+               "text shrunk", "");
         tally_file_close(f);
     }
     /* Offsets and the like: `assume` is the type of files that do not say theirs. */
