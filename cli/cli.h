@@ -154,7 +154,8 @@ const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t 
  */
 typedef struct sheet sheet;
 /* width: results of each operator on a line; passed: lines of the input before the first that has results. */
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path, int64_t width, int64_t passed);
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
+               int64_t width, int64_t passed);
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
@@ -163,8 +164,8 @@ int sheet_close(sheet *r, int code); /* commits if code is DONE */
 typedef struct sink sink;
 /* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines of the input
  * before the first that has results. */
-int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim, const int64_t *shape,
-              int64_t passed);
+int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
+              const int64_t *shape, int64_t passed);
 int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
 int sink_close(sink *s, int code);                           /* commits if code is DONE; s may be NULL */
 

@@ -34,7 +34,8 @@ static int open_streams(const job *j, tally_dtype dtype, passage *pass)
     if (!pass->streams || (pass->columns > 1 && !pass->column))
         return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
     for (int64_t i = 0; i < count; i++) {
-        const tally_status status = tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.count], dtype, &pass->streams[i]);
+        const tally_status status =
+            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.count], dtype, &pass->streams[i]);
         if (status) return fail_status(j->ctx, status);
     }
     return DONE;
@@ -66,7 +67,8 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
 
 /* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a table, into the results of every operator
  * from number `row` on. */
-static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns, char *buffer, progress *p)
+static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns, char *buffer,
+                progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
     const int64_t room = READ_BYTES / (int64_t)size / columns * columns,
@@ -264,7 +266,8 @@ int run_reduce(const options *o)
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int files = o->nargs > 1 ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
-    int code = answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    int code =
+        answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */

@@ -77,7 +77,8 @@ static int flow_open(run *r, flow *f)
             r->how.scan ? tally_stream_scan(r->ctx, name, f->in->dtype, scan_options(r, op, &own), &f->streams[i])
                         : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
         if (status) return fail_status(r->ctx, status);
-        const int64_t on_push = tally_stream_room(f->streams[i], f->most), at_end = tally_stream_room(f->streams[i], -1);
+        const int64_t on_push = tally_stream_room(f->streams[i], f->most),
+                      at_end = tally_stream_room(f->streams[i], -1);
         if (i == 0) room = on_push > at_end ? on_push : at_end;
         const size_t bytes = result_bytes(&r->ops.info[op]);
         if (bytes > each) each = bytes;
@@ -85,7 +86,9 @@ static int flow_open(run *r, flow *f)
         if (good && i < ops) good = (f->out[i] = malloc((size_t)(room * f->columns) * bytes + 1)) != NULL;
     }
     if (good && f->columns > 1) good = (f->made = malloc((size_t)room * each + 1)) != NULL;
-    return good ? DONE : fail_memory("a piece of the data and its results", PIECE_BYTES + room / 64 * 64 * f->columns * (int64_t)each * ops);
+    return good ? DONE
+                : fail_memory("a piece of the data and its results",
+                              PIECE_BYTES + room / 64 * 64 * f->columns * (int64_t)each * ops);
 }
 
 static void flow_close(run *r, flow *f)
@@ -209,7 +212,8 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
     int64_t at, step;
     int code = DONE;
     *out = calloc((size_t)count + 1, each);
-    if (!*out) return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
+    if (!*out)
+        return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
     for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
         layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
         code = batch(r, i, &from, &into);
@@ -241,7 +245,9 @@ static int run_whole(run *r, input *in)
     if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
     for (int i = 0; i < r->ops.count && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
-    if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
+    if (!code)
+        code =
+            sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
     if (!code) code = sink_write(to, (const char *const *)out, count);
     code = sink_close(to, code);
     for (int i = 0; out && i < r->ops.count; i++) free(out[i]);
@@ -287,7 +293,8 @@ int series_run(const options *o, const series *how)
         const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
         for (int i = 0; i < r.ops.count; i++) {
             const tally_operator_info *const info = &r.ops.info[i];
-            const explanation e = {verb_table[o->verb].name, r.ops.name[i], info, read + in.n * (int64_t)result_bytes(info), start};
+            const explanation e = {verb_table[o->verb].name, r.ops.name[i], info,
+                                   read + in.n * (int64_t)result_bytes(info), start};
             explain(o, r.ctx, &in, &e);
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the values.
  *
- *     day,price,qty              day,price,qty,price.sum,qty.sum
+ *     day,price,qty              day,price,qty,sum.price,sum.qty
  *     mon,1.5,10       -->       mon,1.5,10,1.5,10
  *     tue,2,20                   tue,2,20,3.5,30
  *
@@ -70,7 +70,8 @@ static int put_name(sheet *r, const char *name)
     return DONE;
 }
 
-/* The input's header, then COLUMN.OP, or OP alone if there is one column. */
+/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1 as --column
+ * does; those of an array from 0. */
 static int put_header(sheet *r, const input *in)
 {
     int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;
@@ -80,12 +81,12 @@ static int put_header(sheet *r, const input *in)
             for (int lane = 0; lane < r->ops->info[i].lanes && !code; lane++, first = 0) {
                 char of[CELL], number[24];
                 const char *const op = lane_name(r->ops->name[i], r->ops->info[i].lanes, lane, of, sizeof of);
-                snprintf(number, sizeof number, "%lld", (long long)c + 1);
+                snprintf(number, sizeof number, "%lld", (long long)c + (in->columns > 0));
                 const char *const column = in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
                 char *const name = malloc(strlen(column) + sizeof of + 2);
                 if (!name) return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
                 if (r->width == 1) strcpy(name, op);
-                else sprintf(name, "%s.%s", column, op);
+                else sprintf(name, "%s.%s", op, column);
                 if (!first) code = put(r, &r->separator, 1);
                 if (!code) code = put_name(r, name);
                 free(name);
@@ -100,13 +101,20 @@ static char kept_separator(const input *in, const char *line, size_t length)
     return line && memchr(line, '\t', length) ? '\t' : ' ';
 }
 
-int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path, int64_t width, int64_t passed)
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
+               int64_t width, int64_t passed)
 {
     sheet *const r = *sheet_ = calloc(1, sizeof *r);
     if (!r) return fail_memory("the output", sizeof *r);
     const char *const to = o->value[OPT_to], *const dot = strrchr(path, '.');
-    *r = (sheet){.ctx = ctx, .in = in, .ops = ops, .kept = in->keep ? &in->kept : NULL, .width = width, .passed = passed, .hex = has(o, OPT_hex),
-                .to_stdout = !strcmp(path, "-")};
+    *r = (sheet){.ctx = ctx,
+                 .in = in,
+                 .ops = ops,
+                 .kept = in->keep ? &in->kept : NULL,
+                 .width = width,
+                 .passed = passed,
+                 .hex = has(o, OPT_hex),
+                 .to_stdout = !strcmp(path, "-")};
     r->separator = to ? to[0] == 'c' ? ',' : '\t' : dot && !strcmp(dot, ".csv") ? ',' : '\t';
     if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
     else if (r->kept) r->separator = 0; /* the first line says */

@@ -47,15 +47,19 @@ static int typed(const options *o, const char *path)
     return strcmp(path, "-") && (!dot || (strcmp(dot, ".txt") && strcmp(dot, ".csv")));
 }
 
-static int open_file(sink *s, const options *o, input *in, const char *path, int ndim, const int64_t *shape, int64_t passed)
+static int open_file(sink *s, const options *o, input *in, const char *path, int ndim, const int64_t *shape,
+                     int64_t passed)
 {
     const tally_operator_info *const info = s->ops->info;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep), names = in->columns > 1 && in->info.columns;
     if (several || keep || names) {
-        if (!typed(o, path)) return sheet_open(&s->table, s->ctx, o, in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed);
+        if (!typed(o, path))
+            return sheet_open(&s->table, s->ctx, o, in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed);
         if (several || keep)
-            return fail(USAGE, "--output %s: a file of this format holds one type and no lines of text, so %s, or write .csv or .txt", path,
-                        several ? "give one operator" : "leave out --keep");
+            return fail(
+                USAGE,
+                "--output %s: a file of this format holds one type and no lines of text, so %s, or write .csv or .txt",
+                path, several ? "give one operator" : "leave out --keep");
     }
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
@@ -69,8 +73,8 @@ static int open_file(sink *s, const options *o, input *in, const char *path, int
     return fail_status(s->ctx, status);
 }
 
-int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim, const int64_t *shape,
-              int64_t passed)
+int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
+              const int64_t *shape, int64_t passed)
 {
     sink *const s = *sink_ = calloc(1, sizeof *s);
     if (!s) return fail_memory("the output", sizeof *s);

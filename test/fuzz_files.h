@@ -49,7 +49,8 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
         tally_file_get_info(f, &info);
         const int64_t width = (int64_t)tally_dtype_size(info.dtype), columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
-        while (got && !(to->status = tally_file_read(f, to->values + n * width, step < room / width - n ? step : room / width - n, &got))) {
+        while (got && !(to->status = tally_file_read(f, to->values + n * width,
+                                                     step < room / width - n ? step : room / width - n, &got))) {
             n += got;
             if (o->keep) take_lines(f, to, size + 64);
         }
@@ -73,10 +74,12 @@ static void unload(outcome *x)
 
 static void same(const outcome *x, const outcome *y)
 {
-    if (x->status != y->status || x->bytes != y->bytes || memcmp(x->values, y->values, (size_t)x->bytes) != 0 || strcmp(x->error, y->error) != 0 ||
-        x->lengths != y->lengths || memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || x->skipped != y->skipped) {
-        fprintf(stderr, "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n", x->status, y->status, (long long)x->bytes,
-                (long long)y->bytes, (long long)x->lengths, (long long)y->lengths, (long long)x->skipped, (long long)y->skipped, x->error, y->error);
+    if (x->status != y->status || x->bytes != y->bytes || memcmp(x->values, y->values, (size_t)x->bytes) != 0 ||
+        strcmp(x->error, y->error) != 0 || x->lengths != y->lengths ||
+        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || x->skipped != y->skipped) {
+        fprintf(stderr, "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n", x->status,
+                y->status, (long long)x->bytes, (long long)y->bytes, (long long)x->lengths, (long long)y->lengths,
+                (long long)x->skipped, (long long)y->skipped, x->error, y->error);
         abort();
     }
 }
@@ -100,8 +103,13 @@ static void every_way(const uint8_t *data, size_t size, const char *format)
     static const char *const columns[] = {NULL, "2", "a", "2,1", "1-2", "2-", "1,3-4", "\"a,b\",2"};
     const uint8_t a = data[0], b = data[1];
     data += 2, size -= 2;
-    const tally_file_options o = {.format = format, .dtype = (tally_dtype)(1 + (a >> 1) % 12), .column = columns[b & 7],
-                                  .delimiter = a & 1 ? '|' : 0, .header = (b >> 3) % 3 - 1, .skip_bad = b >> 5 & 1, .table = b >> 6 & 1,
+    const tally_file_options o = {.format = format,
+                                  .dtype = (tally_dtype)(1 + (a >> 1) % 12),
+                                  .column = columns[b & 7],
+                                  .delimiter = a & 1 ? '|' : 0,
+                                  .header = (b >> 3) % 3 - 1,
+                                  .skip_bad = b >> 5 & 1,
+                                  .table = b >> 6 & 1,
                                   .keep = b >> 7};
     const int fd = memfd_create("fuzz", 0);
     outcome one, other;

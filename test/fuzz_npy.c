@@ -15,7 +15,8 @@ int tl_io_threads(tally *ctx);
 int tl_io_threads(tally *ctx) { return (void)ctx, 1; }
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char *out, int64_t room, tally_file_info *info)
+static int64_t load(int fd, const char *format, tally_dtype dtype, unsigned char *out, int64_t room,
+                    tally_file_info *info)
 {
     char path[32];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -58,7 +59,9 @@ static void shrink(int fd, tally_dtype dtype, const unsigned char *all, int64_t 
     tally_file_get_info(f, &info);
     const int64_t width = (int64_t)tally_dtype_size(info.dtype);
     if (info.mapped && info.shrunk != ((int64_t)to < info.bytes_total)) abort();
-    if (tally_file_read(f, y, bytes / width, &got) == TALLY_OK && (got * width != bytes || memcmp(all, y, (size_t)bytes) != 0)) abort();
+    if (tally_file_read(f, y, bytes / width, &got) == TALLY_OK &&
+        (got * width != bytes || memcmp(all, y, (size_t)bytes) != 0))
+        abort();
     tally_file_close(f);
 }
 

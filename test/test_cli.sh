@@ -166,7 +166,7 @@ ok 'tally scan sum --axis 0 t.txt' $'1 2\n4 6\n9 12'
 ok 'tally scan sum --axis 0 --reverse t.txt' $'9 12\n8 10\n5 6'
 ok 'tally scan sum --axis 1 t.txt' $'1 3\n3 7\n5 11'
 ok 'tally scan sum --column price,qty t.csv -o t.npy && tally reduce last --axis 0 t.npy' $'7.5\n60'
-ok 'tally scan sum --column price,qty t.csv' "price.sum${t}qty.sum
+ok 'tally scan sum --column price,qty t.csv' "sum.price${t}sum.qty
 1.5${t}10
 3.5${t}30
 7.5${t}60"
@@ -181,10 +181,10 @@ ok 'seq 3 | tally scan sum,max --init 10' "sum${t}max
 16${t}10"
 ok 'tally scan sum,max --json m.npy' '{"file": "m.npy", "dtype": "i32", "op": ["sum", "max"], "order": "E v1", "output": ["i64", "i32"], "values": [[1, 1], [3, 2], [6, 3], [10, 4], [15, 5], [21, 6]], "results": 6}'
 same 'tally scan sum,max --digest m.npy | tail -n 1' 'printf "%s\t%s\n" "$(tally scan sum --digest m.npy)" "$(tally scan max --digest m.npy)"'
-ok 'tally window min,max -w 2 --axis 0 --edges shrink m.npy' "1.min${t}1.max${t}2.min${t}2.max${t}3.min${t}3.max
+ok 'tally window min,max -w 2 --axis 0 --edges shrink m.npy' "min.0${t}max.0${t}min.1${t}max.1${t}min.2${t}max.2
 1${t}1${t}2${t}2${t}3${t}3
 1${t}4${t}2${t}5${t}3${t}6"
-ok 'tally scan sum --keep t.csv' $'day,price,qty,price.sum,qty.sum\nmon,1.5,10,1.5,10\ntue,2,20,3.5,30\nwed,4,30,7.5,60'
+ok 'tally scan sum --keep t.csv' $'day,price,qty,sum.price,sum.qty\nmon,1.5,10,1.5,10\ntue,2,20,3.5,30\nwed,4,30,7.5,60'
 ok 'tally scan sum,max --column price --keep t.csv -o k.csv; cat k.csv' $'day,price,qty,sum,max\nmon,1.5,10,1.5,1.5\ntue,2,20,3.5,2\nwed,4,30,7.5,4'
 ok 'tally scan sum --column max k.csv' $'1.5\n3.5\n7.5'
 ok 'tally window mean -w 2 --edges valid --keep --column qty t.csv' $'day,price,qty,mean\ntue,2,20,15\nwed,4,30,25'

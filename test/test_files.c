@@ -114,6 +114,47 @@ static void npys(void)
     tally_file_close(f);
 }
 
+/* Files that become shorter while they are open. */
+static void shrunk(void)
+{
+    const tally_file_options raw = {.format = "raw", .dtype = TALLY_F64}, text = {.format = "text"};
+    char *const zeros = calloc(1, 1 << 17);
+    tally_file *f;
+    tally_file_info info;
+    int64_t got;
+    for (size_t left = 4096; left < 1 << 17; left = left == 4096 ? (1 << 17) - 8 : 1 << 17) {
+        save("r", zeros, 1 << 17);
+        expect(!tally_file_open(NULL, path("r"), &raw, &f), "raw", "");
+        tally_file_get_info(f, &info);
+        expect(info.mapped && !info.shrunk, "not yet", "");
+        if (truncate(path("r"), (off_t)left)) exit(1);
+        tally_file_get_info(f, &info);
+        expect(info.shrunk, "shrunk", "");
+        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA && strstr(tally_error(NULL), "truncated"),
+               "raw shrunk", "");
+        tally_file_close(f);
+        for (size_t i = 0; i < 1 << 17; i++) zeros[i] = i % 2 ? '\n' : '1';
+        save("t", zeros, 1 << 17);
+        expect(!tally_file_open(NULL, path("t"), &text, &f), "text", "");
+        if (truncate(path("t"), (off_t)left)) exit(1);
+        expect(tally_file_read(f, values, 1 << 16, &got) == TALLY_IO &&
+                   strstr(tally_error(NULL), "became shorter while it was read"),
+               "text shrunk", "");
+        tally_file_close(f);
+    }
+    /* Offsets and the like: `assume` is the type of files that do not say theirs. */
+    const tally_file_options assume = {.assume = TALLY_I64};
+    save("t", "9007199254740993\n", 17);
+    expect(load(path("t"), &assume, 10) == 1 && memcmp(values, &(int64_t){9007199254740993}, 8) == 0, "assumed", "");
+    size_t n = npy(zeros, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "1234", 4);
+    save("x.npy", zeros, n);
+    expect(!tally_file_open(NULL, path("x.npy"), &assume, &f), "npy keeps its type", "");
+    tally_file_get_info(f, &info);
+    expect(info.dtype == TALLY_F32, "npy keeps its type", "");
+    tally_file_close(f);
+    free(zeros);
+}
+
 /* Reads from standard input what a child writes slowly. */
 static void piped(const void *data, size_t n, size_t step, const tally_file_options *o, int64_t want, const char *error)
 {
@@ -300,6 +341,7 @@ int main(void)
 {
     files_start();
     npys();
+    shrunk();
     pipes();
     writers();
     return files_finish();

@@ -84,7 +84,8 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
 static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
 /* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes are not closed). */
-static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple, const char **s, const char **e)
+static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
+                               const char **e)
 {
     if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
     const char *const q = tl_field(p, stop, l, s, e);
@@ -92,8 +93,9 @@ static inline const char *pass(const char *p, const char *stop, const tl_layout 
 }
 
 /* The cell at p as a value: why not, and where the field ends. */
-static inline __attribute__((always_inline)) int take(const char *p, const char *stop, const tl_layout *l, tally_dtype dtype, void *value,
-                                                      const char **s, const char **e, const char **q)
+static inline __attribute__((always_inline)) int take(const char *p, const char *stop, const tl_layout *l,
+                                                      tally_dtype dtype, void *value, const char **s, const char **e,
+                                                      const char **q)
 {
     const char *t = p, d = l->delimiter;
     if (tl_fast_value(&t, dtype, value)) {
@@ -108,7 +110,8 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
 }
 
 /* A row of values a line, from the columns that are wanted. `columns` is the constant 1 for one. */
-static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns)
+static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
+                                                       const tally_dtype dtype, const int64_t columns)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
     const char *p = c->start, *const end = c->end, d = l->delimiter;

@@ -16,7 +16,9 @@ static int kind_of(const tl_field_text *x, tally_dtype dtype)
 {
     double v;
     if (tl_missing(x->s, x->e)) return NONE;
-    return tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK || tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK ? NUMBER : WORD;
+    return tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK || tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK
+               ? NUMBER
+               : WORD;
 }
 
 /* What column i has, by the first of the records from..records - 1 that says it. */
@@ -99,7 +101,8 @@ static int64_t by_name(const struct choice *c, const char *s, const char *e, cha
         const tl_field_text *const x = &c->r[0].f[i];
         if (x->e - x->s < e - s) continue;
         const size_t n = plain(x, c->r[0].line, space);
-        if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 && (c->may_name > 1 || kind_of(x, c->dtype) == WORD)) return i;
+        if (n == (size_t)(e - s) && memcmp(space, s, n) == 0 && (c->may_name > 1 || kind_of(x, c->dtype) == WORD))
+            return i;
     }
     return -1;
 }
@@ -108,7 +111,8 @@ static tally_status add(struct choice *c, int64_t column)
 {
     tl_layout *const l = c->l;
     if (c->taken[column]++)
-        return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label, (long long)column + 1);
+        return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
+                       (long long)column + 1);
     l->want[l->columns] = (tl_want){column, l->columns};
     l->columns++;
     return TALLY_OK;
@@ -171,7 +175,8 @@ static tally_status asked(struct choice *c, const char *text)
         p = tl_field(p, end, &list, &s, &e);
         more = p < end;
         if (!e || (more && *p != ',')) {
-            status = tl_fail(c->f->ctx, TALLY_INVALID, "%s: column '%s': a quote in it is not closed", c->f->label, text);
+            status =
+                tl_fail(c->f->ctx, TALLY_INVALID, "%s: column '%s': a quote in it is not closed", c->f->label, text);
             break;
         }
         const size_t n = plain(&(tl_field_text){s, e}, from, own);
@@ -220,10 +225,11 @@ static tally_status unasked(struct choice *c)
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
     if (c->width <= 1) found = 1, at = 0;
     if (found == 0)
-        return tl_fail(c->f->ctx, TALLY_BAD_DATA, "%s: the first line of data has no number; choose the column with --column", c->f->label);
+        return tl_fail(c->f->ctx, TALLY_BAD_DATA,
+                       "%s: the first line of data has no number; choose the column with --column", c->f->label);
     if (found > 1)
-        return tl_fail(c->f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column", c->f->label,
-                       (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
+        return tl_fail(c->f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column",
+                       c->f->label, (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
     c->l->columns = 1;
     c->l->want[0] = (tl_want){at, 0};
     return TALLY_OK;
@@ -254,7 +260,8 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
     return unasked(c);
 }
 
-tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records, tl_layout *l, int *header)
+tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records,
+                               tl_layout *l, int *header)
 {
     struct choice c = {.f = f, .r = r, .records = records, .dtype = f->info.dtype, .l = l, .width = widest(r, records)};
     c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;

@@ -96,7 +96,9 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         return tl_text_start(f, o, format == CSV);
     }
     if (o->column) return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column, formats[format]);
-    if (o->keep) return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label, formats[format]);
+    if (o->keep)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
+                       formats[format]);
     if (format == RAW) {
         if (!dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
         f->info.dtype = dtype;
@@ -164,8 +166,13 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
 
 tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
 {
-    if (!file || !line || !length) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", !file ? "file" : !line ? "line" : "length");
-    if (!file->keeps) return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)", file->label);
+    if (!file || !line || !length)
+        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
+                       !file   ? "file"
+                       : !line ? "line"
+                               : "length");
+    if (!file->keeps)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)", file->label);
     return tl_text_line(file, line, length);
 }
 

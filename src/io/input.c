@@ -104,5 +104,6 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 
 tally_status tl_input_failed(tally_file *f)
 {
-    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label, errno ? strerror(errno) : "the file became shorter while it was read");
+    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label,
+                   errno ? strerror(errno) : "the file became shorter while it was read");
 }

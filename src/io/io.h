@@ -69,7 +69,9 @@ tally_status tl_npy_header(tally_file *f, tally_dtype want);
 size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t *shape);
 
 /* How the cells of a text are laid out. */
-typedef struct tl_want { int64_t column, place; } tl_want; /* a column of the file, its place among those read; both from 0 */
+typedef struct tl_want {
+    int64_t column, place; /* in the file, among those that are read; both from 0 */
+} tl_want;
 typedef struct tl_layout {
     int64_t columns;   /* 0: every cell is a value; else how many columns are read */
     tl_want *want;     /* those, in the file's order */
@@ -94,8 +96,13 @@ const char *tl_line_end(const char *p, const char *end);
 
 /* columns.c: which columns are read, and whether the first of these records is a header. */
 typedef struct tl_field_text { const char *s, *e; } tl_field_text;
-typedef struct tl_record { tl_field_text *f; int64_t n; const char *line, *next; } tl_record; /* next: after its newline */
-tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records, tl_layout *l, int *header);
+typedef struct tl_record {
+    tl_field_text *f;
+    int64_t n;
+    const char *line, *next; /* next: after its newline */
+} tl_record;
+tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const tl_record *r, int records,
+                               tl_layout *l, int *header);
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 

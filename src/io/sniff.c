@@ -34,7 +34,8 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             *e = q;
             return rest;
         }
-        if (memchr(p, '\n', (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
+        if (memchr(p, '\n',
+                   (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
             *e = NULL;
             return end;
         } /* else the whole is one odd cell */

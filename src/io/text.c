@@ -172,12 +172,15 @@ static void cut(tl_text *t)
     if (k < 1) k = 1;
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
     tl_text_cut(t->buf, t->n, &t->layout, cuts, k, t->eof);
-    if (cuts[k] == 0 && !t->layout.columns) { /* a line longer than the block: any white space will do, in a comment anything */
+    if (cuts[k] == 0 && !t->layout.columns) {
+        /* A line longer than the block: any white space will do, in a comment anything. */
         k = 1;
         size_t x = t->n;
         const char *first = t->buf;
         while (is_blank(*first)) first++;
-        while (!t->in_comment && (t->mid_line || *first != '#') && x && !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' || (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
+        while (!t->in_comment && (t->mid_line || *first != '#') && x &&
+               !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
+                 (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
             x--;
         cuts[1] = x;
     }
@@ -279,7 +282,7 @@ tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got
             if (c->given < c->count) break;
         }
         *got = n;
-        if (n == max || (n && (!f->regular || t->keep))) return TALLY_OK; /* the next block takes the place of the lines */
+        if (n == max || (n && (!f->regular || t->keep))) return TALLY_OK; /* the next block would hide the lines */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout); /* the values before it come first */
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);
