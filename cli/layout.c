@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RESULT_MOST = 16 }; /* bytes of a result: two values of 8 */
-
 static int open_axis(layout *l, input *in, const options *o)
 {
     int64_t axis;
@@ -30,7 +28,7 @@ static int open_axis(layout *l, input *in, const options *o)
     l->len = in->shape[l->axis];
     const int swap = in->column_major;
     /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
-    int64_t results = RESULT_MOST;
+    int64_t results = 16; /* bytes: the largest result is two values of 8 */
     int none = in->n == 0 && o->verb != VERB_reduce; /* nothing to scan */
     for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
     if (none) l->outer = l->inner = 0;
@@ -38,7 +36,7 @@ static int open_axis(layout *l, input *in, const options *o)
         if (d == l->axis) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
             return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63", in->label,
-                        (long long)axis);
+                        (long long)l->axis);
         *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
