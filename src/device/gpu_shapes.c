@@ -141,8 +141,8 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3, ONCE_THREADS = 320,
-       BOARD_SHARE = 16 /* of the memory that the context may hold */ };
+enum { ONCE_TILES = 1 << 20, ONCE_NODES = 1 << 28, ONCE_RADIX_LOG = 5, ONCE_HEADER = 16, ONCE_WORD = 16, ONCE_STAGES = 3,
+       ONCE_THREADS = 320, BOARD_SHARE = 16 /* of the memory that the context may hold */ };
 
 static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
 
@@ -192,8 +192,8 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     const tl_scalar *op = b->plan->op;
     const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
     *room = (int64_t)ONCE_STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) ||
+        tiles >= ONCE_TILES || b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
         return 0;
     const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
     return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
