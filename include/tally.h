@@ -370,8 +370,7 @@ TALLY_API void tally_file_close(tally_file *file);
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
-/* Flushes, completes the header, renames. On any failure the temporary file is removed and the old file is untouched. Nothing can be
- * written after it; tally_file_close is still to be called. */
+/* Flushes, completes the header, renames. On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);
 
 /* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never locale-dependent.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Teams that are there before OpenMP is asked for them. OpenMP keeps a team for each thread that has used one; while that
- * team has the wanted size, a region makes no thread, and this costs a look at a variable of the thread. Otherwise, one caller at a time:
+ * Teams that are there before OpenMP is asked for them. OpenMP keeps a team for each thread that has used one; while
+ * that team has the wanted size, a region makes no thread, and this costs a look at a variable of the thread.
+ * Otherwise, one caller at a time:
  *
- *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live at the same time beside some memory
+ *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live together beside some memory
  *   run    an empty region, so that OpenMP has its team before anybody else takes what there was
  *
  * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs. */
@@ -27,8 +28,8 @@
 #endif
 
 enum {
-    SLACK = 1 << 20,    /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of it */
-    RETRY_SECONDS = 1   /* after a failure, so that a limit is not met at every call */
+    SLACK = 1 << 20, /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of it */
+    RETRY_SECONDS = 1 /* after a failure, so that a limit is not met at every call */
 };
 
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one caller at a time */
@@ -48,12 +49,14 @@ static void in_child(void)
 
 static __attribute__((constructor)) void watch_forks(void)
 {
-    if (pthread_atfork(before_fork, NULL, in_child)) atomic_store(&orphan, 1); /* cannot know: so no team is left behind */
+    if (pthread_atfork(before_fork, NULL, in_child))
+        atomic_store(&orphan, 1); /* cannot know: so no team is left behind */
 }
 
 /* ---- trial ---- */
 
-/* The stack that OpenMP's threads get, as its environment variables say it: a number, of KiB unless a letter follows. */
+/* The stack that OpenMP's threads get, as its environment variables say it: a number, of KiB unless a letter follows.
+ */
 static size_t stack_bytes(const char *name)
 {
     static const char units[] = "bkmg";
@@ -86,7 +89,9 @@ static int try_threads(int n)
     if (threads && slack && !pthread_attr_init(&attributes)) {
         size_t stack = stack_bytes("OMP_STACKSIZE");
         if (!stack) stack = stack_bytes("GOMP_STACKSIZE");
-        if (stack) pthread_attr_setstacksize(&attributes, stack); /* refused when it is too small: then the default is used, there too */
+        if (stack)
+            pthread_attr_setstacksize(&attributes,
+                                      stack); /* refused when it is too small: then the default is used, there too */
         pthread_mutex_lock(&gate);
         while (made < n && !pthread_create(&threads[made], &attributes, stand_by, &gate)) made++;
         pthread_mutex_unlock(&gate);

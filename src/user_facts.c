@@ -211,7 +211,8 @@ static tally_status check_directive(const reader *r, const char *at)
     if (!strcmp(what, "line") || isdigit((unsigned char)*what))
         return bad(r, begin, "#line would mislead error messages");
     if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
-    return bad(r, begin, "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error", what);
+    return bad(r, begin,
+               "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error", what);
 }
 
 /* A line that begins with # and has passed that check. */
@@ -295,7 +296,8 @@ static tally_status check_written(reader *r, const char *written)
         if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2])) why = "?? begins a trigraph";
         if (*p == '\r' && p[1] != '\n') why = "a carriage return without a newline ends a line for some compilers only";
         const char *end = p + 1 + strspn(p + 1, " \t\v\f");
-        if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r')) why = "there are blanks between a backslash and the end of its line";
+        if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r'))
+            why = "there are blanks between a backslash and the end of its line";
         if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
     }
     int fresh = 1;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer target: any bytes as an operator's text. It is read for its facts, never compiled; a refusal has a place in it. A text that is
- * taken is read once more as compilers read it, by other code than the library's: no line of it may bring in a file. */
+ * libFuzzer target: any bytes as an operator's text. It is read for its facts, never compiled; a refusal has a place in
+ * it. A text that is taken is read once more as compilers read it, by other code than the library's: no line of it may
+ * bring in a file. */
 #include "../src/user_facts.c"
 #undef NDEBUG
 #include <assert.h>
 
-/* What a compiler may make of a text before it looks for directives: trigraphs replaced (or not), lines joined (also where blanks follow the
- * backslash), carriage returns as newlines, comments as spaces, literals without their content. Caller frees. */
+/* What a compiler may make of a text before it looks for directives: trigraphs replaced (or not), lines joined (also
+ * where blanks follow the backslash), carriage returns as newlines, comments as spaces, literals without their content.
+ * Caller frees. */
 static char *as_compiled(const char *text, int trigraphs)
 {
     static const char from[] = "=/'()!<>-", to[] = "#\\^[]|{}~";
@@ -14,7 +16,8 @@ static char *as_compiled(const char *text, int trigraphs)
     char *a = malloc(n + 2), *b = malloc(n + 2);
     for (size_t i = 0; i < n; i++) {
         if (text[i] == '\r' && text[i + 1] == '\n') continue;
-        const char *known = trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2] ? strchr(from, text[i + 2]) : NULL;
+        const char *known =
+            trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2] ? strchr(from, text[i + 2]) : NULL;
         a[m++] = known ? to[known - from] : text[i] == '\r' ? '\n' : text[i];
         if (known) i += 2;
     }
@@ -23,8 +26,10 @@ static char *as_compiled(const char *text, int trigraphs)
     for (size_t i = 0; i < n;) {
         size_t j = i + 1;
         while (a[i] == '\\' && (a[j] == ' ' || a[j] == '\t' || a[j] == '\v' || a[j] == '\f')) j++;
-        if (a[i] == '\\' && a[j] == '\n') i = j + 1;
-        else b[m++] = a[i++];
+        if (a[i] == '\\' && a[j] == '\n')
+            i = j + 1;
+        else
+            b[m++] = a[i++];
     }
     b[m] = 0;
     n = m, m = 0;
@@ -67,7 +72,8 @@ static void brings_in_nothing(const char *text)
             at += *at == '#' ? 1 : 2;
             at += strspn(at, " \t\v\f");
             snprintf(word, sizeof word, "%.*s", (int)strspn(at, "abcdefghijklmnopqrstuvwxyz_"), at);
-            assert(strncmp(word, "include", 7) && strcmp(word, "import") && strcmp(word, "embed") && strcmp(word, "pragma") && strcmp(word, "line"));
+            assert(strncmp(word, "include", 7) && strcmp(word, "import") && strcmp(word, "embed") &&
+                   strcmp(word, "pragma") && strcmp(word, "line"));
         }
         assert(!has_word(seen, "__") && !strstr(seen, "##"));
         free(seen);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Extents and strides at the limits: every verb on views of 0, 1, 2^31, 2^40 and 2^62 rows and elements with strides up to those of
- * 64 bits either computes what the view says (compared with a dense copy of it), has nothing to do and returns at once, or refuses with
- * a sentence. A hang ends the test by its alarm, an overflow by the sanitizers. An argument names another
- * device (test_extents opencl:0,probe=off). */
+ * Extents and strides at the limits: every verb on views of 0, 1, 2^31, 2^40 and 2^62 rows and elements with strides up
+ * to those of 64 bits either computes what the view says (compared with a dense copy of it), has nothing to do and
+ * returns at once, or refuses with a sentence. A hang ends the test by its alarm, an overflow by the sanitizers. An
+ * argument names another device (test_extents opencl:0,probe=off). */
 #include "check.h"
 #include "tally.h"
 #include <stdlib.h>
@@ -12,7 +12,8 @@
 #define P(k) ((int64_t)1 << (k))
 enum { ROOM = 64, WORK = 64 }; /* elements around the middle of memory that views may reach; elements worth computing */
 static const int64_t extents[] = {0, 1, 2, 5, P(31), P(40), P(61), P(62), INT64_MAX, -1};
-static const int64_t strides[] = {0, 1, -1, 3, 5, P(31), P(40), -P(59), P(60), P(62), INT64_MAX, INT64_MAX - 1, -INT64_MAX, INT64_MIN};
+static const int64_t strides[] = {
+    0, 1, -1, 3, 5, P(31), P(40), -P(59), P(60), P(62), INT64_MAX, INT64_MAX - 1, -INT64_MAX, INT64_MIN};
 enum { EXTENTS = sizeof extents / sizeof *extents, STRIDES = sizeof strides / sizeof *strides };
 static const tally_dtype dtypes[] = {TALLY_U8, TALLY_F64};
 
@@ -45,8 +46,9 @@ static int64_t length(const tally_view *v, int64_t r) { return v->offsets ? v->o
 static char *row(const tally_view *v, int64_t r)
 {
     int64_t at = v->offsets ? v->offsets[r] : r;
-    return length(v, r) ? (char *)v->data + at * (v->offsets ? v->stride : v->row_stride) * (int64_t)tally_dtype_size(v->dtype)
-                        : v->data;
+    return length(v, r)
+               ? (char *)v->data + at * (v->offsets ? v->stride : v->row_stride) * (int64_t)tally_dtype_size(v->dtype)
+               : v->data;
 }
 
 /* One call: verb 0 reduce, 1 scan, 2 window. The sentence of a refusal names the view. */
@@ -58,7 +60,8 @@ static tally_status call(int verb, const tally_view *in, const tally_view *out, 
     calls++;
     refusals += status != TALLY_OK;
     if (status)
-        check(status == TALLY_INVALID && (strstr(tally_error(ctx), "in") == tally_error(ctx) || !strncmp(tally_error(ctx), "out", 3)),
+        check(status == TALLY_INVALID &&
+                  (strstr(tally_error(ctx), "in") == tally_error(ctx) || !strncmp(tally_error(ctx), "out", 3)),
               "verb %d: %s: %s", verb, tally_status_name(status), tally_error(ctx));
     return status;
 }
@@ -79,24 +82,26 @@ static void verbs(const tally_view *in, int64_t out_stride)
             for (int64_t r = 0; r < in->rows; r++) elements += length(in, r);
         else if (where == 1)
             elements = in->rows > WORK || in->n > WORK ? WORK + 1 : in->rows * in->n;
-        if (elements > WORK) continue;                             /* one place read very often is a long job */
+        if (elements > WORK) continue;                                /* one place read very often is a long job */
         if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue; /* results in memory that is not here */
         /* A view of elements that are somewhere else must be refused for its numbers alone, or not be called. */
         long double reach = ((long double)in->n - 1) * in->stride, skip = ((long double)in->rows - 1) * in->row_stride;
-        long double most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip), count = (long double)in->rows * in->n;
+        long double most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip),
+                    count = (long double)in->rows * in->n;
         int hopeless = !in->offsets && (most * size >= 0x1p63L || count * size >= 0x1p63L);
         if (where == 0 && !hopeless) continue;
         if (where == 1 && verb && place(&out) == 0) continue;
         memset(results, 0x5a, sizeof results);
         memset(want, 0x5a, sizeof want);
         tally_status status = call(verb, in, &out, &o);
-        check(where == 1 || where == 2 || status, "verb %d, rows %lld n %lld strides %lld %lld: not refused", verb, (long long)in->rows,
-              (long long)in->n, (long long)in->row_stride, (long long)in->stride);
+        check(where == 1 || where == 2 || status, "verb %d, rows %lld n %lld strides %lld %lld: not refused", verb,
+              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride);
         if (status || where != 1) continue;
         for (int64_t r = 0; r < in->rows; r++) {
             char dense[WORK * sizeof(double)], made[WORK * sizeof(double)];
             int64_t n = length(in, r);
-            for (int64_t i = 0; i < n; i++) memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size, size);
+            for (int64_t i = 0; i < n; i++)
+                memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size, size);
             tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(made, in->dtype, n);
             check(!call(verb, &x, &y, &o), "dense");
             tally_view there = out;
@@ -108,7 +113,8 @@ static void verbs(const tally_view *in, int64_t out_stride)
                     memcpy(row(&there, r) + i * out.stride * (int64_t)size, made + i * (int64_t)size, size);
         }
         check(!memcmp(results, want, sizeof want), "verb %d, rows %lld n %lld strides %lld %lld, %s: other bits", verb,
-              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride, tally_dtype_name(in->dtype));
+              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride,
+              tally_dtype_name(in->dtype));
     }
 }
 
@@ -127,8 +133,13 @@ static void rows_and_elements(tally_dtype d)
 
 static void segments(tally_dtype d)
 {
-    static const int64_t offsets[][4] = {{0, 0, 0, 0},       {0, 1, 1, 1},          {1, 1, 1, 2}, {0, 2, 2, 2}, {0, 0, 3, 5},
-                                         {P(62), P(62), P(62), P(62)}, {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
+    static const int64_t offsets[][4] = {{0, 0, 0, 0},
+                                         {0, 1, 1, 1},
+                                         {1, 1, 1, 2},
+                                         {0, 2, 2, 2},
+                                         {0, 0, 3, 5},
+                                         {P(62), P(62), P(62), P(62)},
+                                         {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
     char *middle = (char *)memory + ROOM / 2 * tally_dtype_size(d);
     for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
         for (int a = 0; a < STRIDES; a++)
@@ -149,7 +160,8 @@ static void sizes(void)
     o = (tally_window_options){30, 30, TALLY_EDGES_SHRINK, 0};
     check(!tally_stream_window(ctx, "sum", TALLY_F64, &o, &s), "%s", tally_error(ctx));
     for (int64_t k = 0; k < 100; k++)
-        check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60), "room for 2^63 - %lld", (long long)k + 1);
+        check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60), "room for 2^63 - %lld",
+              (long long)k + 1);
     check(tally_stream_room(s, INT64_MIN) == 60 && tally_stream_room(NULL, INT64_MAX) == 0, "room");
     tally_stream_close(s);
     memset(&info, 0x5a, sizeof info);

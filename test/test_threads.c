@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Where there are fewer threads than were asked for: in a process that was forked from one with threads, and where the address space has
- * no room for their stacks. Every kind of parallel region runs there, on the threads that there are: no call ends the process, none
- * waits for ever, and the bits are those of one thread. So it is with threads of small stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
+ * Where there are fewer threads than were asked for: in a process that was forked from one with threads, and where the
+ * address space has no room for their stacks. Every kind of parallel region runs there, on the threads that there are:
+ * no call ends the process, none waits for ever, and the bits are those of one thread. So it is with threads of small
+ * stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
 #include "check.h"
 #include "../src/threads.h"
 #include <errno.h>
@@ -48,8 +49,10 @@ static void done(work *w, tally_status status, const char *what, char *from)
 static void shapes(work *w)
 {
     const tally_view flat = tally_flat(x, TALLY_F64, N), rows = tally_rows(x, TALLY_F64, ROWS, N / ROWS),
-                     columns = tally_columns(x, TALLY_F64, N / ROWS, ROWS), wide = tally_columns(x, TALLY_F64, 64, N / 64),
-                     segments = tally_segments(x, TALLY_F64, offsets, ROWS), spread = {x, TALLY_F64, ROWS, N / ROWS / 2, N / ROWS, 2, NULL};
+                     columns = tally_columns(x, TALLY_F64, N / ROWS, ROWS),
+                     wide = tally_columns(x, TALLY_F64, 64, N / 64),
+                     segments = tally_segments(x, TALLY_F64, offsets, ROWS),
+                     spread = {x, TALLY_F64, ROWS, N / ROWS / 2, N / ROWS, 2, NULL};
     const tally_view *const views[] = {&flat, &rows, &columns, &wide, &segments, &spread};
     tally_window_options o = {5, 5, TALLY_EDGES_SHRINK, 3};
     char name[40];
@@ -64,7 +67,8 @@ static void shapes(work *w)
                                               : tally_window(w->ctx, op, &in, &out, &o);
             snprintf(name, sizeof name, "view %d verb %d", v, verb);
             done(w, status, name, from);
-            w->at = from + (in.rows + 7) * 64; /* the results' first bytes are compared; the rest gives way to the next */
+            w->at =
+                from + (in.rows + 7) * 64; /* the results' first bytes are compared; the rest gives way to the next */
         }
     tally_stream *s;
     char *from = w->at;
@@ -99,7 +103,8 @@ static void files(work *w)
         if (!status) status = tally_file_open(w->ctx, path, &o, &f);
         if (!status) {
             while (!(status = tally_file_read(f, y + n, N - n, &got)) && got) n += got;
-            if (!status && (n != N || memcmp(x, y, sizeof x))) w->failures++, printf("FAILED: %s came back otherwise\n", formats[k]);
+            if (!status && (n != N || memcmp(x, y, sizeof x)))
+                w->failures++, printf("FAILED: %s came back otherwise\n", formats[k]);
             tally_file_close(f);
         }
         done(w, status, formats[k], from);
@@ -126,7 +131,8 @@ static void large_file(work *w)
         tally_status status = tally_file_open(w->ctx, path, &o, &f);
         if (!status) {
             status = tally_file_read(f, y, LARGE, &got);
-            for (int64_t i = 0; !status && i < LARGE; i++) status = y[i] != 0 || got != LARGE ? TALLY_MISMATCH : TALLY_OK;
+            for (int64_t i = 0; !status && i < LARGE; i++)
+                status = y[i] != 0 || got != LARGE ? TALLY_MISMATCH : TALLY_OK;
             tally_file_close(f);
         }
         done(w, status, "a large file", w->at);
@@ -183,8 +189,8 @@ static int forked(void)
     return failures + (status != 0) + all("cpu,threads=3", &here, &one);
 }
 
-/* A process without threads may fork as it likes, where the C library knows that it is one (the thread sanitizer has a thread of its
- * own). */
+/* A process without threads may fork as it likes, where the C library knows that it is one (the thread sanitizer has a
+ * thread of its own). */
 static int alone(void)
 {
     int team = 3;
@@ -226,7 +232,8 @@ static int little(void)
     if (is_free()) return 0;
     failures += all("cpu,threads=64", &here, &one); /* half of what could be made leaves memory for the work */
     const int got = tl_threads(64), again = tl_threads(64);
-    if (got < 2 || got > 40 || again != got) failures++, printf("FAILED: %d threads, then %d, in 200 MiB\n", got, again);
+    if (got < 2 || got > 40 || again != got)
+        failures++, printf("FAILED: %d threads, then %d, in 200 MiB\n", got, again);
     for (rlim_t mib = 0; mib < 160; mib += mib / 2 + 1) { /* any limit at all */
         struct rlimit ignored;
         limited = 1;
@@ -277,7 +284,8 @@ static int together(void)
     return failures;
 }
 
-/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of which the largest kernel takes half. */
+/* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of which the largest kernel
+ * takes half. */
 static const char *self;
 static int small_stacks(void)
 {

@@ -131,7 +131,7 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG), ONCE_NODES = 1 << 28, BOARD_SHARE = 16 /* of the memory that the context may hold */ };
+enum { ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG), ONCE_NODES = 1 << 28, BOARD_SHARE = 16 /* of what the context may hold */ };
 
 static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
 
@@ -181,8 +181,8 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     const tl_scalar *op = b->plan->op;
     const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
     *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) ||
+        tiles >= ONCE_TILES || b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
         return 0;
     const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
     return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;

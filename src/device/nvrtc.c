@@ -133,7 +133,8 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     tally_status status = TALLY_OK;
     if (error < 0) status = tl_no_memory(ctx, *bytes, "a program");
     if (error > 0)
-        status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
+        status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                         "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
                          messages ? tl_first_error(messages) : "");
     if (log)
         *log = messages;

@@ -128,7 +128,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         tl_cl.clReleaseProgram(p->program);
     }
     free(p);
-    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE, "OpenCL: the kernels do not compile (error %d): %s", error, log);
+    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                   "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
 static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
