@@ -65,7 +65,7 @@ static int open_axis(layout *l, input *in, const options *o)
         if (d == l->axis) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
             return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63", in->label,
-                        (long long)axis);
+                        (long long)l->axis);
         *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {

@@ -34,8 +34,7 @@ typedef struct {
     char path[PATH_ROOM]; /* of the fatbinary in the cache */
 } program;
 
-/* operators.c looks for kernels of processors and for operators of users; this program has neither. */
-const tl_kernel_table tl_kernels_generic[] = {{0, 0}};
+/* operators.c looks for operators of users; this program has none. */
 tl_user *tl_user_find(const tally *ctx, const char *name, size_t length)
 {
     (void)ctx, (void)name, (void)length;

@@ -10,7 +10,6 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
-static const char *const widen_names[] = {"OWN", "REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL}; /* of tl_field_names */
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
@@ -51,7 +50,8 @@ typedef struct {
     int masked;    /* built_in: is there OP_MASKED (1), `masked` (2)? */
     int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
-enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE };
+static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
+enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN };
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
 {
@@ -131,18 +131,13 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
 {
     static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
-                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  NULL};
+                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  "OP_WIDEN", NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && !strcmp(name, "OP_WIDEN")) {
-        skip(&at);
-        if (find(widen_names, word(&at, value, sizeof value)) >= 0) return TALLY_OK;
-        return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO, NUMBER or OWN", value);
-    }
     if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
         r->masked |= name[3] == 'M';
         return TALLY_OK;
@@ -190,6 +185,10 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         r->lane = find(lane_names, value);
         if (r->built_in && r->lane < 0)
             return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
+        return TALLY_OK;
+    case SEEN_WIDEN: /* users' operators are compiled for each type */
+        if (r->built_in && find(widen_names, value) < 0)
+            return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
         return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
@@ -368,6 +367,8 @@ static tally_status check_built_in(const reader *r)
 {
     const tl_facts *f = r->facts;
     int has_lane = 0, longest = 0; /* 64 bits whatever the types */
+    if (!(r->seen >> SEEN_WIDEN & 1))
+        return bad(r, r->text, "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get (doc/dialect.md)");
     if (!(r->seen >> SEEN_LANE & 1))
         return bad(r, r->text,
                    "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");

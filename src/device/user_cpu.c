@@ -37,7 +37,7 @@ static int is_express(const tl_facts *f)
 static int is_needed(const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return dot && strcmp(dot, ".cl") && strncmp(name, "op/", 3);
+    return dot && strcmp(dot, ".cl") && strncmp(name, "op/", 3) && strncmp(name, "shape/gpu/", 10);
 }
 
 static int path_of(char *to, const char *folder, const char *name)
