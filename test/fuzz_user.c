@@ -13,6 +13,7 @@ static char *as_compiled(const char *text, int trigraphs)
     size_t n = strlen(text), m = 0;
     char *a = malloc(n + 2), *b = malloc(n + 2);
     for (size_t i = 0; i < n; i++) {
+        if (text[i] == '\r' && text[i + 1] == '\n') continue;
         const char *known = trigraphs && text[i] == '?' && text[i + 1] == '?' && text[i + 2] ? strchr(from, text[i + 2]) : NULL;
         a[m++] = known ? to[known - from] : text[i] == '\r' ? '\n' : text[i];
         if (known) i += 2;

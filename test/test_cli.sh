@@ -391,8 +391,8 @@ bad 1 'printf "1 2\n3\n" | tally reduce sum --axis 0' "tally: standard input:2:1
 # A mapped file becomes shorter, after it was opened and before it is read: the offsets come late.
 for c in 'reduce sum' 'scan sum -o gone.npy' 'window max -w 9 -o gone.npy'; do
     for size in 4096 1048570; do # whole pages, and a part of the last one
-        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; tally $c --dtype f32 shrinks.raw --segments late & sleep 0.2; truncate -s $size shrinks.raw
-            printf '0\n262144\n' >late; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
+        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; timeout 20 tally $c --dtype f32 shrinks.raw --segments late & sleep 0.2; truncate -s $size shrinks.raw
+            timeout 20 bash -c 'printf \"0 262144\" >late'; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
     done
 done
 # A non-blocking standard output, whose reader is slow.
@@ -400,7 +400,7 @@ cat >slow.py <<'PY'
 import os, subprocess, sys, time
 r, w = os.pipe() if sys.argv[1] == "pipe" else [s.detach() for s in __import__("socket").socketpair()]
 os.set_blocking(w, False)
-p = subprocess.Popen(["tally"] + sys.argv[2:], stdout=w)
+p = subprocess.Popen(["timeout", "20", "tally"] + sys.argv[2:], stdout=w)
 time.sleep(0.2)
 os.close(w)
 n = 0

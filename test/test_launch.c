@@ -65,6 +65,7 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
     }
     return 0;
 }
+static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
 static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, int users, tl_program **p)
 {
     (void)g, (void)c, (void)users;
@@ -127,7 +128,7 @@ static tally *open_none(int cuda, tl_device **cpu)
     tally *ctx = check_open(1, NULL);
     calls = (tl_gpu_calls){
         .name = "none", .prelude = cuda ? "device/prelude_cuda.h" : "device/prelude_opencl.h", .once = cuda, .open = d_open, .close = d_nothing,
-        .enter = d_nothing, .leave = d_nothing, .processors = d_processors, .warps_in_group = d_warps, .local_bytes = d_local,
+        .enter = d_enter, .leave = d_nothing, .processors = d_processors, .warps_in_group = d_warps, .local_bytes = d_local,
         .allocate = d_allocate, .release = d_release, .write = d_write, .read = d_read, .owns = d_owns, .build = d_build, .unload = d_unload,
         .launch = d_launch, .wait = d_done, .room = d_room, .lock = d_allocate, .unlock = d_release, .locked = d_locked, .copy_in = d_in,
         .copy_out = d_out, .mark = d_event, .follow = d_event, .reached = d_reached, .quiet = d_done};

@@ -19,15 +19,15 @@ plant() {
 cp "$TALLY_SOURCE"/src/op/*.h src/op
 "$TALLY_BUILD/tally_operator_texts" src || failed=1
 plant sum '/OP_LANE/d' '1: OP_LANE is missing'
+plant sum '1i #define OP_LANE FLOAT' "1: OP_LANE is 'FLOAT': must be REAL"
+plant sum '1i #define OP_WIDEN KEY' "1: OP_WIDEN is 'KEY': must be REAL"
 plant sum '/OP_WIDEN/d' '1: OP_WIDEN is missing'
-plant sum 's/OP_WIDEN REAL/OP_WIDEN KEY/' "5: OP_WIDEN is 'KEY': must be REAL"
-plant sum 's/OP_LANE REAL/OP_LANE FLOAT/' "4: OP_LANE is 'FLOAT': must be REAL"
 plant argmax 's/OP_LANE IDX/OP_LANE ORD/' '1: OP_LANE is ORD: must be the type of the'
 plant max '/result empty/d' "1: 'empty' is missing"
 plant sum '/state neutral/d' "1: 'neutral' is missing"
 plant var '/OP_STATE(F)/d' '1: OP_STATE is missing'
 plant minmax '/OP_LANES/d' '1: OP_LANES is 1, and the row of minmax in src/op/ops.def has 2'
-plant any 's/^#define OP_EXACT.*/&\n#define OP_OUT BIT/' '5: OP_OUT stands in a text of src/op'
+plant any '1i #define OP_OUT BIT' '1: OP_OUT stands in a text of src/op'
 plant any 's/^fn state neutral/fn ord half(ord x) { return x; }\n&/' "1: 'half' is a name of the text's own"
 plant all '1i #include <math.h>' '1: an operator includes nothing'
 exit $failed

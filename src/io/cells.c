@@ -86,7 +86,7 @@ static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r';
 /* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes are not closed). */
 static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple, const char **s, const char **e)
 {
-    if (simple) return memchr(*e = p, l->delimiter, (size_t)(stop - p));
+    if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
     const char *const q = tl_field(p, stop, l, s, e);
     return *e && q < stop && *q != '\n' ? q : NULL;
 }
@@ -107,12 +107,13 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* A row of values a line, from the columns that are wanted. */
-static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
+/* A row of values a line, from the columns that are wanted. `columns` is the constant 1 for one. */
+static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns)
 {
-    const size_t size = tally_dtype_size(dtype), row = (size_t)l->columns * size;
+    const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
-    const int simple = d && !c->has_quote;
+    const int quoted = c->has_quote, simple = d && !quoted; /* in locals: values that are stored may alias all else */
+    const int64_t only = l->want->column, fields = l->fields;
     unsigned char *out = c->values;
     tl_span *span = c->lines;
     while (p < end) {
@@ -126,15 +127,15 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             p = tl_line_end(p, end) + 1;
             continue;
         }
-        const char *const stop = c->has_quote ? end : tl_line_end(p, end);
+        const char *const stop = quoted ? end : tl_line_end(p, end);
         int why = TL_CELL_OK;
         int64_t cell = 0; /* p is at its start */
-        for (int64_t k = 0; k < l->columns && !why; k++) {
-            const int64_t column = l->want[k].column;
+        for (int64_t k = 0; k < columns && !why; k++) {
+            const int64_t column = columns == 1 ? only : l->want[k].column;
             for (; cell < column; cell++, p = d ? q + 1 : q)
                 if (!(q = pass(p, stop, l, simple, &s, &e))) break;
             if (cell == column) {
-                why = take(p, stop, l, dtype, out + (size_t)l->want[k].place * size, &s, &e, &q);
+                why = take(p, stop, l, dtype, columns == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
             } else if (e) {
                 why = TL_CELL_FIELDS;
                 c->lacks = column;
@@ -142,11 +143,11 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             } else {
                 why = TL_CELL_QUOTE;
             }
-            if (!why && k + 1 < l->columns && q < stop && *q != '\n') p = d ? q + 1 : q, cell++;
+            if (columns > 1 && !why && k + 1 < columns && q < stop && *q != '\n') p = d ? q + 1 : q, cell++;
             else p = q;
         }
-        for (; l->fields && !why && q < stop && *q != '\n'; cell++) { /* cells after the last wanted one */
-            if (cell + 1 == l->fields) {
+        for (; fields && !why && q < stop && *q != '\n'; cell++) { /* cells after the last wanted one */
+            if (cell + 1 == fields) {
                 why = TL_CELL_MORE;
                 s = line, e = tl_line_end(line, end);
                 break;
@@ -155,7 +156,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             if (!e) why = TL_CELL_QUOTE;
         }
         if (why && !bad(c, s, e ? e : tl_line_end(s, end), why)) break;
-        if (!c->has_quote) {
+        if (!quoted) {
             p = stop + 1;
         } else { /* quoted fields may hold newlines */
             for (p = q, e = q; e && p < end && *p != '\n';) p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
@@ -174,7 +175,8 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
 
 static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
-    if (l->columns) rows(c, l, dtype);
+    if (l->columns == 1) rows(c, l, dtype, 1);
+    else if (l->columns) rows(c, l, dtype, l->columns);
     else every(c, l->delimiter, dtype);
 }
 

@@ -3,6 +3,7 @@
  * ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
 #include "kernel.h"
 #include "dtype_traits.h"
+#include "shape/keys.h"
 #include "simd.h"
 #include "promise.h"
 #define TL_IS_INDEX 1
