@@ -82,7 +82,8 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
-            code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text", program_kernel(j->program, i));
+            code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text",
+                             program_kernel(j->program, i));
     if (!code) code = job_open(j, error);
     if (code) return code;
     program_follow(j->program, t);
@@ -243,8 +244,8 @@ static void put_run(FILE *f, const small_run *s)
     const trace_launch *l = NULL;
     fprintf(f, "{\"rung\":\"");
     put_text(f, s->small.name);
-    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n, SMALL_WARP,
-            SMALL_BANKS, t->cut, s->changed);
+    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n,
+            SMALL_WARP, SMALL_BANKS, t->cut, s->changed);
     put_text(f, s->text);
     fprintf(f, "\",\"launches\":[");
     for (int i = 0; i < t->launches; i++) {
@@ -271,7 +272,8 @@ void plot_stepper(const shape_report *s, FILE *f)
         "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
         "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
         "Between two barriers nothing orders the warps; they are shown side by side. "
-        "A line leads from a lane to the word that it touches. Hatched lanes are idle, words with a thick border "
+        "A line leads from a lane to the word that it touches. Lanes have the numbers of their threads; hatched ones "
+        "are idle. Words with a thick border "
         "are in a bank conflict, a double border is a race.</p>\n"
         "<noscript><p>The steps need JavaScript, which this browser has switched off. The plots and tables need "
         "none.</p></noscript>\n<script type=\"application/json\">[",
@@ -280,7 +282,8 @@ void plot_stepper(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) {
         small_run run;
         ladder_error error = {0};
-        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error)) continue;
+        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error))
+            continue;
         fputs(any++ ? ",\n" : "\n", f);
         put_run(f, &run);
         end_small_run(&run);
