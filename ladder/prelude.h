@@ -83,6 +83,32 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))
 #endif
 
+/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */
+#ifdef TL_CUDA
+fn elem warp_combine(elem v)
+{
+#if !ELEM_FLOAT && ELEM_SIZE == 4 && __CUDA_ARCH__ >= 800
+#if OPERATION == 0
+    return __reduce_add_sync(0xffffffffu, v);
+#elif OPERATION == 1
+    return __reduce_min_sync(0xffffffffu, v);
+#else
+    return __reduce_max_sync(0xffffffffu, v);
+#endif
+#else
+    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, shuffle_xor(v, s));
+    return v;
+#endif
+}
+#else
+fn elem warp_fold(LOCAL elem *exchange_, elem v)
+{
+    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, shuffle_xor(v, s));
+    return v;
+}
+#define warp_combine(v) warp_fold(exchange_, v)
+#endif
+
 /* combine(array[index], v) as one step that nobody can come between. */
 #if defined(TL_CUDA) && OPERATION == 0 && (ELEM_FLOAT || ELEM_SIZE == 4)
 #define atomic_combine(array, index, v) atomicAdd((array) + (index), v)
@@ -108,4 +134,18 @@ fn void combine_at(GLOBAL volatile bits *p, elem v)
     }
 }
 #define atomic_combine(array, index, v) combine_at((GLOBAL volatile bits *)(array) + (index), v)
+#ifndef TL_CUDA
+fn void combine_shared(LOCAL volatile bits *p, elem v)
+{
+    bits old = *p, seen = old + 1;
+    while (seen != old) {
+        seen = old;
+        old = exchange_if(p, seen, to_bits(combine(from_bits(seen), v)));
+    }
+}
+#define shared_combine(array, index, v) combine_shared((LOCAL volatile bits *)(array) + (index), v)
+#endif
+#endif
+#ifndef shared_combine
+#define shared_combine atomic_combine
 #endif

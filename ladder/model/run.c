@@ -142,6 +142,7 @@ static int run_warp(group_state *g, warp_state *w)
             if (w->epoch < INT16_MAX) w->epoch++;
             break;
         case DO_SHUFFLE:
+        case DO_WARP_COMBINE:
             if (w->mask && w->mask != w->live)
                 defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
