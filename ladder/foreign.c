@@ -256,6 +256,18 @@ static void address(work *w, int from, int to)
         say(w, "0");
 }
 
+/* Is it an array in shared memory that an address names? */
+static int in_shared(const work *w, int from)
+{
+    int at = after(w, from - 1);
+    while (is(w, at, "(") || is(w, at, "&")) at = after(w, at);
+    for (int s = 0; s < w->shared_count; s++)
+        if (is(w, at, w->shared[s])) return 1;
+    for (int k = 0; k < w->name_count; k++) /* one element */
+        if (is(w, at, w->names[k].name) && strchr(w->names[k].is, '[')) return 1;
+    return 0;
+}
+
 static int call_at(work *w, int i)
 {
     int first[8];
@@ -273,7 +285,8 @@ static int call_at(work *w, int i)
         } else if (c->how == CALL_atomic) {
             const int value = after(w, first[n > 1] - 1), one = is(w, value, "1") || is(w, value, "1u");
             const int next = c->keep == 1 || (one && after(w, value) == first[n] - 1 && strstr(c->theirs, "dd"));
-            say(w, next ? "atomic_next" : c->ours);
+            const int combines = !strcmp(c->ours, "atomic_combine");
+            say(w, next ? "atomic_next" : combines && in_shared(w, first[0]) ? "shared_combine" : c->ours);
             say(w, "(");
             address(w, first[0], first[1] - 1);
             if (!next) {

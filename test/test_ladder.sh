@@ -344,6 +344,10 @@ for r in s["rungs"]: # one launch, and one that folds what is left on the device
     assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
     verdict 'times are of the result on the device; copies and the fold apart' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
+    for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
+        code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0
+    done
+    code 0 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" "$assignments"/instructor/1-tile-sum/solution.cl --device "$device"
 else
     echo "skipped: no OpenCL device here"
 fi

@@ -144,6 +144,7 @@ static int run_warp(group_state *g, warp_state *w)
             if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line);
             break;
         case DO_SHUFFLE:
+        case DO_WARP_COMBINE:
             if (w->mask && w->mask != w->live)
                 defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
