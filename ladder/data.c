@@ -121,6 +121,24 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
     if (n) data_put(x, k, n - 1, pattern(k, n, operation, tenths, last_number(n, operation)));
 }
 
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
+{
+    *cols = (int64_t)sqrt((double)n);
+    *rows = *cols ? n / *cols : 0;
+}
+
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
+{
+    if (s != SHAPE_transpose && s != SHAPE_histogram) {
+        data_fill(x, k, n, operation, s != SHAPE_scan);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1; /* 24 bits: what an f32 holds */
+        data_put(x, k, i, k < KIND_F32 ? (element){.i = v} : (element){.f = (double)v});
+    }
+}
+
 static huge scaled(double x) { return (huge)ldexp(x, SCALE); }
 
 static huge exact_sum(kind k, int64_t n, int tenths)

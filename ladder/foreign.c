@@ -571,7 +571,7 @@ int foreign_text(const char *file, const char *text, char **out, ladder_error *e
     say(&w, "");
     for (int i = 0; i < w.count; i++)
         w.shuffles |= word_at(&w, i) &&
-                      (!strncmp(w.pieces[i].at, "__shfl", 6) || !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
+                      (!strncmp(w.pieces[i].at, "__shfl", 6) || !strncmp(w.pieces[i].at, "__reduce_", 9) || !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
     for (int i = 0; i < w.count && !w.failed;) {
         int next = 0;
         if (w.pieces[i].class == PIECE_LINE) {

@@ -180,8 +180,11 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
         if (!a->warp_count) a->warps[a->warp_count++] = 32;
         if (!a->width_count) a->widths[a->width_count++] = 50;
         if (!a->counted) a->counted = 1 << 16;
-        for (int i = 0; i < a->type_count && is_window; i++)
-            if (a->types[i][0] != 'f') code = fail_with(error, 1, "%s: types: moving averages take f32 or f64", file);
+        for (int i = 0; i < a->type_count; i++) {
+            kind k;
+            if (kind_parse(a->types[i], &k) && !takes_kind(of->shape, k))
+                code = fail_with(error, 1, "%s: types: %s takes no '%s'", file, a->like, a->types[i]);
+        }
     }
     free(t);
     free(text);

@@ -23,7 +23,7 @@ void html_text(FILE *f, const char *text)
 double row_ceiling(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
-    return s->shape == SHAPE_reduce ? c->read : c->copy;
+    return reads_only(s->shape) ? c->read : c->copy;
 }
 
 static void scroll_start(FILE *f, const char *label)
@@ -163,9 +163,8 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
 
 static void one_shape(const report *r, const shape_report *s, FILE *f)
 {
-    static const char *const operations[] = {"sum", "min", "max"};
     fprintf(f, "<section id=\"%s\"><h2>%s</h2><p>%s of %lld %s", shape_name(s->shape), shape_name(s->shape),
-            s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+            task_name(r, s), (long long)s->n, kind_name(s->kind));
     if (s->shape == SHAPE_window) fprintf(f, ", windows of %lld", (long long)s->width);
     int64_t checked = 0, off = 0;
     for (int i = 0; i < s->count; i++) checked += s->rows[i].checked, off += s->rows[i].off;

@@ -85,7 +85,11 @@ void job_needs(const job *j, int64_t bytes[6])
         bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
         break;
     case WINDOW:
+    case TRANSPOSE:
         bytes[0] = n * size;
+        break;
+    case HISTOGRAM:
+        bytes[0] = BINS * 4;
         break;
     }
 }

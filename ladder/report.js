@@ -100,16 +100,18 @@
     return memory;
   }
 
-  /* Banks that lanes of one warp want different words of: [bank, its lanes], worst first. */
+  /* Banks where lanes of one warp must wait for each other: they want different words, or change one word in turn. */
   function collisions(e, banks) {
     const wanted = new Map();
     e.at.forEach((at, l) => {
       const bank = at % banks;
-      if (!wanted.has(bank)) wanted.set(bank, {words: new Set(), lanes: []});
-      wanted.get(bank).words.add(at);
-      wanted.get(bank).lanes.push(e.lanes[l]);
+      if (!wanted.has(bank)) wanted.set(bank, {words: new Set(), lanes: [], turns: 0});
+      const w = wanted.get(bank);
+      w.words.add(at);
+      w.lanes.push(e.lanes[l]);
+      w.turns = e.do === 'atomic' ? w.lanes.length : w.words.size;
     });
-    return [...wanted].filter(([, w]) => w.words.size > 1).sort((a, b) => b[1].words.size - a[1].words.size);
+    return [...wanted].filter(([, w]) => w.turns > 1).sort((a, b) => b[1].turns - a[1].turns);
   }
 
   /* ---- a step in words ---- */
@@ -133,7 +135,8 @@
     if (array.shared && e.degree > 1) {
       const [bank, w] = collisions(e, run.banks)[0];
       text += ' Bank conflict, ' + e.degree + '-fold: lanes ' + list(w.lanes.map(l => l + first)) +
-              ' want different words of bank ' + bank + ', so the access takes ' + e.degree + ' passes.';
+              (e.do === 'atomic' ? ' change words of bank ' : ' want different words of bank ') + bank +
+              ', so the access takes ' + e.degree + ' passes.';
     }
     if (!array.shared) text += ' ' + plural(e.sectors, 'sector') + ' of 32 bytes.';
     if (e.race)

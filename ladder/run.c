@@ -41,7 +41,7 @@ static int open_inputs(job *j, int copies, int host_copies, int on_device, ladde
         if (i < host_copies) {
             j->host[i] = malloc((size_t)bytes + 64);
             if (!j->host[i]) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
-            data_fill(j->host[i], j->setting.elem, j->n, j->setting.operation, j->rung->shape != SHAPE_scan);
+            data_fill_shape(j->host[i], j->rung->shape, j->setting.elem, j->n, j->setting.operation);
         }
         if (!on_device) continue;
         code = place_alloc(j->place, bytes, &j->input[i], error);
@@ -86,12 +86,22 @@ static int check(job *j, row *out, ladder_error *error)
     if (!code) code = job_finish(j, partials, &got, error);
     out->launches = j->launches;
     if (code) return code;
-    if (j->rung->shape == SHAPE_reduce)
+    switch (j->rung->shape) {
+    case SHAPE_reduce:
         verify_reduce(j, got, out);
-    else if (j->rung->shape == SHAPE_scan)
+        break;
+    case SHAPE_scan:
         verify_scan(j, out);
-    else
+        break;
+    case SHAPE_window:
         verify_window(j, 0, out);
+        break;
+    case SHAPE_transpose:
+        verify_transpose(j, out);
+        break;
+    default:
+        verify_histogram(j, out);
+    }
     return 0;
 }
 
@@ -152,7 +162,7 @@ static void take_defects(row *out)
 
 static model_setting setting_of(const stage *t, const rung *g)
 {
-    const int operation = g->shape == SHAPE_window ? 0 : t->r->operation; /* the mean is a sum */
+    const int operation = has_operation(g->shape) ? t->r->operation : 0; /* the mean is a sum */
     return (model_setting){t->s->kind, operation, g->threads, t->r->warp, t->r->banks};
 }
 

@@ -8,7 +8,7 @@
 #include "tally.h"
 
 /* ---- rungs ---- */
-typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPES } shape;
+typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPE_transpose, SHAPE_histogram, SHAPES } shape;
 typedef enum {
     LOOP,
     OPENMP,
@@ -23,7 +23,9 @@ typedef enum {
     RECURSE,
     LOOKBACK,
     WINDOW,
-    DIFFERENCE
+    DIFFERENCE,
+    TRANSPOSE,
+    HISTOGRAM
 } schedule;
 typedef enum {
     NONE,
@@ -53,6 +55,12 @@ typedef struct rung {
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
+static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; } /* its ceiling is a read */
+static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
+static inline int takes_kind(shape s, kind k)
+{
+    return s == SHAPE_window ? k >= KIND_F32 : s == SHAPE_histogram ? k <= KIND_U32 : 1;
+}
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
 /* ---- text.c: the embedded files ---- */
@@ -130,6 +138,10 @@ tally_dtype kind_dtype(kind k);
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
+enum { BINS = 128 }; /* of histograms */
+/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms. */
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
 enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
@@ -260,6 +272,8 @@ typedef struct report {
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);
+void verify_transpose(const job *j, row *out);
+void verify_histogram(const job *j, row *out);
 /* hostile: the series holds 1e16 and an inf (hostile_series) */
 void verify_window(const job *j, int hostile, row *out);
 void hostile_series(void *x, kind k, int64_t n);
@@ -267,6 +281,7 @@ void hostile_series(void *x, kind k, int64_t n);
 void report_free(report *r);
 void sentences(shape_report *s);
 double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
+const char *task_name(const report *r, const shape_report *s); /* sum, min, max, mean, transpose, histogram */
 double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);

@@ -108,7 +108,7 @@ void sentences(shape_report *s)
         row *x = &s->rows[i];
         const row *b = rung_before(s, i);
         const ceilings *c = x->on_host ? &s->host : &s->device;
-        const double ceiling = s->shape == SHAPE_reduce ? c->read : c->copy;
+        const double ceiling = reads_only(s->shape) ? c->read : c->copy;
         if (x->verdict != RIGHT && x->reason[0] && x->verdict != EXPECTED) continue;
         if (b) compare(x, b, ceiling, s->processors);
         if (!x->sentence[0] && x->timed && ceiling > 0 && !uncertain(&x->timing))

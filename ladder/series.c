@@ -4,8 +4,11 @@
  *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
  *   LOOKBACK     one launch
  *   WINDOW       one launch
- *   DIFFERENCE   RECURSE, then two places of the running sum per result */
+ *   DIFFERENCE   RECURSE, then two places of the running sum per result
+ *   TRANSPOSE    one launch: a thread for each element, or a group for each tile of 32 x 32
+ *   HISTOGRAM    the counts are cleared; one launch of as many groups as the device runs at once */
 #include "rung.h"
+#include <string.h>
 
 enum { OUT = 0, SUMS = 1, LEVELS_MOST = 4 };
 
@@ -36,7 +39,7 @@ int series_launch(job *j, int at, ladder_error *error)
 {
     memory *const in = j->input[at % j->copies];
     const char *const kernel = program_kernel(j->program, 0);
-    const int64_t tiles = up(j->n, j->rung->each);
+    const int64_t tiles = up(j->n, j->rung->each ? j->rung->each : 1);
     int code = 0;
     if (!j->n) return 0;
     switch (j->rung->schedule) {
@@ -53,6 +56,20 @@ int series_launch(job *j, int at, ladder_error *error)
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
         return launch_kernel(j, kernel, tiles, arguments, 4, error);
     }
+    case TRANSPOSE: {
+        int64_t rows, cols, side = 1; /* a tile of side x side elements per group, where a group has fewer threads */
+        while (side * side < j->rung->each) side++;
+        matrix_of(j->n, &rows, &cols);
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(rows), COUNT(cols)};
+        const int64_t groups =
+            j->rung->each > j->rung->threads ? up(rows, side) * up(cols, side) : up(rows * cols, j->rung->each);
+        return launch_kernel(j, kernel, groups, arguments, 4, error);
+    }
+    case HISTOGRAM: {
+        const argument arguments[] = {MEMORY(in), MEMORY(j->work[OUT]), COUNT(j->n)};
+        code = zero_cells(j, j->work[OUT], BINS, error);
+        return code ? code : launch_kernel(j, kernel, job_groups(j), arguments, 3, error);
+    }
     default: { /* DIFFERENCE: work[1] has the running sum, the sums of its tiles follow */
         const argument arguments[] = {MEMORY(j->work[1]), MEMORY(j->work[OUT]), COUNT(j->n), COUNT(j->width)};
         code = scan_level(j, in, j->work[1], j->n, 2, error);
@@ -63,5 +80,7 @@ int series_launch(job *j, int at, ladder_error *error)
 
 int series_finish(job *j, ladder_error *error)
 {
-    return j->n ? place_read(j->place, j->output, j->work[OUT], j->n * (int64_t)kind_bytes(j->setting.elem), error) : 0;
+    const int64_t bytes = j->rung->schedule == HISTOGRAM ? BINS * 4 : j->n * (int64_t)kind_bytes(j->setting.elem);
+    if (!j->n) memset(j->output, 0, (size_t)j->output_bytes); /* nothing was run */
+    return j->n ? place_read(j->place, j->output, j->work[OUT], bytes, error) : 0;
 }

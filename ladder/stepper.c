@@ -18,6 +18,11 @@ static const struct {
     {"better", "1024", "THREADS"},
     {"better", "2048", "(2 * THREADS)"},
     {"sma_tiled", "512", "THREADS"},
+    {"transpose_tile", "SIDE 32", "SIDE 8"},
+    {"transpose_padded", "SIDE 32", "SIDE 8"},
+    {"count_shared", "BINS 128", "BINS 16"},
+    {"count_private", "BINS 128", "BINS 16"},
+    {"count_private", "/ 32", "/ 8"},
     {"reduce5", "s > 32", "s > 8"},
     {"reduce5", "tid < 32", "tid < 8"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 32]);\n", "\n"},
@@ -60,6 +65,10 @@ static int64_t small_n(const rung *g)
     case ATOMIC:
     case ONCE:
         return 62;
+    case HISTOGRAM:
+        return 62;
+    case TRANSPOSE:
+        return g->each > g->threads ? g->each : 30; /* one tile; 5 x 6 */
     case RECURSE:
         return 2 * g->each - 2;
     default:
@@ -73,7 +82,7 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     int64_t partials;
     int code = place_alloc(j->place, bytes, &j->input[0], error);
     for (int64_t i = 0; i < j->n; i++) { /* 1, 2, 3, ...: a reader can follow the sums */
-        element e = {.i = i + 1};
+        element e = {.i = j->rung->schedule == HISTOGRAM ? i * i % 16 : i + 1}; /* a few values come often */
         if (j->setting.elem >= KIND_F32) e.f = (double)(i + 1);
         data_put(j->host[0], j->setting.elem, i, e);
     }

@@ -73,7 +73,7 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
 /* What the kernel is written for: one type, one operation? */
 static int look(student *s, ladder_error *error)
 {
-    const model_setting setting = {KIND_F32, 0, s->rung.threads, 32, 32};
+    const model_setting setting = {s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, s->rung.threads, 32, 32};
     char sentence[400];
     model_program *p;
     if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence)) return fail_with(error, 1, "%s", sentence);

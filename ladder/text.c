@@ -29,7 +29,7 @@ extern const embedded ladder_texts[]; /* ended by path NULL */
 
 const char *shape_name(shape s)
 {
-    static const char *const names[] = {"reduce", "scan", "window"};
+    static const char *const names[] = {"reduce", "scan", "window", "transpose", "histogram"};
     return names[s];
 }
 

@@ -31,7 +31,8 @@ static void about(const examination *e, const student *s, FILE *out)
     static const char *const operations[] = {"sum", "min", "max"};
     fprintf(out, "\nTried on the model in %d runs: n = %s;\ntypes %s; %s. %lld results checked, %lld off.\n", e->trials,
             e->sizes, e->types,
-            s->rung.shape == SHAPE_window ? "several widths"
+            s->rung.shape == SHAPE_window      ? "several widths"
+            : !has_operation(s->rung.shape) ? shape_name(s->rung.shape)
             : s->operation < 0            ? "sum, min and max"
                                           : operations[s->operation],
             (long long)e->checked, (long long)e->off);

@@ -121,6 +121,53 @@ void verify_scan(const job *j, row *out)
     wrong(out, j, what);
 }
 
+/* ---- transposes and histograms: equal, or wrong ---- */
+
+static void compare_all(const job *j, row *out, int64_t count, const char *unit, element (*want)(const job *, int64_t))
+{
+    const kind k = j->rung->shape == SHAPE_histogram ? KIND_U32 : j->setting.elem;
+    int64_t first = -1;
+    char what[160];
+    out->error_ulp = -1;
+    out->bits = 1;
+    out->checked = count;
+    out->off = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const element got = data_get(j->output, k, i), right = want(j, i);
+        const int good = same_bits(k, got, right);
+        out->off += !good;
+        if (first >= 0 || (good && i)) continue;
+        element_text(k, got, out->got, sizeof out->got);
+        element_text(k, right, out->want, sizeof out->want);
+        if (!good) first = i;
+    }
+    if (!out->off) return;
+    snprintf(what, sizeof what, "%s %lld is %s instead of %s; %lld of %lld are off", unit, (long long)first, out->got,
+             out->want, (long long)out->off, (long long)count);
+    wrong(out, j, what);
+}
+
+static element transposed(const job *j, int64_t i)
+{
+    int64_t rows, cols;
+    matrix_of(j->n, &rows, &cols);
+    return data_get(j->host[0], j->setting.elem, i % rows * cols + i / rows);
+}
+
+void verify_transpose(const job *j, row *out)
+{
+    int64_t rows, cols;
+    matrix_of(j->n, &rows, &cols);
+    compare_all(j, out, rows * cols, "element", transposed);
+}
+
+static element counted(const job *j, int64_t bin)
+{
+    return (element){.i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
+}
+
+void verify_histogram(const job *j, row *out) { compare_all(j, out, BINS, "the count of", counted); }
+
 /* ---- windows ---- */
 
 void hostile_series(void *x, kind k, int64_t n)

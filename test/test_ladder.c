@@ -68,7 +68,8 @@ static void answers(void)
                 for (int i = 0; i < size_count; i += check_quick ? (d || op ? 10 : 5) : d || op ? 3 : 1) {
                     o.dtype = dtypes[d];
                     o.operation = operations[op];
-                    if (g->shape == SHAPE_window && (op || d < 1 || d > 2)) continue;
+                    kind k;
+                    if (!kind_parse(dtypes[d], &k) || !takes_kind(g->shape, k) || (op && !has_operation(g->shape))) continue;
                     if (g->shape == SHAPE_scan && op && d > 1) continue;
                     check_answer(&o, g, sizes[i] + (d && i % 2 ? 1 : 0));
                 }

@@ -30,7 +30,7 @@ rungs() { sed -nE "s/^RUNG\\($1, +([a-z0-9_]+),.*/\\1/p" "$TALLY_SOURCE/ladder/r
 # ---- the tables ----
 code 0 "$tally" ladder --device model --n 5000 --runs 1 --json r.json --html r.html
 cp out table
-for shape in reduce scan window; do
+for shape in reduce scan window transpose histogram; do
     for rung in $(rungs $shape); do has "^$rung +" table; done
 done
 has '^better +1024 1024 512 256 128 64 32 16\* 8\* 4\* 2\* 1\* 1\*$' table
@@ -52,6 +52,11 @@ done
 code 0 "$tally" ladder reduce --device model --n 0 --runs 0
 code 0 "$tally" ladder scan --device model --n 1000 --runs 0 --op max --dtype u64
 code 0 "$tally" ladder window --device model --n 1000 --runs 0 -w 1000 --dtype f64
+code 0 "$tally" ladder transpose --device model --n 65536 --runs 0
+has '^transpose_naive +1 +36.00 +18.00 +0 ' out # 4 sectors to read a row, 32 to write a column
+has '^transpose_tile +1 +8.00 +4.00 +63488 ' out # 31 passes for each of 2048 columns of a tile
+has '^transpose_padded +1 +8.00 +4.00 +0 ' out
+code 2 "$tally" ladder histogram --dtype f32 --device model
 
 # ---- usage ----
 code 2 "$tally" ladder reduze
@@ -329,6 +334,9 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder reduce --rung "$(without reduce)" --device "$device" --runs 0 --n 4999 --dtype f32
     code 0 "$tally" ladder reduce --rung atomic,shuffle,vector_load,cascade,tiled_2 --device "$device" --runs 0 --n 2049 --dtype i64 --op min
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
+    code 0 "$tally" ladder transpose --device "$device" --runs 0 --n 4999
+    code 0 "$tally" ladder histogram --device "$device" --runs 0 --n 4999 --dtype u32
+    code 0 "$tally" ladder reduce --rung warp_reduce --device "$device" --runs 0 --n 4999 --dtype i64
     has '^lookback +right$|^lookback .* right$' out
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out

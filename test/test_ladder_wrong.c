@@ -59,7 +59,7 @@ static void right_rungs(void)
         char *const text = copy_of(rung_text(g, path, sizeof path));
         if (!check(!student_take(&plain, path, text, name, &s, &error), "%s: %s", name, error.sentence)) continue;
         const int code = examine(&plain, &s, &e, &error);
-        check(!code && !e.wrong && !e.count && e.trials >= 20, "%s: %d of %d runs wrong: %s %s", name, e.wrong, e.trials,
+        check(!code && !e.wrong && !e.count && e.trials >= 15, "%s: %d of %d runs wrong: %s %s", name, e.wrong, e.trials,
               error.sentence, e.count ? e.complaints[0].text : "");
         student_close(&s);
     }

@@ -36,7 +36,7 @@ static typed array_call(compiler *c, opcode op, int operands)
 {
     const int array = array_argument(c);
     const kind k = c->kernel->arrays[array].kind;
-    typed index = convert(c, parse_expression(c), KIND_I64), v = {0, k};
+    typed index = whole_index(c), v = {0, k};
     if (operands > 2) {
         expect(c, ",");
         v = convert(c, parse_expression(c), k);
@@ -84,7 +84,7 @@ int parse_call(compiler *c, const char *name, typed *out)
         *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
-        const typed index = convert(c, parse_expression(c), KIND_I64);
+        const typed index = whole_index(c);
         expect(c, ",");
         const name_entry *e = find_name(c, peek(c)->text);
         if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
@@ -99,6 +99,10 @@ int parse_call(compiler *c, const char *name, typed *out)
         const int array = c->failed ? 0 : c->program->code[c->program->length - 1].b;
         if (!c->failed && c->kernel->arrays[array].shared != (name[0] == 's'))
             model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
+    } else if (!strcmp(name, "atomic_more")) {
+        *out = array_call(c, DO_ATOMIC_MORE, 3);
+        if (!c->failed && c->kernel->arrays[c->program->code[c->program->length - 1].b].kind > KIND_U32)
+            model_error(c, "atomic_more adds to i32 or u32");
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);
     } else if (!strcmp(name, "atomic_read")) {
@@ -114,7 +118,7 @@ int parse_call(compiler *c, const char *name, typed *out)
 int load_quad(compiler *c)
 {
     const int array = array_argument(c);
-    typed index = convert(c, parse_expression(c), KIND_I64);
+    typed index = whole_index(c);
     expect(c, ")");
     const int first = new_register(c);
     for (int i = 1; i < 4; i++) new_register(c);

@@ -36,7 +36,7 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
     F(CONVERT)                                                                                                         \
     F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
         F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
-            F(SHUFFLE) F(WARP_COMBINE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
+            F(SHUFFLE) F(WARP_COMBINE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
                 F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER)        \
                     F(WARP_BARRIER) F(STOP)
 typedef enum {
@@ -138,6 +138,7 @@ void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
+typed whole_index(compiler *c);                    /* of an array */
 void parse_effect(compiler *c);                    /* the same, for what it does: nobody wants the value */
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);

@@ -23,10 +23,17 @@ static typed element(compiler *c, int array, typed index)
     return (typed){reg, k};
 }
 
+typed whole_index(compiler *c)
+{
+    typed index = parse_expression(c);
+    if (index.kind >= KIND_F32) model_error(c, "an index is a whole number, and this is a float");
+    return convert(c, index, KIND_I64);
+}
+
 static typed index_of(compiler *c)
 {
     expect(c, "[");
-    typed index = convert(c, parse_expression(c), KIND_I64);
+    typed index = whole_index(c);
     expect(c, "]");
     return index;
 }

@@ -158,6 +158,7 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_STORE:
         case DO_ATOMIC_COMBINE:
         case DO_ATOMIC_NEXT:
+        case DO_ATOMIC_MORE:
         case DO_ATOMIC_GET:
         case DO_ATOMIC_PUT:
             if (w->mask) access_memory(g, w, i);
