@@ -345,6 +345,15 @@ assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s[
 for r in s["rungs"]: # one launch, and one that folds what is left on the device
     assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
     verdict 'times are of the result on the device; copies and the fold apart' $?
+    for place in "$device" model; do # above 2^20 elements the model runs a part of the groups, and counts as if it ran all
+        "$tally" ladder --rung tiled_4,simple_2,tiled_scan,sma_tiled,transpose_tile --device "$place" --runs 0 --n 1052673 --json "at-$place.json" >/dev/null
+    done
+    python3 - "at-$device.json" at-model.json <<'PY'
+import json, sys
+a, b = ([r for s in json.load(open(f))["shapes"] for r in s["rungs"]] for f in sys.argv[1:])
+assert len(a) == 5 and all(x["model"] == y["model"] and x["counted_n"] == 1052673 and x["launches"] == y["launches"] for x, y in zip(a, b))
+PY
+    verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
     for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
         code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0
