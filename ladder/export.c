@@ -23,9 +23,10 @@ static const char *host_text(const char *name)
 static const char *schedule_name(const rung *g)
 {
     static const char *const names[] = {
-        [HALVES] = "halves",   [EIGHTHS] = "eighths", [TILES] = "tiles",           [LEVELS] = "tiles",
-        [STRIDES] = "strides", [ATOMIC] = "atomic",   [ONCE] = "once",             [RECURSE] = "recurse",
-        [LOOKBACK] = "lookback", [WINDOW] = "window", [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
+        [HALVES] = "halves",      [EIGHTHS] = "eighths",       [TILES] = "tiles",
+        [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
+        [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
+        [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
         [HISTOGRAM] = "histogram"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];

@@ -190,6 +190,30 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     fprintf(f, "</section>\n");
 }
 
+/* A reader's file may have any name: for the page it is one without signs of HTML. Returns what was there. */
+static const rung *with_plain_name(row *x, rung *room, char *name, size_t bytes)
+{
+    const rung *const was = x->rung;
+    if (!x->text) return was;
+    *room = *was;
+    room->name = name;
+    snprintf(name, bytes, "%s", was->name);
+    for (char *at = name; *at; at++)
+        if (strchr("<>&\"'\\", *at)) *at = '_';
+    x->rung = room;
+    return was;
+}
+
+static void one_shape_plainly(const report *r, const shape_report *s, FILE *f)
+{
+    rung room[RESULTS_MOST];
+    const rung *was[RESULTS_MOST];
+    char names[RESULTS_MOST][64];
+    for (int i = 0; i < s->count; i++) was[i] = with_plain_name(&s->rows[i], &room[i], names[i], sizeof names[i]);
+    one_shape(r, s, f);
+    for (int i = 0; i < s->count; i++) s->rows[i].rung = was[i];
+}
+
 void report_html(const report *r, FILE *f)
 {
     const char *const css = ladder_text("report.css");
@@ -213,7 +237,7 @@ void report_html(const report *r, FILE *f)
     fprintf(f, "</ul></nav></header>\n<main>\n");
     html_story(r, f);
     html_concepts(r, f);
-    for (int i = 0; i < r->shape_count; i++) one_shape(r, &r->shapes[i], f);
+    for (int i = 0; i < r->shape_count; i++) one_shape_plainly(r, &r->shapes[i], f);
     if (r->wrong) fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n", r->wrong);
     const char *const script = ladder_text("report.js");
     fprintf(f, "</main>\n<script>\n%s</script></body></html>\n", script ? script : "");

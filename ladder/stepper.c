@@ -297,5 +297,18 @@ void plot_stepper(const shape_report *s, FILE *f)
         put_run(f, &run);
         end_small_run(&run);
     }
-    fprintf(f, "]</script></section>\n");
+    fprintf(f, "]</script>");
+    for (int i = 0; i < s->count; i++) {
+        small_run run;
+        ladder_error error = {0};
+        if (!s->rows[i].text) continue;
+        if (watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error)) {
+            fprintf(f, "<p class=\"soft\">There are no steps of %s: ", s->rows[i].rung->name);
+            html_text(f, error.sentence);
+            fprintf(f, ".</p>");
+        } else {
+            end_small_run(&run);
+        }
+    }
+    fprintf(f, "</section>\n");
 }

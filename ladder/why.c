@@ -17,8 +17,8 @@ static setting setting_of(const report *r, const shape_report *s)
 {
     const recorded_device *const d = recorded(s->shape);
     const machine *const here = find_machine(r->device_text);
-    setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n,
-                 !r->timed_on_model && here, r->device_text};
+    setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n, !r->timed_on_model && here,
+                 r->device_text};
     if (t.own) return t;
     if (!d->name) return (setting){0};
     return (setting){find_machine(d->name), reads_only(s->shape) ? d->read : d->copy, d->n, 0, d->name};

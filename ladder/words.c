@@ -64,7 +64,8 @@ static const struct {
     {"atomic_more",
      {"#define atomic_more(array, index, value) atomicAdd((array) + (index), (u32)(value))\n",
       "#define atomic_more(array, index, value) atomic_add((array) + (index), (u32)(value))\n",
-      "#define atomic_more(array, index, value) __atomic_fetch_add((array) + (index), (u32)(value), __ATOMIC_SEQ_CST)\n"}},
+      "#define atomic_more(array, index, value) __atomic_fetch_add((array) + (index), (u32)(value), "
+      "__ATOMIC_SEQ_CST)\n"}},
     {"atomic_read",
      {"#define atomic_read(array, index) atomicAdd((array) + (index), 0u)\n",
       "#define atomic_read(array, index) atomic_or((array) + (index), 0u)\n",
@@ -216,7 +217,8 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
         fprintf(f,
                 "static inline elem warp_fold(%selem *exchange, elem v)\n{\n    int tid = %s;\n"
                 "    for (int s = WARP / 2; s > 0; s /= 2) {\n        exchange[tid] = v;\n        %s;\n"
-                "        elem other = exchange[tid ^ s];\n        %s;\n        v = combine(v, other);\n    }\n    return v;\n}\n"
+                "        elem other = exchange[tid ^ s];\n        %s;\n        v = combine(v, other);\n    }\n    "
+                "return v;\n}\n"
                 "#define warp_combine(v) warp_fold(exchange_, v)\n",
                 a == API_OPENCL ? "__local " : "", a == API_OPENCL ? "(int)get_local_id(0)" : "omp_get_thread_num()",
                 a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()",
@@ -226,9 +228,11 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
     const int whole = s->elem < KIND_F32 && kind_bytes(s->elem) == 4;
     fprintf(f, "static __device__ elem warp_combine(elem v)\n{\n");
     if (whole)
-        fprintf(f, "#if __CUDA_ARCH__ >= 800\n    return __reduce_%s_sync(0xffffffffu, v);\n#else\n", does[s->operation]);
-    fprintf(f, "    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, s));\n    return "
-               "v;\n%s}\n",
+        fprintf(f, "#if __CUDA_ARCH__ >= 800\n    return __reduce_%s_sync(0xffffffffu, v);\n#else\n",
+                does[s->operation]);
+    fprintf(f,
+            "    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, s));\n    return "
+            "v;\n%s}\n",
             whole ? "#endif\n" : "");
 }
 

@@ -270,6 +270,13 @@ has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+
 has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
+cp wrong.cl 'a<b>"c&.cl'
+"$tally" ladder try 'a<b>"c&.cl' --rung reduce/tiled_3 --device model --n 1000 --html odd.html >/dev/null
+grep -q 'id="reduce-a_b__c_.cl"' odd.html && ! grep -q 'a<b>' odd.html
+verdict 'a file with signs of HTML in its name' $?
+sed 's/THREADS/256/g' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >fixed.cl
+"$tally" ladder try fixed.cl --rung reduce/tiled_3 --device model --n 1000 --html fixed.html >/dev/null
+has 'There are no steps of fixed.cl: the kernel .*has the size of its group in its text' fixed.html
 # ---- the page (test_ladder_page.sh steps through it) ----
 ! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
 verdict 'the page needs no network' $?
