@@ -49,6 +49,7 @@ typedef struct rung {
     order order;
     note note;
     const char *after;
+    const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
@@ -67,6 +68,8 @@ const char *ladder_text(const char *path);                     /* as "reduce/til
 const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t room);
+
+const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
 /* ---- place.c: where kernels run ---- */
 typedef struct place place;
