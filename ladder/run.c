@@ -70,8 +70,8 @@ static int build(job *j, const char *text, ladder_error *error)
 static int poison(job *j, ladder_error *error)
 {
     int code = 0;
-    for (int i = 0; i < 6 && !code; i++)
-        if (j->work[i]) code = place_poison(j->place, j->work[i], error);
+    for (int i = 0; i < WORK_MOST && !code; i++)
+        if (j->work[i] && !(j->rung->schedule == SEGMENTS && i == HEADS)) code = place_poison(j->place, j->work[i], error);
     memset(j->output, POISON, (size_t)j->output_bytes);
     return code;
 }

@@ -20,6 +20,7 @@ typedef enum {
     ATOMIC,
     ONCE,
     RECURSE,
+    SEGMENTS,
     LOOKBACK,
     WINDOW,
     DIFFERENCE,
@@ -161,7 +162,10 @@ typedef struct order_how {
 } order_how;
 element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
 
+int segment_starts(int64_t i); /* of segmented scans: does one begin at element i? */
+
 /* ---- jobs: a rung on a place with data ---- */
+enum { WORK_MOST = 12, HEADS = 1 }; /* HEADS: of segments, an input in work */
 typedef struct job {
     const rung *rung;
     place *place;
@@ -171,8 +175,7 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[6]; /* what the schedule needs (job_room) */
-    int64_t work_bytes[6];
+    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
     int where;    /* the work memory with the partial results; -1: the input */
     memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
     void *output; /* host: scans and windows; partials of reductions */
@@ -202,7 +205,7 @@ int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error
 int series_launch(job *j, int at, ladder_error *error);
 int series_finish(job *j, ladder_error *error);
 int host_launch(job *j, int at, ladder_error *error);
-void job_needs(const job *j, int64_t bytes[6]);
+void job_needs(const job *j, int64_t bytes[WORK_MOST]);
 
 /* ---- measure.c ---- */
 typedef struct timing {

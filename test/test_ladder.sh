@@ -40,7 +40,7 @@ has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
-has '^Checked: 30000 results, every one of every rung.$' table
+has '^Checked: 35000 results, every one of every rung.$' table
 has '^(The model counts kernels|There is no)' table
 "$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
 if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
