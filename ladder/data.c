@@ -121,6 +121,9 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
     if (n) data_put(x, k, n - 1, pattern(k, n, operation, tenths, last_number(n, operation)));
 }
 
+/* Every 64th element or so, and none in every second stretch of 4096, so that segments go over many tiles too. */
+int segment_starts(int64_t i) { return i == 0 || (!(i >> 12 & 1) && (uint32_t)i * 2654435761u >> 26 == 0); }
+
 void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
 {
     *cols = (int64_t)sqrt((double)n);

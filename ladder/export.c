@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *host_text(const char *name)
+static const char *host_part(const char *name)
 {
     char path[80];
     snprintf(path, sizeof path, "host/%s.txt", name);
@@ -27,7 +27,8 @@ static const char *schedule_name(const rung *g)
         [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
         [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
         [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
-        [HISTOGRAM] = "histogram"};
+        [HISTOGRAM] = "histogram",
+                                        [SEGMENTS] = "segments"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;
@@ -53,10 +54,10 @@ void export_schedule(FILE *f, const rung *g, api a)
         return;
     }
     if (g->schedule == DIFFERENCE) {
-        words_host(f, a, host_text("recurse"));
+        words_host(f, a, host_part("recurse"));
         fputc('\n', f);
     }
-    words_host(f, a, host_text(name));
+    words_host(f, a, host_part(name));
 }
 
 /* The largest N whose sums are exact, whatever the order. */
@@ -171,16 +172,16 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
         put_settings(f, g, a, k, operation);
         if (a == API_OPENCL) code = put_kernels(f, g, a, &s, text, error);
     }
-    fprintf(f, "%s\n", host_text(api_name(a)));
+    fprintf(f, "%s\n", host_part(api_name(a)));
     if (!host_only && a != API_OPENCL && !is_host(g)) {
         fprintf(f, "/* ---- the kernel ---- */\n\n");
         code = put_kernels(f, g, a, &s, text, error);
     }
     fprintf(f, "\n/* ---- how the host runs it ---- */\n\n");
     export_schedule(f, g, a);
-    snprintf(name, sizeof name, "main_%s", shape_name(g->shape));
+    snprintf(name, sizeof name, "main_%s", g->schedule == SEGMENTS ? "segments" : shape_name(g->shape));
     fprintf(f, "\n");
-    words_host(f, a, host_text(name));
+    words_host(f, a, host_part(name));
     return code;
 }
 

@@ -129,7 +129,7 @@ static void item(FILE *f, const char *term, const char *text, const char *class)
 static void one_rung(const shape_report *s, const row *x, FILE *f)
 {
     char path[80], line[300];
-    const char *const text = x->text ? x->text : rung_text(x->rung, path, sizeof path);
+    const char *const text = rung_text(x->rung, path, sizeof path); /* a reader's: as it was read */
     if (x->text) snprintf(path, sizeof path, "%.79s", x->rung->name);
     fprintf(f, "<article id=\"%s-%s\"><h3>%s</h3><dl>", shape_name(s->shape), x->rung->name, x->rung->name);
     static const char *const heads[] = {"teaches", "source", "look at"};

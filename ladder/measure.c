@@ -38,11 +38,11 @@ int launch_support(job *j, const char *kernel, int64_t groups, const argument *a
     return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count, NULL, error);
 }
 
-void job_needs(const job *j, int64_t bytes[6])
+void job_needs(const job *j, int64_t bytes[WORK_MOST])
 {
     const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n, each = j->rung->each ? j->rung->each : 1;
     const int64_t tiles = (n + each - 1) / each;
-    memset(bytes, 0, 6 * sizeof *bytes);
+    memset(bytes, 0, WORK_MOST * sizeof *bytes);
     switch (j->rung->schedule) {
     case LOOP:
     case OPENMP:
@@ -75,8 +75,17 @@ void job_needs(const job *j, int64_t bytes[6])
         int64_t above = tiles;
         bytes[0] = n * size;
         if (first == 2) bytes[1] = n * size;
-        for (int i = first; i < 6; i++, above = (above + each - 1) / each) {
+        for (int i = first; i < WORK_MOST; i++, above = (above + each - 1) / each) {
             bytes[i] = above * size;
+            if (above <= 1) break;
+        }
+        break;
+    }
+    case SEGMENTS: {
+        int64_t above = tiles;
+        bytes[0] = n * size, bytes[1] = bytes[2] = n * 4;
+        for (int i = 3; i + 1 < WORK_MOST; i += 2, above = (above + each - 1) / each) {
+            bytes[i] = above * size, bytes[i + 1] = above * 4;
             if (above <= 1) break;
         }
         break;
@@ -94,9 +103,19 @@ void job_needs(const job *j, int64_t bytes[6])
     }
 }
 
+static int write_heads(job *j, ladder_error *error)
+{
+    uint32_t *const heads = malloc((size_t)j->n * sizeof *heads + 1);
+    if (!heads) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)j->n * 4);
+    for (int64_t i = 0; i < j->n; i++) heads[i] = (uint32_t)segment_starts(i);
+    const int code = place_write(j->place, j->work[HEADS], heads, j->n * 4, error);
+    free(heads);
+    return code;
+}
+
 int job_open(job *j, ladder_error *error)
 {
-    int64_t bytes[6];
+    int64_t bytes[WORK_MOST];
     int code = 0;
     job_needs(j, bytes);
     int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
@@ -105,16 +124,16 @@ int job_open(job *j, ladder_error *error)
     j->output = malloc((size_t)room);
     j->output_bytes = room;
     if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
-    for (int i = 0; i < 6 && !code; i++)
+    for (int i = 0; i < WORK_MOST && !code; i++)
         if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);
     if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce) code = place_alloc(j->place, 8, &j->cell, error);
-    return code;
+    return code || j->rung->schedule != SEGMENTS || !j->n ? code : write_heads(j, error);
 }
 
 void job_close(job *j)
 {
-    for (int i = 0; i < 6; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
+    for (int i = 0; i < WORK_MOST; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
     place_free(j->place, j->cell);
     j->cell = NULL;
     free(j->output);
@@ -217,7 +236,7 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
     const int copies = input_copies(n * (int64_t)kind_bytes(k));
-    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, ""};
+    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, "", NULL};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
     memory *in[COPIES_MOST] = {NULL}, *out = NULL;
     argument inputs[COPIES_MOST];

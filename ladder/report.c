@@ -9,7 +9,7 @@ double least_bytes(const rung *g, kind k, int64_t n)
     const double in = (double)n * (double)kind_bytes(k);
     if (reads_only(g->shape)) return in;
     const int widened = g->schedule == LIBRARY && g->shape == SHAPE_scan && k < KIND_F32;
-    return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
+    return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) + (g->schedule == SEGMENTS ? 4 * (double)n : 0);
 }
 
 /* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the model, and

@@ -54,7 +54,6 @@ static int build(job *j, const char *text, ladder_error *error)
 {
     char path[80];
     const char *const own = rung_text(j->rung, path, sizeof path);
-    if (!own) snprintf(path, sizeof path, "%.79s", j->rung->name); /* a student's file */
     int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
@@ -71,8 +70,8 @@ static int build(job *j, const char *text, ladder_error *error)
 static int poison(job *j, ladder_error *error)
 {
     int code = 0;
-    for (int i = 0; i < 6 && !code; i++)
-        if (j->work[i]) code = place_poison(j->place, j->work[i], error);
+    for (int i = 0; i < WORK_MOST && !code; i++)
+        if (j->work[i] && !(j->rung->schedule == SEGMENTS && i == HEADS)) code = place_poison(j->place, j->work[i], error);
     memset(j->output, POISON, (size_t)j->output_bytes);
     return code;
 }

@@ -21,6 +21,7 @@ typedef enum {
     ATOMIC,
     ONCE,
     RECURSE,
+    SEGMENTS,
     LOOKBACK,
     WINDOW,
     DIFFERENCE,
@@ -50,6 +51,7 @@ typedef struct rung {
     order order;
     note note;
     const char *after;
+    const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
@@ -68,6 +70,8 @@ const char *ladder_text(const char *path);                     /* as "reduce/til
 const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t room);
+
+const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
 /* ---- place.c: where kernels run ---- */
 typedef struct place place;
@@ -160,7 +164,10 @@ typedef struct order_how {
 } order_how;
 element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
 
+int segment_starts(int64_t i); /* of segmented scans: does one begin at element i? */
+
 /* ---- jobs: a rung on a place with data ---- */
+enum { WORK_MOST = 12, HEADS = 1 }; /* HEADS: of segments, an input in work */
 typedef struct job {
     const rung *rung;
     place *place;
@@ -170,8 +177,7 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[6]; /* what the schedule needs (job_room) */
-    int64_t work_bytes[6];
+    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
     int where;    /* the work memory with the partial results; -1: the input */
     memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
     void *output; /* host: scans and windows; partials of reductions */
@@ -201,7 +207,7 @@ int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error
 int series_launch(job *j, int at, ladder_error *error);
 int series_finish(job *j, ladder_error *error);
 int host_launch(job *j, int at, ladder_error *error);
-void job_needs(const job *j, int64_t bytes[6]);
+void job_needs(const job *j, int64_t bytes[WORK_MOST]);
 
 /* ---- measure.c ---- */
 typedef struct timing {

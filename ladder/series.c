@@ -2,6 +2,7 @@
  * How the host runs scans and windows.
  *
  *   RECURSE      scan the tiles; scan their sums in the same way; give each tile what is before it
+ *   SEGMENTS     RECURSE, with the flags of the segments
  *   LOOKBACK     one launch
  *   WINDOW       one launch
  *   DIFFERENCE   RECURSE, then two places of the running sum per result
@@ -18,7 +19,7 @@ static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladder_error *error)
 {
     const int64_t groups = up(n, j->rung->each);
-    if (sums >= 6) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
+    if (sums >= WORK_MOST) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
     memory *const above = j->work[sums];
     const argument scan[] = {MEMORY(in), MEMORY(out), MEMORY(above), COUNT(n)};
     int code = launch_kernel(j, "tile_scan", groups, scan, 4, error);
@@ -26,6 +27,21 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     code = scan_level(j, above, above, groups, sums + 1, error);
     const argument spread[] = {MEMORY(out), MEMORY(above), COUNT(n)};
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
+}
+
+/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1: the heads of the sums. */
+static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n, int sums, ladder_error *error)
+{
+    const int64_t groups = up(n, j->rung->each);
+    if (sums + 1 >= WORK_MOST) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);
+    memory *const above = j->work[sums], *const above_heads = j->work[sums + 1];
+    const argument scan[] = {MEMORY(in),    MEMORY(heads),       MEMORY(out), MEMORY(seen),
+                             MEMORY(above), MEMORY(above_heads), COUNT(n)};
+    int code = launch_kernel(j, "tile_scan", groups, scan, 7, error);
+    if (groups < 2 || code) return code;
+    code = segment_level(j, above, above_heads, above, above_heads, groups, sums + 2, error);
+    const argument spread[] = {MEMORY(out), MEMORY(seen), MEMORY(above), COUNT(n)};
+    return code ? code : launch_kernel(j, "propagate", groups, spread, 4, error);
 }
 
 static int zero_cells(job *j, memory *m, int64_t n, ladder_error *error)
@@ -45,6 +61,8 @@ int series_launch(job *j, int at, ladder_error *error)
     switch (j->rung->schedule) {
     case RECURSE:
         return scan_level(j, in, j->work[OUT], j->n, SUMS, error);
+    case SEGMENTS:
+        return segment_level(j, in, j->work[HEADS], j->work[OUT], j->work[2], j->n, 3, error);
     case LOOKBACK: {
         const argument arguments[] = {MEMORY(in),         MEMORY(j->work[0]), MEMORY(j->work[1]), MEMORY(j->work[2]),
                                       MEMORY(j->work[3]), MEMORY(j->work[4]), COUNT(j->n)};

@@ -56,6 +56,9 @@ static void show_counts(const char *path, const char *text, const shape_report *
                  "sectors: of 32 bytes, in each request\n\n");
     print_lines(text, x->modelled ? &x->counts : NULL, out);
     if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
+    fprintf(out, "\nThe host: choose a device (--device); copy the n elements there, where they are not there already; then\n\n");
+    for (const char *at = host_text(x->rung); *at; at += strcspn(at, "\n") + 1)
+        fprintf(out, "    %.*s\n", (int)strcspn(at, "\n"), at);
 }
 
 static int show_file(const ladder_options *o, const char *file, FILE *out, ladder_error *error)

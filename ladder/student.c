@@ -56,6 +56,7 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
     g->note = PLAIN;
     g->after = of->name;
     g->name = s->name;
+    g->text = s->original;
     if (g->threads < 1 || g->threads > MODEL_THREADS_MOST)
         return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads, MODEL_THREADS_MOST);
     if (of->each && (g->each < 1 || g->each > 1 << 20))

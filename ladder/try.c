@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { SMALL_N = 1 << 16 };
-static const double WORK_MOST = 0x1p28; /* operations of the model: a few seconds */
+static const double MODEL_OPERATIONS_MOST = 0x1p28; /* operations of the model: a few seconds */
 
 /* Complaints in the row that the table, JSON and the page show. */
 static void tell(row *x, const student *s, const examination *e)
@@ -54,7 +54,7 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
     if (!code) {
         if (s.fixed) with.dtype = kind_name(s.kind);
         if (s.operation >= 0) with.operation = operations[s.operation];
-        const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > WORK_MOST;
+        const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > MODEL_OPERATIONS_MOST;
         if (e.wrong) with.device = "model"; /* what is known to be wrong is not run on a device */
         if (o->n < 0 && (e.wrong || slow)) with.n = SMALL_N;
         code = start_report(&with, &r, &p, error);

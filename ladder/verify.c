@@ -77,7 +77,7 @@ void verify_scan(const job *j, row *out)
     const kind k = j->setting.elem;
     const int operation = j->setting.operation;
     law l = {.depth = 0};
-    int64_t sum = 0, best = 0;
+    int64_t sum = 0, best = 0, start = 0;
     char what[160];
     out->error_ulp = k < KIND_F32 ? -1 : 0;
     out->bits = k < KIND_F32 || operation || j->rung->order != NONE;
@@ -88,8 +88,9 @@ void verify_scan(const job *j, row *out)
         const int64_t v = k >= KIND_F32 ? (int64_t)x.f : x.i; /* whole numbers, also as floats */
         const int less = k == KIND_U64 ? (uint64_t)v < (uint64_t)best : v < best;
         element want;
+        if (!i || (j->rung->schedule == SEGMENTS && segment_starts(i))) start = i, sum = 0;
         sum = (int64_t)((uint64_t)sum + (uint64_t)v);
-        if (!i || (operation == 1 ? less : v != best && !less)) best = v;
+        if (i == start || (operation == 1 ? less : v != best && !less)) best = v;
         const int64_t exact = operation ? best : sum;
         int good;
         if (k < KIND_F32) {
@@ -103,7 +104,7 @@ void verify_scan(const job *j, row *out)
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
             want.f = (double)exact;
             good = operation ? got.f == want.f
-                             : fabs(got.f - (double)exact) <= 1.01 * (double)(i + 1) * unit(k) * (double)exact;
+                             : fabs(got.f - (double)exact) <= 1.01 * (double)(i - start + 1) * unit(k) * (double)exact;
             if (j->rung->order == LAW && !operation) {
                 want.f = law_push(&l, k, x.f, i);
                 good = got.f == want.f;

@@ -40,7 +40,7 @@ has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
-has '^Checked: 30000 results, every one of every rung.$' table
+has '^Checked: 35000 results, every one of every rung.$' table
 has '^(The model counts kernels|There is no)' table
 "$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
 if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
@@ -134,7 +134,8 @@ assert [x["rung"] for x in r] == ["tiled_3", "wrong.cl"], r
 assert r[1]["verdict"] == "WRONG" and 0 < r[1]["trials_wrong"] <= r[1]["trials"] and r[1]["trials"] > 40, r[1]
 assert r[0]["checked"] == 1 and r[0]["off"] == 0'
 verdict 'try writes --json with the runs that went wrong' $?
-has 'wrong.cl' t.html
+has '<summary>.*wrong.cl</summary>' t.html # its text is on the page
+has 'i &lt; n - 1 \? in\[i\] : NEUTRAL' t.html
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json -
 python3 -m json.tool out >/dev/null
 verdict 'try --json - prints JSON alone' $?
@@ -251,6 +252,7 @@ code 0 "$tally" ladder show reduce1 # the kernel is tiled_1's
 has ' 17 +if \(tid % \(2 \* s\) == 0\)' out
 code 0 "$tally" ladder show window/prefix_difference # scan/hillis_steele's, and through it scan/tiled_scan's
 has ' 33 +if \(group_index\(\) > 0 && i < n\)' out
+has '^    launch difference: running sums, out, n, w$' out # the other half of the program
 code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally

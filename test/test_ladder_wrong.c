@@ -25,7 +25,7 @@ static void wrong_kernels(void)
     DIR *d = opendir(folder);
     if (!check(d != NULL, "%s cannot be opened", folder)) return;
     for (const struct dirent *f; (f = readdir(d));) {
-        if (f->d_name[0] == '.' || (check_quick && seen++ % 4)) continue;
+        if (f->d_name[0] == '.' || (check_quick && seen++ % 8)) continue;
         student s;
         examination e;
         ladder_error error = {0};
@@ -50,7 +50,7 @@ static void wrong_kernels(void)
 static void right_rungs(void)
 {
     for (const rung *g = ladder_table; g->name; g++) {
-        if (is_host(g) || g->note != PLAIN || (check_quick && g->threads % 3)) continue;
+        if (is_host(g) || g->note != PLAIN || (check_quick && (g - ladder_table) % 6)) continue;
         char path[80], name[80];
         student s;
         examination e;
