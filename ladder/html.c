@@ -148,8 +148,10 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
         FILE *const whole = open_memstream(&host, &length);
         if (whole) export_schedule(whole, x->rung, is_host(x->rung) ? API_C : API_CUDA);
         if (whole) fclose(whole);
-        fprintf(f, "<details><summary>how the host runs it, in %s</summary><pre tabindex=\"0\"><code>",
+        fprintf(f, "<details><summary>how the host runs it, in words and in %s</summary><pre tabindex=\"0\"><code>",
                 is_host(x->rung) ? "C" : "CUDA");
+        html_text(f, host_text(x->rung));
+        fprintf(f, "</code></pre><pre tabindex=\"0\"><code>");
         html_text(f, host ? host : "");
         fprintf(f,
                 "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s --to "
