@@ -33,7 +33,8 @@ static int operands(const options *o, int least, int most, const char *what)
 int run_ladder(const options *o)
 {
     enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE }; /* places in words */
-    static const char *const words[] = {"reduce", "scan", "window", "transpose", "histogram", "show", "break", "try", "grade", "diff", NULL};
+    static const char *const words[] = {"reduce", "scan", "window", "transpose", "histogram", "show",
+                                        "break",  "try",  "grade",  "diff",      NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
@@ -94,6 +95,6 @@ int run_ladder(const options *o)
            : which == BREAK ? ladder_break(&l, what, stdout, &error)
            : which == TRY   ? ladder_try(&l, what, stdout, &error)
            : which == GRADE ? ladder_grade(&l, what, o->args[2], stdout, &error)
-                        : ladder_diff(what, o->args[2], stdout, &error);
+                            : ladder_diff(what, o->args[2], stdout, &error);
     return finish(code, &error);
 }

@@ -211,8 +211,8 @@ void compute(group_state *g, warp_state *w, const instruction *i)
         break;
     case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
         for (int l = 0; l < g->warp; l++) {
-            const int64_t by = c[l].i, from = i->d == SHUFFLE_down ? l + by
-                                              : i->d == SHUFFLE_up ? l - by
+            const int64_t by = c[l].i, from = i->d == SHUFFLE_down  ? l + by
+                                              : i->d == SHUFFLE_up  ? l - by
                                               : i->d == SHUFFLE_xor ? l ^ by
                                                                     : by;
             g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
