@@ -104,6 +104,6 @@ int run_ladder(const options *o)
            : which == BREAK ? ladder_break(&l, what, stdout, &error)
            : which == TRY   ? ladder_try(&l, what, stdout, &error)
            : which == GRADE ? ladder_grade(&l, what, o->args[2], stdout, &error)
-                        : ladder_diff(what, o->args[2], stdout, &error);
+                            : ladder_diff(what, o->args[2], stdout, &error);
     return finish(code, &error);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Runs a reader's kernel on the model in many ways: lengths of one element, around a group's share and around powers of
- * two, a prime, several levels; every type and operation that it is written for. Small lengths come first, so that a loop
- * without end is found in no time, and nothing is run after it. */
+ * two, a prime, several levels; every type and operation that it is written for. Small lengths come first, so that a
+ * loop without end is found in no time, and nothing is run after it. */
 #include "student.h"
 #include <stdlib.h>
 #include <string.h>
@@ -78,9 +78,8 @@ static int has(const int64_t *list, int count, int64_t n)
 static int sizes_of(const student *s, int64_t *sizes)
 {
     const int64_t each = s->rung.each ? s->rung.each : s->rung.threads;
-    const int64_t wanted[] = {1,        2,        3,    each - 1, each,     each + 1, 2 * each - 1, 255,
-                              256,      257,      1024, 4095,     4096,     4097,     4999,         3 * each + 1,
-                              1 << 16, (1 << 16) + 1};
+    const int64_t wanted[] = {1,   2,    3,    each - 1, each, each + 1, 2 * each - 1, 255,     256,
+                              257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1};
     int count = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (wanted[i] > 0 && wanted[i] < 1 << 18 && !has(sizes, count, wanted[i])) sizes[count++] = wanted[i];
@@ -154,6 +153,7 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     used = 0;
     for (int k = 0; k < KINDS; k++)
         if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))
-            used += snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s", used ? ", " : "", kind_name((kind)k));
+            used +=
+                snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s", used ? ", " : "", kind_name((kind)k));
     return code;
 }

@@ -37,11 +37,12 @@ const char *host_text(const rung *g)
                     "    where there is more than one tile: scan(sums, sums, tiles)      the same, one level up\n"
                     "                                       launch propagate: out, sums, n\n"
                     "copy out: n elements\n",
-        [SEGMENTS] = "heads: a flag for each element, 1 where a segment begins; copied to the device with the elements\n"
-                     "as a scan of any length, with the flags going along:\n"
-                     "    launch tile_scan: in, heads, out, seen, sums, heads of the sums, n\n"
-                     "    where there is more than one tile: the same on the sums; launch propagate: out, seen, sums, n\n"
-                     "copy out: n elements\n",
+        [SEGMENTS] =
+            "heads: a flag for each element, 1 where a segment begins; copied to the device with the elements\n"
+            "as a scan of any length, with the flags going along:\n"
+            "    launch tile_scan: in, heads, out, seen, sums, heads of the sums, n\n"
+            "    where there is more than one tile: the same on the sums; launch propagate: out, seen, sums, n\n"
+            "copy out: n elements\n",
         [LOOKBACK] = "flags of the tiles and a ticket, set to 0 by two launches\n"
                      "launch once, a group for each tile: in, out, own sums, whole sums, flags, ticket, n\n"
                      "copy out: n elements\n",

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many runs of the
- * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run ends
- * when the result is on the device: what the processor would fold is folded there by one launch more. The input is one of
- * several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are measured in
- * the same way, at the same size. */
+ * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run
+ * ends when the result is on the device: what the processor would fold is folded there by one launch more. The input is
+ * one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are
+ * measured in the same way, at the same size. */
 #define _GNU_SOURCE
 #include "ceiling.h"
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MOST = 200, RUNS_MOST = 101, COPIES_MOST = 64, HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */ };
+enum {
+    BATCH_MOST = 200,
+    RUNS_MOST = 101,
+    COPIES_MOST = 64,
+    HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */
+};
 static const int64_t ROTATED = (int64_t)1 << 28; /* bytes of the copies of the input */
 
 int input_copies(int64_t bytes)
@@ -31,7 +36,8 @@ int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *ar
     return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
 }
 
-int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
+int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                   ladder_error *error)
 {
     j->launches++;
     if (j->counts) j->counts->launches++;
@@ -268,8 +274,8 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     return code;
 }
 
-/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where others use the
- * machine too). */
+/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where
+ * others use the machine too). */
 static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_error *error)
 {
     const int64_t each = bytes < HOST_LEAST ? HOST_LEAST : bytes;

@@ -12,8 +12,8 @@ double least_bytes(const rung *g, kind k, int64_t n)
     return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) + (g->schedule == SEGMENTS ? 4 * (double)n : 0);
 }
 
-/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the model, and
- * the processors' own rows. why: why the model, where it is not what was asked for. */
+/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the
+ * model, and the processors' own rows. why: why the model, where it is not what was asked for. */
 static int open_places(const ladder_options *o, place **p, char *why, size_t room, ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
@@ -40,9 +40,12 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     *error = (ladder_error){0};
     if (passed[0])
         snprintf(why, room,
-                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.", passed);
+                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.",
+                 passed);
     else
-        snprintf(why, room, "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
+        snprintf(
+            why, room,
+            "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
     return place_open(p, "model", error);
 }
 
@@ -90,8 +93,10 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
     if (!takes_kind(which, s->kind))
-        return fail_with(error, 2, which == SHAPE_window ? "moving averages take f32 or f64, not '%s'"
-                                                         : "histograms take i32 or u32, not '%s'", o->dtype);
+        return fail_with(error, 2,
+                         which == SHAPE_window ? "moving averages take f32 or f64, not '%s'"
+                                               : "histograms take i32 or u32, not '%s'",
+                         o->dtype);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }
@@ -185,7 +190,9 @@ int run_report(const ladder_options *o, report *r, ladder_error *error)
 const char *task_name(const report *r, const shape_report *s)
 {
     static const char *const operations[] = {"sum", "min", "max"};
-    return s->shape == SHAPE_window ? "mean" : has_operation(s->shape) ? operations[r->operation] : shape_name(s->shape);
+    return s->shape == SHAPE_window  ? "mean"
+           : has_operation(s->shape) ? operations[r->operation]
+                                     : shape_name(s->shape);
 }
 
 void report_free(report *r)
@@ -200,7 +207,9 @@ int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usu
     memset(a, 0, sizeof *a);
     a->rung = find_rung(NULL, name);
     if (!a->rung)
-        return fail_with(error, 2, "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs", name);
+        return fail_with(error, 2,
+                         "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs",
+                         name);
     a->text = rung_text(a->rung, a->path, sizeof a->path);
     with.device = "model";
     if (with.n < 0) with.n = usual;

@@ -103,8 +103,8 @@ int place_groups(const place *p);            /* groups that it runs at once, abo
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
 void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
-int place_is_processors(const place *p); /* an OpenCL that runs on processors? */
-int is_processors(const char *text);     /* the same of a device's text */
+int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
+int is_processors(const char *text);                        /* the same of a device's text */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
 void *memory_address(const memory *m); /* for the library, and on the model */
@@ -235,9 +235,9 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
-    int values_end;       /* of reason: what the values said */
-    int64_t checked, off; /* results: all of them are */
-    int trials, trials_wrong; /* of try: the runs before this one */
+    int values_end;                  /* of reason: what the values said */
+    int64_t checked, off;            /* results: all of them are */
+    int trials, trials_wrong;        /* of try: the runs before this one */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;
@@ -267,7 +267,7 @@ typedef struct shape_report {
 typedef struct report {
     ladder_options options;
     char device[40], device_text[200], machine[200], host_text[120];
-    int timed_on_model; /* the model is the device: host rungs only have times */
+    int timed_on_model;    /* the model is the device: host rungs only have times */
     int processors;        /* the device is an OpenCL that runs on them */
     char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
@@ -310,7 +310,8 @@ typedef struct alone {
 int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
 void end_alone(alone *a);
 void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
-int write_reports(const ladder_options *o, const report *r, FILE *out, ladder_error *error); /* --json, --html, or the table */
+int write_reports(const ladder_options *o, const report *r, FILE *out,
+                  ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
              ladder_error *error);

@@ -29,8 +29,10 @@ static int scan_level(job *j, memory *in, memory *out, int64_t n, int sums, ladd
     return code ? code : launch_kernel(j, "propagate", groups, spread, 3, error);
 }
 
-/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1: the heads of the sums. */
-static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n, int sums, ladder_error *error)
+/* The same by segments: heads, and whether one has begun in the tile (seen), go along. sums + 1: the heads of the
+ * sums. */
+static int segment_level(job *j, memory *in, memory *heads, memory *out, memory *seen, int64_t n, int sums,
+                         ladder_error *error)
 {
     const int64_t groups = up(n, j->rung->each);
     if (sums + 1 >= WORK_MOST) return fail_with(error, 2, "%lld elements are too many for this scan", (long long)j->n);

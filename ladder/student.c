@@ -77,7 +77,8 @@ static int look(student *s, ladder_error *error)
     const model_setting setting = {s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, s->rung.threads, 32, 32};
     char sentence[400];
     model_program *p;
-    if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence)) return fail_with(error, 1, "%s", sentence);
+    if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence))
+        return fail_with(error, 1, "%s", sentence);
     s->fixed = model_kernel_kind(p, 0, &s->kind);
     int combines = 0;
     for (int i = 0; model_kernel(p, i); i++) combines |= model_kernel_combines(p, i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model (examine.c),
+ * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model
+ * (examine.c),
  * then the same checks, counts and clock as the rung's. The rung is named by --rung or by a line `like: reduce/tiled_1`
  * in the file's head; `threads: 128` and `each: 512` there change the group. The model reads the file itself, so no
  * compiler is needed; a device compiles it with its own, once the model has found nothing. */
@@ -31,12 +32,13 @@ static void about(const examination *e, const student *s, FILE *out)
     static const char *const operations[] = {"sum", "min", "max"};
     fprintf(out, "\nTried on the model in %d runs: n = %s;\ntypes %s; %s. %lld results checked, %lld off.\n", e->trials,
             e->sizes, e->types,
-            s->rung.shape == SHAPE_window      ? "several widths"
+            s->rung.shape == SHAPE_window   ? "several widths"
             : !has_operation(s->rung.shape) ? shape_name(s->rung.shape)
-            : s->operation < 0            ? "sum, min and max"
-                                          : operations[s->operation],
+            : s->operation < 0              ? "sum, min and max"
+                                            : operations[s->operation],
             (long long)e->checked, (long long)e->off);
-    if (e->left_out) fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
+    if (e->left_out)
+        fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
 }
 
 int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_error *error)

@@ -111,7 +111,8 @@ void verify_scan(const job *j, row *out)
             }
         }
         if (!good) out->off++;
-        if (good ? out->off || i < j->n - 1 : out->off > 1) continue; /* the first that is off, or the last one, is shown */
+        if (good ? out->off || i < j->n - 1 : out->off > 1)
+            continue; /* the first that is off, or the last one, is shown */
         element_text(k, got, out->got, sizeof out->got);
         element_text(k, want, out->want, sizeof out->want);
         if (!good) snprintf(what, sizeof what, "element %lld is %s instead of %s", (long long)i, out->got, out->want);
@@ -186,7 +187,8 @@ static double law_mean(kind k, const void *x, int64_t from, int64_t w)
     return rounded(k, sum / (double)w);
 }
 
-/* What the windows that end at one place of the pattern give: 127 of them stand for all that hold no special element. */
+/* What the windows that end at one place of the pattern give: 127 of them stand for all that hold no special
+ * element. */
 typedef struct phase {
     int known;
     double exact, right, size; /* size: sum of |x| */
@@ -205,7 +207,8 @@ static void learn(const job *j, phase *p, int64_t end)
         p->size += fabs(x);
     }
     p->exact = rounded(k, exact / (double)w);
-    p->right = j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w) : rounded(k, left / rounded(k, (double)w));
+    p->right =
+        j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w) : rounded(k, left / rounded(k, (double)w));
     p->known = 1;
 }
 
@@ -244,8 +247,9 @@ void verify_window(const job *j, int hostile, row *out)
             want.f = out->bits ? p->right : p->exact;
             const double away = fabs(got.f - p->exact) / ulp_of(k, p->exact);
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
-            good = out->bits ? got.f == want.f
-                             : fabs(got.f - want.f) <= 1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
+            good = out->bits
+                       ? got.f == want.f
+                       : fabs(got.f - want.f) <= 1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
         }
         seen++;
         if (good) continue;

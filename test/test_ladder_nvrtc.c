@@ -88,7 +88,8 @@ int main(void)
             for (int operation = 0; operation < 3; operation++)
                 if (!takes_kind(g->shape, (kind)k) && g->shape == SHAPE_histogram)
                     continue;
-                else if (all || (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) && operation == 0) || (turn++ % 17 == 0))
+                else if (all || (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) && operation == 0) ||
+                         (turn++ % 17 == 0))
                     try_one(path, text, g->threads, (kind)k, operation);
     }
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);

@@ -233,8 +233,9 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
                        "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are not ordered",
                        other_group, (long long)g->index, what, a->name, (long long)at, other, thread);
             else
-                defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and thread %d of group %lld writes it",
-                       a->name, (long long)at, thread, (long long)g->index);
+                defect(g, DEFECT_RACE, line,
+                       "race: several groups read %s[%lld], and thread %d of group %lld writes it", a->name,
+                       (long long)at, thread, (long long)g->index);
         }
     }
     if (store) {

@@ -206,7 +206,10 @@ static void store_element(compiler *c, int array, typed index, typed v)
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
 }
 
-static int is_step(const token *t) { return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--")); }
+static int is_step(const token *t)
+{
+    return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--"));
+}
 
 /* What is behind the place to store to that comes next (NAME, *NAME or NAME[...], perhaps behind ++ or --); NULL: none
  * comes. It is looked for before anything is compiled. */
