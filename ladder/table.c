@@ -45,7 +45,7 @@ static void wrapped(FILE *out, const char *text, int indent, int width)
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
-    return s->shape == SHAPE_reduce ? c->read : c->copy;
+    return reads_only(s->shape) ? c->read : c->copy;
 }
 
 static void times(const report *r, const shape_report *s, FILE *out)
@@ -227,7 +227,7 @@ static void words(const shape_report *s, FILE *out, int width)
 
 static void errors(const shape_report *s, FILE *out)
 {
-    if (s->kind < KIND_F32) return;
+    if (s->kind < KIND_F32 || s->shape == SHAPE_transpose) return;
     fprintf(out, "\n%-17s %12s  %s\n", "error in ulp", "", "compared with");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
@@ -260,12 +260,12 @@ static void past(const report *r, const shape_report *s, FILE *out)
 void report_table(const report *r, FILE *out)
 {
     const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    static const char *const operations[] = {"sum", "min", "max"};
     fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp, r->banks);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
-        fprintf(out, "\n%s, %s, n = %lld %s", shape_name(s->shape),
-                s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+        fprintf(out, "\n%s", shape_name(s->shape));
+        if (strcmp(task_name(r, s), shape_name(s->shape)) != 0) fprintf(out, ", %s", task_name(r, s));
+        fprintf(out, ", n = %lld %s", (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
