@@ -282,7 +282,8 @@ static double measured(const metric *m, const row *x, const row *like)
     case M_error:
         return x->error_ulp < 0 ? 0 : x->error_ulp;
     default:
-        return x->timed && like->timed ? like->timing.median / x->timing.median : -1;
+        if (!x->timed || !like->timed) return -1;
+        return uncertain(&x->timing) || uncertain(&like->timing) ? -2 : like->timing.median / x->timing.median;
     }
 }
 
@@ -294,7 +295,9 @@ static void check_limit(const limit *l, const row *x, const row *like, result *o
     out->skipped = is < 0;
     out->passed = is >= 0 && (l->least ? is >= l->bound : is <= l->bound);
     if (out->skipped)
-        snprintf(out->says, sizeof out->says, "not measured: the model has no times; give --device");
+        snprintf(out->says, sizeof out->says,
+                 is < -1 ? "not measured: the runs are more than 20 %% apart; try again, or with a larger --n"
+                         : "not measured: the model has no times; give --device");
     else
         snprintf(out->says, sizeof out->says, "%.6g %s; at %s %.6g", is, l->of->unit, l->least ? "least" : "most",
                  l->bound);
