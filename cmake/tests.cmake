@@ -53,7 +53,7 @@ function(tally_test name)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 900 SKIP_RETURN_CODE 77)
-  if(NOT name MATCHES "^test_(lanes|gpu)$")
+  if(NOT name MATCHES "^test_(lanes|gpu)$" OR TALLY_SANITIZE)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${pocl_quick})
   endif()
   if(name MATCHES "^test_(opencl_sh|segments|user_sh|user|bits|nvrtc|ladder_sh|lanes|pieces|conformance_sh)$")
@@ -83,6 +83,8 @@ foreach(source IN LISTS programs)
     continue() # the compiler at run time makes code for this machine
   elseif(name STREQUAL test_golden AND TALLY_SANITIZE MATCHES thread)
     continue() # half a minute of text files; the matrix has the kernels and their threads
+  elseif(name STREQUAL test_gpu AND TALLY_SANITIZE MATCHES address)
+    tally_test(${name} ${name}) # the GPU engine under the sanitizers; PoCL itself is not, and leaks (detect_leaks=0)
   elseif(NOT name MATCHES "^test_(nvrtc|gpu|pieces|segments|windows|clmem|lanes|ladder_nvrtc)$" OR NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
