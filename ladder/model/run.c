@@ -149,6 +149,9 @@ static int run_warp(group_state *g, warp_state *w)
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             compute(g, w, i);
             break;
+        case DO_COPY_WAIT:
+            if (g->counts && w->mask) copies_arrive(g, w);
+            break;
         case DO_STOP:
             w->done = 1;
             return 0;
