@@ -85,6 +85,19 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))
 #endif
 
+/* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at once. */
+#if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
+#define copy_async(to, i, from, j)                                                                                     \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                       \
+                     :                                                                                                 \
+                     : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)               \
+                     : "memory")
+#define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
+#else
+#define copy_async(to, i, from, j) ((to)[i] = (from)[j])
+#define copy_wait()                ((void)0)
+#endif
+
 /* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */
 #ifdef TL_CUDA
 fn elem warp_combine(elem v)

@@ -291,6 +291,7 @@ const char *task_name(const report *r, const shape_report *s); /* sum, min, max,
 double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
+void wrapped(FILE *out, const char *text, int indent, int width); /* a text in lines, behind `indent` columns */
 void report_table(const report *r, FILE *out);
 void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);

@@ -30,8 +30,11 @@ static void tell(row *x, const student *s, const examination *e)
 static void about(const examination *e, const student *s, FILE *out)
 {
     static const char *const operations[] = {"sum", "min", "max"};
-    fprintf(out, "\nTried on the model in %d runs: n = %s;\ntypes %s; %s. %lld results checked, %lld off.\n", e->trials,
-            e->sizes, e->types,
+    char line[300];
+    snprintf(line, sizeof line, "Tried on the model in %d runs: n = %s;", e->trials, e->sizes);
+    fputc('\n', out);
+    wrapped(out, line, 0, 80);
+    fprintf(out, "types %s; %s.\n%lld results checked, %lld off.\n", e->types,
             s->rung.shape == SHAPE_window   ? "several widths"
             : !has_operation(s->rung.shape) ? shape_name(s->rung.shape)
             : s->operation < 0              ? "sum, min and max"

@@ -13,6 +13,7 @@ static double rounded(kind k, double x) { return k == KIND_F32 ? (double)(float)
 static void wrong(row *out, const job *j, const char *what)
 {
     out->verdict = j->rung->note == PLAIN ? WRONG : EXPECTED;
+    if (!out->off) out->off = 1;
     snprintf(out->reason, sizeof out->reason, "%s", what);
 }
 

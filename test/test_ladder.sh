@@ -46,6 +46,7 @@ has '^(The model counts kernels|There is no)' table
 if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
+    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model >>out
     LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
     verdict "the table fits $columns columns" $? "$(cat out | head -12)"
 done
@@ -127,6 +128,7 @@ sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
 has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: n = 257, i32' out
 has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
+has 'results checked, [1-9][0-9]* off\.$' out
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json t.json --html t.html
 python3 -c 'import json
 r = json.load(open("t.json"))["shapes"][0]["rungs"]

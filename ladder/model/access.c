@@ -181,6 +181,9 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
                (long long)at);
+    if (s->on_its_way && i->op != DO_STORE)
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread, a->name,
+               (long long)at, s->write_line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
         found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
@@ -194,6 +197,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         s->write_epoch = (int16_t)w->epoch;
         s->write_line = (uint16_t)line;
         s->write_atomic = (uint8_t)atomic;
+        s->on_its_way = i->op == DO_STORE && i->integer;
     } else if (atomic) {
         return;
     } else if (s->read_step != step ||
@@ -206,6 +210,15 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         if (s->reader == s->writer) s->reader = (int16_t)thread; /* name one that is not the writer */
         s->read_epoch = -1;
         s->read_line = (uint16_t)line;
+    }
+}
+
+void copies_arrive(group_state *g, const warp_state *w)
+{
+    for (int64_t s = 0; s < g->kernel->shared_bytes / 4; s++) {
+        shadow *const x = &g->shared_shadow[s];
+        const int which = x->writer - w->first;
+        if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
     }
 }
 

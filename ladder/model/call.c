@@ -48,6 +48,31 @@ static typed array_call(compiler *c, opcode op, int operands)
     return (typed){reg, k};
 }
 
+/* copy_async(shared array, index, global array, index): a load, and a store that is on its way until copy_wait. */
+static typed copy_async(compiler *c)
+{
+    const int to = array_argument(c);
+    const typed at = whole_index(c);
+    expect(c, ",");
+    const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+    const array_info *arrays = c->kernel->arrays;
+    if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared || arrays[to].kind != arrays[e->array].kind))
+        model_error(c, "copy_async takes a shared array, an index, a global array of the same type, and an index");
+    if (c->failed) return at;
+    const int from = e->array;
+    pass(c);
+    expect(c, ",");
+    const typed index = whole_index(c);
+    expect(c, ")");
+    const kind k = c->kernel->arrays[from].kind;
+    const int reg = new_register(c), load = emit(c, DO_LOAD, k, reg, from, 1), store = emit(c, DO_STORE, k, to, reg, 1);
+    if (load < 0 || store < 0) return at;
+    c->program->code[load].c = (int16_t)index.reg;
+    c->program->code[store].c = (int16_t)at.reg;
+    c->program->code[store].integer = 1;
+    return at;
+}
+
 static int shuffle_way(const char *name)
 {
     static const char *const ways[] = {"down", "up", "xor", "from"};
@@ -82,6 +107,8 @@ int parse_call(compiler *c, const char *name, typed *out)
         arguments(c, v, (const kind[]){elem}, 1);
         c->kernel->combines = 1;
         *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
+    } else if (!strcmp(name, "copy_async")) {
+        *out = copy_async(c);
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
         const typed index = whole_index(c);

@@ -39,7 +39,7 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
         F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE)            \
             F(WARP_COMBINE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)  \
                 F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN)       \
-                    F(BARRIER) F(WARP_BARRIER) F(STOP)
+                    F(BARRIER) F(WARP_BARRIER) F(COPY_WAIT) F(STOP)
 typedef enum {
 #define F(name) DO_##name,
     OPERATIONS(F)
@@ -176,6 +176,7 @@ typedef struct shadow {
     int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
     uint16_t write_line, read_line;
     uint8_t write_atomic; /* atomics do not race with each other */
+    uint8_t on_its_way;   /* an asynchronous copy that its thread has not waited for */
 } shadow;
 
 /* The same for a word of global memory, over all groups of a launch that are looked at. */
@@ -212,6 +213,7 @@ typedef struct group_state {
 
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
+void copies_arrive(group_state *g, const warp_state *w); /* those that its active lanes have started */
 /* Of each kind the first is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void run_group(group_state *g, int64_t index); /* one group, all steps */

@@ -152,6 +152,9 @@ static int run_warp(group_state *g, warp_state *w)
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
             break;
+        case DO_COPY_WAIT:
+            if (g->counts && w->mask) copies_arrive(g, w);
+            break;
         case DO_STOP:
             w->done = 1;
             return 0;
