@@ -33,6 +33,10 @@ const char *nearest(const char *given, const char *const *names); /* NULL if not
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
 
+/* ---- signals.c -----------------------------------------------------------------------------------------------------
+ */
+void signals_begin(void);
+
 /* ---- session.c: the context and the names in it --------------------------------------------------------------------
  */
 int session_open(tally **ctx, const options *o);

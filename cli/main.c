@@ -3,7 +3,6 @@
  * arrived. */
 #include "cli.h"
 
-#include <signal.h>
 #include <string.h>
 
 static int (*const run[VERB_COUNT])(const options *) = {
@@ -49,7 +48,6 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    /* A closed pipe becomes a failed write, so that temporary files are removed on the way out. */
-    signal(SIGPIPE, SIG_IGN);
+    signals_begin();
     return stdout_finish(dispatch(argc, argv));
 }

@@ -278,6 +278,7 @@ tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int 
     tl_clock_begin(l->d, l->ctx, TL_RUN);
     status = c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    l->d->launches += !status;
     return status;
 }
 

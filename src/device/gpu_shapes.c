@@ -272,6 +272,7 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
         if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
         tl_plan host = *plan;
         if (!status && !plan->core) status = tl_gpu_plan_host(base, ctx, plan->op, plan->par, &host);
+        if (!status) d->on_processors += in->offsets[in->rows] - in->offsets[0];
         return status ? status : tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
     }
     tally_view x = *in, y = *out;

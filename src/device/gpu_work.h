@@ -57,6 +57,7 @@ typedef struct {
     tl_piece_of piece;
     tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
     tl_clock clock;
+    int64_t launches, on_processors; /* since tally_time: kernels started; elements that the processors took */
     tl_built later; /* of the call under way: an operator whose kernels are built one by one */
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;

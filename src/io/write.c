@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is written as a temporary file beside it and renamed by tally_file_commit, so that at every
- * moment the name holds the old file or the whole new one. Standard output, FIFOs and devices are written directly. */
+ * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file or
+ * the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "io.h"
+#include "replace.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROOM = 1 << 20,     /* bytes gathered before a write */
@@ -20,7 +20,7 @@ struct tl_writer {
     int format, hex, failed, done;
     int64_t limit, written, columns; /* elements: in all (-1: any), so far; a line */
     int64_t rest;                    /* elements an extent of the first axis */
-    char *target, *temp;             /* what commit renames: NULL when writing directly */
+    tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
     char *text;                      /* gathered bytes; for text, threads * BATCH values */
     size_t used, room;
 };
@@ -51,31 +51,12 @@ static tally_status flush(tally_file *f)
     return n ? put(f, f->writer->text, n) : TALLY_OK;
 }
 
-/* Opens a new file beside the target, with the target's mode if it exists. */
-static tally_status open_temp(tally_file *f, const struct stat *old)
+/* Opens the file that is to take the target's place, with the target's mode if it exists. */
+static tally_status open_new(tally_file *f, const struct stat *old)
 {
-    tl_writer *const w = f->writer;
-    const char *const slash = strrchr(w->target, '/');
-    const int dir = slash ? (int)(slash - w->target) + 1 : 0;
-    const size_t room = (size_t)dir + 40;
-    if (!(w->temp = malloc(room))) return tl_no_memory(f->ctx, room, "a file's name");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^ (uintptr_t)f;
-    for (int i = 0; i < 100; i++) {
-        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(w->temp, room, "%.*s.tally-%012llx.tmp", dir, w->target, (unsigned long long)(seed >> 16));
-        f->fd = open(w->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (f->fd >= 0 || errno != EEXIST) break;
-    }
-    if (f->fd < 0) {
-        free(w->temp);
-        w->temp = NULL;
-        return failed(f, "creating a temporary file beside it");
-    }
-    f->own_fd = 1;
-    if (old && fchmod(f->fd, old->st_mode & 0777) != 0) return failed(f, "keeping its mode");
-    return TALLY_OK;
+    const char *const wrong = tl_replace_open(&f->writer->place, old, &f->fd);
+    f->own_fd = f->fd >= 0;
+    return wrong ? failed(f, wrong) : TALLY_OK;
 }
 
 static tally_status open_output(tally_file *f)
@@ -87,14 +68,14 @@ static tally_status open_output(tally_file *f)
     }
     if (stat(f->name, &st) != 0) {
         if (errno != ENOENT) return failed(f, "creating");
-        f->writer->target = strdup(f->name);
-        return f->writer->target ? open_temp(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
+        f->writer->place.target = strdup(f->name);
+        return f->writer->place.target ? open_new(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
     }
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0) return failed(f, "writing"); /* a rename would get round a read-only file */
-        f->writer->target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
-        return f->writer->target ? open_temp(f, &st) : failed(f, "creating");
+        f->writer->place.target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
+        return f->writer->place.target ? open_new(f, &st) : failed(f, "creating");
     }
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (f->fd < 0) return failed(f, "opening");
@@ -143,7 +124,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
-    if (w->format == NPY && !w->temp && w->limit < 0)
+    if (w->format == NPY && !w->place.target && w->limit < 0)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: npy needs its shape first, and only a file can be completed later: write text, "
                        "raw, or to a file", f->label);
     const int threads = tl_io_threads(f->ctx);
@@ -268,18 +249,17 @@ tally_status tally_file_commit(tally_file *file)
     tally_status s = flush(file);
     if (!s) s = complete(file);
     w->done = 1;
+    const char *wrong = NULL;
+    if (!s && w->place.target) wrong = tl_replace_finish(&w->place, file->fd);
     if (file->own_fd) { /* close may be the one to report a full disk (NFS) */
         const int r = close(file->fd);
         file->own_fd = 0;
         file->fd = -1;
-        if (r != 0 && !s) s = failed(file, "closing");
+        if (r != 0 && !wrong) wrong = "closing";
     }
-    if (!s && w->temp && rename(w->temp, w->target) != 0) s = failed(file, "renaming into place");
-    if (w->temp) {
-        if (s) unlink(w->temp);
-        free(w->temp);
-        w->temp = NULL;
-    }
+    if (!s && !wrong && w->place.target) wrong = tl_replace_commit(&w->place);
+    if (!s && wrong) s = failed(file, wrong);
+    tl_replace_drop(&w->place);
     return s;
 }
 
@@ -287,9 +267,7 @@ void tl_writer_free(tally_file *f)
 {
     tl_writer *const w = f->writer;
     if (!w) return;
-    if (w->temp) unlink(w->temp); /* never committed */
-    free(w->temp);
-    free(w->target);
+    tl_replace_drop(&w->place); /* never committed */
     free(w->text);
     free(w);
     f->writer = NULL;
