@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: MIT
  * error.c - one sentence on standard error and an exit code; suggestions; the end of standard output. */
+#define _GNU_SOURCE
 #include "cli.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* One line, whatever is in the names that the sentence has. */
+static void say(const char *format, va_list args)
+{
+    char *sentence = NULL;
+    fflush(stdout); /* what was printed before it comes before it */
+    fputs("tally: ", stderr);
+    if (vasprintf(&sentence, format, args) < 0) sentence = NULL;
+    put_plain(stderr, sentence ? sentence : "no memory for the sentence that belongs here");
+    fputc('\n', stderr);
+    free(sentence);
+}
 
 int fail(int code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fflush(stdout); /* what was printed before the error comes before it */
-    fputs("tally: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    say(format, args);
     va_end(args);
     return code;
+}
+
+void note(const options *o, const char *format, ...)
+{
+    va_list args;
+    if (has(o, OPT_quiet)) return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
 }
 
 int fail_status(const tally *ctx, tally_status status)

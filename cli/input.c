@@ -195,9 +195,8 @@ void input_note(input *in, const options *o)
 {
     tally_file_get_info(in->file, &in->info);
     in->skipped = in->info.skipped;
-    if (in->skipped && !has(o, OPT_quiet))
-        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", in->label, (long long)in->skipped,
-                in->skipped == 1 ? "" : "s");
+    if (in->skipped)
+        note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped, in->skipped == 1 ? "" : "s");
 }
 
 void input_close(input *in)

@@ -180,6 +180,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
 {
     const options *const o = j->o;
     const double start = seconds();
+    const place before = ran_since(j->ctx, NULL);
     input in;
     layout l = {0};
     progress p;
@@ -193,6 +194,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code && !a->flat) code = layout_open(&l, &in, o);
     a->count = a->flat ? 1 : layout_sequences(&l);
+    a->per = a->flat ? "file" : layout_per(&l, &in);
     if (!code) code = answer_room(j, &in, a);
     if (!code)
         code = a->flat   ? flat(j, &in, a, buffer, &p)
@@ -204,13 +206,15 @@ static int reduce_file(const job *j, const char *path, answer *a)
         a->file = path;
         a->dtype = in.dtype;
         a->n = in.n;
+        a->ran = ran_since(j->ctx, &before);
+        ran_note(o, j->ctx, in.label, &a->ran);
         a->skipped = in.skipped;
         a->ndim = in.ndim;
         memcpy(a->shape, in.shape, sizeof a->shape);
         if (in.ndim == 1) a->shape[0] = in.n;
         const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
         for (int i = 0; i < j->ops; i++) {
-            const explanation e = {"reduce", j->op[i], &a->results[i].info, bytes, start};
+            const explanation e = {"reduce", j->op[i], &a->results[i].info, bytes, start, a->ran};
             explain(o, j->ctx, &in, &e);
         }
     }

@@ -200,7 +200,8 @@ int series_run(const options *o, const series *how)
         input_note(&in, o);
         const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
         const explanation e = {verb_table[o->verb].name, r.op, &r.info, read + in.n * (int64_t)result_bytes(&r.info),
-                               start};
+                               start, ran_since(r.ctx, NULL)};
+        ran_note(o, r.ctx, in.label, &e.ran);
         explain(o, r.ctx, &in, &e);
     }
     input_close(&in);

@@ -106,7 +106,7 @@ int session_open(tally **ctx, const options *o)
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
     if (status) return fail_status(NULL, status);
-    if (has(o, OPT_explain)) tally_time(*ctx, 1);
+    tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
     code = define_own(*ctx);
     if (code) {
         tally_close(*ctx);

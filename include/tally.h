@@ -345,6 +345,10 @@ TALLY_API void tally_file_close(tally_file *file);
  * .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first axis only). hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
+/* A line before the first element, such as the names of the columns. Text and csv only. */
+TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
+/* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one if there is
+ * one axis only. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
 /* Flushes, completes the header, waits until the disk has it (fsync), renames. On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);

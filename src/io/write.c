@@ -152,7 +152,7 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
 {
     const tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype);
-    const char comma = w->format == CSV ? ',' : ' ';
+    const char comma = w->format == CSV ? ',' : '\t';
     int64_t column = at % w->columns;
     for (int64_t i = 0; i < n; i++, p += size) {
         out = tl_format(out, f->info.dtype, p, w->hex);
@@ -196,11 +196,33 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
     return TALLY_OK;
 }
 
+/* Whether more may be written. */
+static tally_status check_open(const tally_file *f)
+{
+    if (!f || !f->writer) return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
+    if (f->writer->failed) return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    return TALLY_OK;
+}
+
+tally_status tally_file_head(tally_file *file, const char *line)
+{
+    tally_status s = check_open(file);
+    if (s) return s;
+    const tl_writer *const w = file->writer;
+    if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+    if (w->format != TEXT && w->format != CSV)
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label, file->info.format);
+    if (w->written) return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements", file->label);
+    s = put(file, line, strlen(line));
+    return s ? s : put(file, "\n", 1);
+}
+
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
-    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tally_status s = check_open(file);
+    if (s) return s;
     tl_writer *const w = file->writer;
-    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
     if (n < 0) return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
@@ -209,7 +231,6 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
                        (long long)(w->limit - w->written));
     if (w->format == TEXT || w->format == CSV) return write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
-    tally_status s = TALLY_OK;
     if (bytes > w->room - w->used) s = flush(file);
     if (!s && bytes >= w->room / 4) {
         s = flush(file);
@@ -243,10 +264,10 @@ static tally_status complete(tally_file *f)
 
 tally_status tally_file_commit(tally_file *file)
 {
-    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tally_status s = check_open(file);
+    if (s) return s;
     tl_writer *const w = file->writer;
-    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
-    tally_status s = flush(file);
+    s = flush(file);
     if (!s) s = complete(file);
     w->done = 1;
     const char *wrong = NULL;
