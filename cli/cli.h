@@ -57,6 +57,7 @@ const char *const *dtype_names(void);
 int dtype_option(const options *o, tally_dtype *dtype); /* 0 if not given */
 int session_operators(const options *o);                /* takes note of every --op-file, for the calls below */
 int operator_check(const char *op, size_t length);      /* a known name before the colon? */
+int is_operator(const char *name);                      /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
 double seconds(void);

@@ -55,6 +55,9 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     in->ctx = ctx;
     const tally_status status = tally_file_open(ctx, path, &f, &in->file);
+    if (status == TALLY_IO && is_operator(path) && access(path, F_OK) != 0)
+        return fail(BAD_DATA, "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
+                    path, verb_table[o->verb].name, o->args[0], path);
     if (status) return fail_status(ctx, status);
     tally_file_get_info(in->file, &in->info);
     in->name = path;
