@@ -206,6 +206,16 @@ static int64_t column_number(const char *name)
     return v;
 }
 
+/* Whether a field is `name`. In quotes (it then ends at one) a doubled quote stands for one. */
+static int is_named(const struct field *x, const char *name, int quotes)
+{
+    const int quoted = quotes && *x->e == '"';
+    const char *p = x->s;
+    for (; p < x->e && *p == *name; p++, name++)
+        if (quoted && *p == '"' && p + 1 < x->e) p++;
+    return p == x->e && !*name;
+}
+
 /* The column and the header, from the records of the first two lines. */
 static tally_status choose(tally_file *f, const tally_file_options *o, int csv, const struct record *a, const struct record *b,
                            int *header, int64_t *column)
@@ -215,10 +225,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int csv, 
     *header = o->header > 0;
     *column = 0;
     if (o->column) {
-        const size_t n = strlen(o->column);
         for (int64_t i = 0; i < a->n && o->header >= 0; i++)
-            if ((size_t)(a->f[i].e - a->f[i].s) == n && memcmp(a->f[i].s, o->column, n) == 0 &&
-                (o->header > 0 || numeric(&a->f[i], dtype, csv) == 0)) {
+            if (is_named(&a->f[i], o->column, csv) && (o->header > 0 || numeric(&a->f[i], dtype, csv) == 0)) {
                 *header = 1;
                 *column = i;
                 return TALLY_OK;
