@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 enum { ROOM = 1 << 20,     /* bytes gathered before a write */
+       EARLY = 8 << 20,    /* bytes after which the disk may begin */
        BATCH = 1 << 14 };  /* values a thread formats at a time */
 enum { NPY, RAW, TEXT, CSV };
 
@@ -23,12 +24,23 @@ struct tl_writer {
     tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
     char *text;                      /* gathered bytes; for text, threads * BATCH values */
     size_t used, room;
+    int64_t put, begun;              /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
 };
 
 static tally_status failed(tally_file *f, const char *what)
 {
     f->writer->failed = 1;
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
+}
+
+/* Has the disk begin while there is still work, so that fsync at the end finds little to wait for. */
+static void begin_early(const tally_file *f, int64_t n)
+{
+    tl_writer *const w = f->writer;
+    w->put += n;
+    if (!w->place.target || w->put - w->begun < EARLY) return;
+    sync_file_range(f->fd, w->begun, w->put - w->begun, SYNC_FILE_RANGE_WRITE);
+    w->begun = w->put;
 }
 
 static tally_status put(tally_file *f, const void *data, size_t n)
@@ -40,6 +52,7 @@ static tally_status put(tally_file *f, const void *data, size_t n)
         if (r < 0) return failed(f, "writing");
         p += r;
         n -= (size_t)r;
+        begin_early(f, r);
     }
     return TALLY_OK;
 }
