@@ -58,6 +58,10 @@ for f in csv txt json npy raw; do
     ok "rm -f x.$f; (umask 077; echo old >x.$f); tally reduce sum a.txt -o x.$f && stat -c %a x.$f" 600
     ok "rm -f x.$f; mkfifo x.$f; { tally reduce sum a.txt -o x.$f; [ -p x.$f ]; echo \$?; } & timeout 5 cat x.$f >got; wait; test -s got; rm x.$f" 0
 done
+for f in json html; do
+    ok "echo old >victim; rm -f x; ln -s victim x; tally ladder reduce --rung atomic --device model --n 100 --runs 0 --$f x >/dev/null && [ -L x ] && [ \$(wc -c <victim) -gt 100 ]; echo \$?" 0
+done
+bad 1 'ulimit -f 1; tally ladder reduce --rung atomic --device model --n 100 --runs 0 --json x >/dev/null' 'tally: x: writing: File too large'
 bad 1 'tally reduce sum a.txt -o .' 'tally: .: is a directory'
 bad 1 'ulimit -f 1; seq 100000 | tally scan sum -o big.txt; c=$?; ls -A big* .tally* 2>/dev/null; exit $c' 'tally: big.txt: writing: File too large'
 bad 1 'ulimit -f 1; tally scan sum c.npy --json -o /dev/null >big; seq 9999 | tally scan sum >big' 'tally: standard output: writing: File too large'
