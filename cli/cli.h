@@ -136,6 +136,7 @@ typedef struct answer {
     int ops;
 } answer;
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
+int output_check(const options *o, int ops); /* before anything is read: whether print_answers can take so many operators */
 
 /* ---- table.c -------------------------------------------------------------------------------------------------------
  */

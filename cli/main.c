@@ -3,6 +3,8 @@
  * arrived. */
 #include "cli.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 static int (*const run[VERB_COUNT])(const options *) = {
@@ -49,8 +51,16 @@ static int dispatch(int argc, char **argv)
     return wrong ? wrong : run[o.verb](&o);
 }
 
+/* A file that is opened while one of the three is closed would take its place, and get what belongs there. */
+static void hold_places(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) return;
+}
+
 int main(int argc, char **argv)
 {
+    hold_places();
     signals_begin();
     return stdout_finish(dispatch(argc, argv));
 }

@@ -41,13 +41,19 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
     fputs(named ? "\n]\n" : "\n", f);
 }
 
-/* -o with a typed format: one operator, so that the file has one type. */
+int output_check(const options *o, int ops)
+{
+    const enum format format = output_format(o);
+    if (ops == 1 || (format != TO_NPY && format != TO_RAW) || (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
+        return DONE;
+    return fail(USAGE, "--output %s: a%s %s file holds one type, so give one operator, or write .csv or .txt",
+                has(o, OPT_output) ? o->value[OPT_output] : "-", format == TO_NPY ? "n" : "", format == TO_NPY ? "npy" : "raw");
+}
+
+/* One operator, so that the file has one type. */
 static int write_typed(tally *ctx, const char *path, const char *format, const answer *answers, int files)
 {
     const answer *const a = &answers[0];
-    if (a->ops > 1)
-        return fail(USAGE, "--output %s: a%s %s file holds one type, so give one operator, or write .csv or .txt", path,
-                    format[0] == 'n' ? "n" : "", format);
     for (int i = 1; i < files; i++)
         if (answers[i].results->info.output != a->results->info.output || !a->flat)
             return fail(USAGE, "--output %s: the results of several files differ in type or shape; write .csv or .txt",

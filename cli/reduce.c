@@ -243,6 +243,7 @@ int run_reduce(const options *o)
     const int files = o->nargs > 1 ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code = answers ? split_operators(&j, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    if (!code) code = output_check(o, j.ops);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */

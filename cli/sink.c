@@ -60,6 +60,12 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     return format == TO_CSV ? head(s, ndim, dims) : DONE;
 }
 
+static void begin_document(const sink *s)
+{
+    json_begin(s->doc.f, s->in->name, s->in->dtype);
+    json_result(s->doc.f, 0, s->op, s->info.output, "element");
+}
+
 int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const char *op,
               const tally_operator_info *info, int ndim, const int64_t *shape)
 {
@@ -80,11 +86,11 @@ int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const
     if (format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed))) code = open_file(s, o, format, ndim, shape);
     if (code || !s->json) return code;
     code = document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
-    if (code) return code;
-    json_begin(s->doc.f, in->name, in->dtype);
-    json_result(s->doc.f, 0, op, info->output, "element");
-    if (s->values) fputs(", \"values\": [", s->doc.f);
-    return DONE;
+    if (!code && s->values) {
+        begin_document(s);
+        fputs(", \"values\": [", s->doc.f);
+    }
+    return code;
 }
 
 /* The results once more, for their bits. */
@@ -130,6 +136,8 @@ static void finish_document(sink *s, const char *hex)
         fputs("], \"bits\": [", f);
         json_list(f, &s->info, s->bits, 0, s->count, print_json_bits);
         fputc(']', f);
+    } else {
+        begin_document(s); /* not before the values are in their file */
     }
     fprintf(f, ", \"count\": %lld", (long long)s->count);
     if (s->hashed) fprintf(f, ", \"sha256\": \"%s\"", hex);
