@@ -33,6 +33,7 @@ int fail_memory(const char *what, int64_t bytes);
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
 void note(const options *o, const char *format, ...) NOTE_FORMAT; /* the same as a remark, unless --quiet */
+void stdout_begin(void);     /* before the first write to it: makes writing wait */
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
 
@@ -60,7 +61,33 @@ int operator_check(const char *op, size_t length);      /* a known name before t
 int is_operator(const char *name);                      /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
+/* OP[,OP...], cut at the commas. */
+typedef struct operators {
+    char *list;
+    const char **name;
+    tally_operator_info *info; /* room for each, set by operators_info */
+    int count;
+} operators;
+int operators_split(operators *ops, const char *text);
+int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
+void operators_free(operators *ops);
 double seconds(void);
+
+/* ---- lines.c: the lines that --keep passes through -----------------------------------------------------------------
+ */
+typedef struct lines {
+    char *text;
+    size_t n, at, room;
+} lines;
+int lines_put(lines *l, const char *text, size_t length);
+const char *lines_take(lines *l, size_t *length); /* NULL: there is none; valid until the next lines_put */
+void lines_free(lines *l);
+
+/* ---- guard.c: mappings of files that become shorter ----------------------------------------------------------------
+ */
+int guard_add(const void *from, int64_t bytes); /* a number for the others, or 0: this cannot be guarded */
+int guard_hit(int guard);
+void guard_remove(int guard);
 
 /* ---- input.c: a file as elements in C order ------------------------------------------------------------------------
  */
@@ -78,12 +105,18 @@ typedef struct input {
     int column_major; /* data (or the file) is in Fortran order */
     int64_t next;     /* the element input_read gives next, when data is there */
     void *own;        /* what data points to, if it was allocated here */
+    int guard;        /* of the mapping that data points to, or 0 */
+    int64_t columns;  /* a table of text or csv: its columns; else 0 */
+    int keep;
+    lines kept;       /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
 } input;
 int input_open(input *in, tally *ctx, const options *o, const char *path);
+int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
 int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
 int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
+int input_sound(input *in);                                         /* what was read is what the file had */
 void input_note(input *in, const options *o);                       /* reports skipped cells */
 void input_close(input *in);
 int64_t physical_memory(void);
@@ -96,6 +129,10 @@ typedef struct layout {
     int64_t *offsets, segments; /* or: CSR */
 } layout;
 int layout_open(layout *l, input *in, const options *o); /* loads the input when it has to */
+/* *columns: of a table whose columns are the sequences, which then pass through line by line; 0: use layout_open. */
+int layout_columns(const input *in, const options *o, int64_t *columns);
+/* Elements c, c + columns, ... of `rows` rows, side by side. */
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
 void layout_close(layout *l);
 int64_t layout_sequences(const layout *l);
 const char *layout_per(const layout *l, const input *in); /* what a sequence is */
@@ -132,6 +169,7 @@ typedef struct answer {
     int64_t count;   /* results of each operator: 1, or one a sequence */
     int flat;        /* the whole file is one sequence */
     const char *per; /* what a result is of: file, row, column, segment, sequence */
+    char **names;    /* what the sequences are called, or NULL */
     result *results;
     int ops;
 } answer;
@@ -157,8 +195,7 @@ typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
 /* The object of one file, in this order: begin; each result (number from 0) with what belongs to it and its }; end. */
 void json_begin(FILE *f, const char *file, tally_dtype dtype);
 void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
-/* count results, of which the first is number `from` of the list. */
-void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t from, int64_t count, json_put *put);
+void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put);
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
 void json_ran(FILE *f, const tally *ctx, const place *r);                      /* where.c */
 
@@ -176,12 +213,22 @@ typedef struct document {
 int document_open(document *d, tally *ctx, const char *path); /* NULL: standard output */
 int document_close(document *d, int code);                    /* commits if code is DONE; all zero: nothing to do */
 
+/* ---- sheet.c: results as a table of text ---------------------------------------------------------------------------
+ */
+typedef struct sheet sheet;
+/* width: results of each operator on a line; passed: lines of the input before the first that has results. */
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path, int64_t width, int64_t passed);
+int sheet_write(sheet *r, const char *const *results, int64_t count);
+int sheet_close(sheet *r, int code); /* commits if code is DONE */
+
 /* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
  */
 typedef struct sink sink;
-int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const char *op,
-              const tally_operator_info *info, int ndim, const int64_t *shape);
-int sink_write(sink *s, const void *results, int64_t count); /* count results of all lanes */
+/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines of the input
+ * before the first that has results. */
+int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim, const int64_t *shape,
+              int64_t passed);
+int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
 int sink_close(sink *s, int code);                           /* commits if code is DONE; s may be NULL */
 
 /* ---- series.c: what scan and window have in common ------------------------------------------------------------------

@@ -52,11 +52,11 @@ void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const c
     fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(dtype), per);
 }
 
-void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t from, int64_t count, json_put *put)
+void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put)
 {
     const size_t size = tally_dtype_size(info->output);
     const char *at = results;
-    for (int64_t i = from; i < from + count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         if (i) fputs(", ", f);
         if (info->lanes > 1) fputc('[', f);
         for (int lane = 0; lane < info->lanes; lane++, at += size) {
@@ -71,6 +71,11 @@ void json_end(FILE *f, const tally *ctx, const answer *a, const char *path)
 {
     fprintf(f, "], \"n\": %lld, \"shape\": [", (long long)a->n);
     for (int d = 0; d < a->ndim; d++) fprintf(f, "%s%lld", d ? ", " : "", (long long)a->shape[d]);
+    if (a->names) fputs("], \"columns\": [", f);
+    for (int64_t i = 0; a->names && i < a->count; i++) {
+        if (i) fputs(", ", f);
+        print_json_string(f, a->names[i]);
+    }
     fprintf(f, "], \"skipped\": %lld", (long long)a->skipped);
     if (path) {
         fputs(", \"path\": ", f);

@@ -10,16 +10,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_axis(layout *l, input *in, const options *o)
+enum { STREAMED = 4096 }; /* columns with a stream each; a table of more is loaded */
+
+static int axis_option(const input *in, const options *o, int *axis)
 {
-    int64_t axis;
-    int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &axis);
+    int64_t given;
+    const int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &given);
     if (code) return code;
-    if (axis < -in->ndim || axis >= in->ndim)
-        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)axis, in->label,
+    if (given < -in->ndim || given >= in->ndim)
+        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given, in->label,
                     in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
                     in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
-    l->axis = (int)(axis < 0 ? axis + in->ndim : axis);
+    *axis = (int)(given < 0 ? given + in->ndim : given);
+    return DONE;
+}
+
+int layout_columns(const input *in, const options *o, int64_t *columns)
+{
+    int axis = 0;
+    *columns = 0;
+    if (!in->columns) return DONE;
+    if (has(o, OPT_segments))
+        return fail(USAGE, "--segments cuts one sequence, and %s is read as a table of %lld column%s", in->label,
+                    (long long)in->columns, in->columns == 1 ? "" : "s");
+    const int code = axis_option(in, o, &axis);
+    if (!code && axis == 0 && !has(o, OPT_reverse) && in->columns <= STREAMED) *columns = in->columns;
+    return code;
+}
+
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out)
+{
+    const char *at = data + (size_t)c * size;
+    for (int64_t i = 0; i < count; i++, at += (size_t)columns * size, out += size) memcpy(out, at, size);
+}
+
+static int open_axis(layout *l, input *in, const options *o)
+{
+    int code = axis_option(in, o, &l->axis);
+    if (code) return code;
     /* Rows in order can be reduced while they are read; everything else needs all of the array. */
     const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
     code = in_order ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
@@ -42,21 +70,11 @@ static int open_axis(layout *l, input *in, const options *o)
 /* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
-    tally_file_options f = {.dtype = TALLY_I64};
-    char head[6] = "";
-    FILE *const sniff = strcmp(path, "-") ? fopen(path, "rb") : NULL;
-    if (sniff && fread(head, 1, sizeof head, sniff) == sizeof head && !memcmp(head, "\x93NUMPY", 6)) f.dtype = 0;
-    if (sniff) fclose(sniff);
     options none = {.nargs = 0};
-    input in = {.ctx = ctx, .name = path, .label = path};
-    tally_status status = tally_file_open(ctx, path, &f, &in.file);
-    if (status) return fail_status(ctx, status);
-    tally_file_get_info(in.file, &in.info);
-    in.dtype = in.info.dtype;
-    in.n = in.info.elements;
-    in.ndim = in.info.ndim;
-    memcpy(in.shape, in.info.shape, sizeof in.shape);
-    int code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
+    input in;
+    int code = input_open_offsets(&in, ctx, path);
+    if (code) return code;
+    code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
                                             path, tally_dtype_name(in.dtype))
                                      : input_load(&in, 0);
     if (!code) {
@@ -71,6 +89,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
                       is_signed = in.dtype == TALLY_I8 || in.dtype == TALLY_I16 || in.dtype == TALLY_I32;
             l->offsets[i] = is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
         }
+        if (!code) code = input_sound(&in);
     }
     input_note(&in, &none);
     input_close(&in);

@@ -62,5 +62,6 @@ int main(int argc, char **argv)
 {
     hold_places();
     signals_begin();
+    stdout_begin();
     return stdout_finish(dispatch(argc, argv));
 }

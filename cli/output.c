@@ -15,7 +15,7 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
         json_result(f, i, r->op, r->info.output, a->per);
         for (int bits = 0; bits < 2 && values; bits++) {
             fprintf(f, ", \"%s\": %s", bits ? "bits" : a->flat ? "value" : "values", a->flat ? "" : "[");
-            json_list(f, &r->info, r->bits, 0, a->count, bits ? print_json_bits : print_json_value);
+            json_list(f, &r->info, r->bits, a->count, bits ? print_json_bits : print_json_value);
             if (!a->flat) fputc(']', f);
         }
         fprintf(f, ", \"count\": %lld", (long long)a->count);

@@ -2,6 +2,7 @@
  * session.c - opens the context that the options ask for, and looks names up. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,6 +149,41 @@ int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_
 {
     const tally_status status = tally_operator(ctx, op, dtype, info);
     return status ? fail_status(ctx, status) : DONE;
+}
+
+int operators_split(operators *ops, const char *text)
+{
+    const size_t most = strlen(text) + 1;
+    ops->list = strdup(text);
+    ops->name = calloc(most, sizeof *ops->name);
+    ops->info = calloc(most, sizeof *ops->info);
+    if (!ops->list || !ops->name || !ops->info)
+        return fail_memory("the operators", (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
+    for (char *at = ops->list; at; ops->count++) {
+        char *const comma = strchr(at, ',');
+        if (comma) *comma = '\0';
+        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
+        const int code = operator_check(at, strlen(at));
+        if (code) return code;
+        ops->name[ops->count] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    return DONE;
+}
+
+int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
+{
+    int code = DONE;
+    for (int i = 0; i < ops->count && !code; i++) code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
+    return code;
+}
+
+void operators_free(operators *ops)
+{
+    free(ops->list);
+    free(ops->name);
+    free(ops->info);
+    *ops = (operators){NULL, NULL, NULL, 0};
 }
 
 size_t result_bytes(const tally_operator_info *info) { return tally_dtype_size(info->output) * (size_t)info->lanes; }

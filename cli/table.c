@@ -143,11 +143,13 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
             char *const name = o->named ? plain(a->file) : NULL;
             for (int64_t row = 0; row < rows_of(a, o); row++) {
                 snprintf(cell, sizeof cell, "%lld", (long long)row);
-                const char *const label = name ? name : cell;
+                char *const column = !name && a->names ? plain(a->names[row]) : NULL;
+                const char *const label = name ? name : column ? column : cell;
                 if (print)
                     fprintf(f, "%s%*s", label, width[columns] - plain_width(label), "");
                 else
                     width[columns] = wider(width[columns], label);
+                free(column);
                 for (int i = 0, c = 0; i < a->ops; i++)
                     for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++, c++) {
                         value_of(a, &a->results[i], row, lane, o, cell);

@@ -144,6 +144,14 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
     target_compile_options(${name} PRIVATE -g -O1 -fsanitize=fuzzer,address,undefined ${OpenMP_C_FLAGS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
     target_link_libraries(${name} PRIVATE tally_static OpenMP::OpenMP_C m)
-    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=30 -verbosity=0)
+    string(REPLACE fuzz_ "" what ${name})
+    set(corpus ${PROJECT_SOURCE_DIR}/test/corpus/${what}) # small inputs that found something, or that lead somewhere
+    if(NOT EXISTS ${corpus})
+      set(corpus "")
+    endif()
+    set(found ${PROJECT_BINARY_DIR}/tests/${name}/found) # what the run finds goes into the first folder
+    file(REMOVE_RECURSE ${found})
+    file(MAKE_DIRECTORY ${found})
+    tally_test(${name} ${name} -seed=1 -runs=20000 -max_total_time=30 -verbosity=0 ${found} ${corpus})
   endforeach()
 endif()

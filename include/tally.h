@@ -311,23 +311,34 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
 typedef struct tally_file_options {
     const char *format;  /* NULL or "auto", "npy", "raw", "text", "csv" */
     tally_dtype dtype;   /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
-    const char *column;  /* csv, text: a column's name or its number from 1; NULL: the first (csv: the only numeric one) */
+    const char *column;  /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
+                          * NULL: csv: the only one with numbers; text: every number is a value, line by line */
     char delimiter;      /* 0: guess (csv: comma, semicolon or tab; text: white space) */
     int header;          /* 0 guess, 1 the first line is a header, -1 it is not */
-    int skip_bad;        /* bad cells are skipped and counted instead of being an error */
+    int skip_bad;        /* bad cells are skipped and counted instead of being an error; in a table each with its line */
+    tally_dtype assume;  /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
+    int table;           /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
+                          * column NULL then means all that have numbers */
+    int keep;            /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
 
 typedef struct tally_file_info {
     const char *name;      /* as given; "-" is standard input */
     const char *format;    /* "npy", "raw", "text" or "csv" */
     tally_dtype dtype;
-    int ndim;              /* 1 for raw, text, csv */
-    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes) */
+    int ndim;              /* 1 for raw, text, csv; 2 for a table */
+    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
     int64_t elements;      /* product of shape, or -1 */
     int fortran;           /* npy: column-major order */
-    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them) */
+    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
+                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at
+                            * `shrunk` when the work is done. tally_file_read has neither, it fails */
     int64_t skipped;       /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
+    int shrunk;            /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
+    const char *header;    /* csv, text: the header's line, or NULL */
+    const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
+    char delimiter;        /* csv, text: 0 is white space */
 } tally_file_info;
 
 /* Opens a file for reading. The error sentence names the file and what is wrong with it. */
@@ -335,6 +346,9 @@ TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally
 TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
 /* Reads at most max elements, in order, into buffer; *got is 0 at the end. */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line NULL: that was
+ * the last. It is valid until the next tally_file_read, and lines that were not asked for until then are passed over. */
+TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
 TALLY_API void tally_file_close(tally_file *file);
 
 /* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and renames into

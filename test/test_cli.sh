@@ -95,6 +95,70 @@ ok 'tally reduce sum --segments seg.npy f.npy' $'3\n0\n18'
 ok 'tally scan sum --segments seg.npy m.npy' $'1\n3\n3\n7\n12\n18'
 ok 'tally window max -w 2 --edges shrink --segments seg.npy m.npy' $'1\n2\n3\n4\n5\n6'
 
+ok 'tally reduce sum m.npy --segments <(cat seg.txt)' $'3\n0\n18'
+ok 'tally reduce sum m.npy --segments <(cat seg.npy)' $'3\n0\n18'
+ok 'cat seg.txt | tally reduce sum m.npy --segments -' $'3\n0\n18'
+bad 1 'printf "0\n9007199254740993\n" | tally reduce count --segments - m.npy' "tally: --segments -: the last offset is 9007199254740993, and m.npy has 6 elements"
+
+# ---- tables in text and CSV ----
+ok 'printf "day,price,qty\nmon,1.5,10\ntue,2,20\nwed,4,30\n" >t.csv; tally reduce sum --axis 0 t.csv' $'7.5\n60'
+ok 'tally reduce sum,max --column price,qty t.csv' "sum${t}max
+7.5${t}4
+60${t}30"
+ok 'tally reduce sum --column qty,price t.csv' $'60\n7.5'
+ok 'tally reduce sum --column 2-3 --threads 1 <t.csv' $'7.5\n60'
+ok 'tally reduce sum --column 2- --axis 1 t.csv' $'11.5\n22\n34'
+ok 'tally reduce sum --column qty --axis 0 t.csv' 60
+ok 'printf "1 2\n3 4\n5 6\n" >t.txt; tally reduce sum --axis 0 t.txt' $'9\n12'
+ok 'tally reduce sum,minmax --axis 1 t.txt' "sum${t}minmax.min${t}minmax.max
+3${t}1${t}2
+7${t}3${t}4
+11${t}5${t}6"
+ok 'tally reduce sum t.txt' 21
+ok 'tally reduce sum --shape 2x3 --axis 1 t.txt' $'6\n15'
+ok 'tally reduce sum --axis 1 a.txt' "$(seq 1 5)"
+ok 'tally reduce sum --column price,qty --json t.csv' '{"file": "t.csv", "dtype": "f64", "order": "E v1", "results": [
+  {"op": "sum", "dtype": "f64", "per": "column", "values": [7.5, 60], "bits": ["0x401e000000000000", "0x404e000000000000"], "count": 2}], "n": 6, "shape": [3, 2], "columns": ["price", "qty"], "skipped": 0, "device": "cpu", "ran_on": ["cpu"]}'
+ok 'tally scan sum --axis 0 t.txt' $'1\t2\n4\t6\n9\t12'
+ok 'tally scan sum --axis 0 --reverse t.txt' $'9\t12\n8\t10\n5\t6'
+ok 'tally scan sum --axis 1 t.txt' $'1\t3\n3\t7\n5\t11'
+ok 'tally scan sum --column price,qty t.csv -o t.npy && tally reduce last --axis 0 t.npy' $'7.5\n60'
+ok 'tally scan sum --column price,qty t.csv' "price.sum${t}qty.sum
+1.5${t}10
+3.5${t}30
+7.5${t}60"
+ok 'seq 3 | tally scan sum,minmax,count' "sum${t}minmax.min${t}minmax.max${t}count
+1${t}1${t}1${t}1
+3${t}1${t}2${t}2
+6${t}1${t}3${t}3"
+ok 'seq 3 | tally scan sum,max --reverse -o s.csv; cat s.csv' $'sum,max\n6,3\n5,3\n3,3'
+ok 'seq 3 | tally scan sum,max --init 10' "sum${t}max
+11${t}10
+13${t}10
+16${t}10"
+ok 'tally scan sum,max --json m.npy | grep op' '  {"op": "sum", "dtype": "i64", "per": "element", "values": [1, 3, 6, 10, 15, 21], "bits": ["0x0000000000000001", "0x0000000000000003", "0x0000000000000006", "0x000000000000000a", "0x000000000000000f", "0x0000000000000015"], "count": 6},
+  {"op": "max", "dtype": "i32", "per": "element", "values": [1, 2, 3, 4, 5, 6], "bits": ["0x00000001", "0x00000002", "0x00000003", "0x00000004", "0x00000005", "0x00000006"], "count": 6}], "n": 6, "shape": [2, 3], "skipped": 0, "device": "cpu", "ran_on": ["cpu"]}'
+ok 'tally scan sum --column price,qty --json t.csv | grep -o "\"n\": .*skipped"' '"n": 6, "shape": [3, 2], "columns": ["price", "qty"], "skipped'
+same 'tally scan sum,max --digest m.npy | tail -n 1' 'printf "%s\t%s\n" "$(tally scan sum --digest m.npy)" "$(tally scan max --digest m.npy)"'
+ok 'tally window min,max -w 2 --axis 0 --edges shrink m.npy' "1.min${t}1.max${t}2.min${t}2.max${t}3.min${t}3.max
+1${t}1${t}2${t}2${t}3${t}3
+1${t}4${t}2${t}5${t}3${t}6"
+ok 'tally scan sum --keep t.csv' $'day,price,qty,price.sum,qty.sum\nmon,1.5,10,1.5,10\ntue,2,20,3.5,30\nwed,4,30,7.5,60'
+ok 'tally scan sum,max --column price --keep t.csv -o k.csv; cat k.csv' $'day,price,qty,sum,max\nmon,1.5,10,1.5,1.5\ntue,2,20,3.5,2\nwed,4,30,7.5,4'
+ok 'tally scan sum --column max k.csv' $'1.5\n3.5\n7.5'
+ok 'tally window mean -w 2 --edges valid --keep --column qty t.csv' $'day,price,qty,mean\ntue,2,20,15\nwed,4,30,25'
+ok 'tally window mean -w 3 --center --edges valid --keep t.txt' '3 4 3 4'
+ok 'tally window max -w 2^40 --edges shrink --keep t.txt' $'1 2 1 2\n3 4 3 4\n5 6 5 6'
+ok 'printf "a\tb\r\n1\t2\r\n3\t4\r\n" | tally scan sum --column b --keep' "a${t}b${t}sum
+1${t}2${t}2
+3${t}4${t}6"
+ok 'printf "k,v\n\"x\ny\",1\nz,2\n" | tally scan sum --keep' $'k,v,sum\n"x\ny",1,1\nz,2,3'
+says 'printf "1 2\n3 x\n5 6\n" | tally scan sum --skip-bad --keep' 'tally: standard input: skipped 1 bad cell'
+ok 'printf "1 2\n3 x\n5 6\n" | tally scan sum --skip-bad --keep -q' $'1 2 1 2\n5 6 6 8'
+same 'seq 200000 | paste - - | tally scan sum --keep | cut -f 3,4' 'seq 200000 | paste - - | tally scan sum --axis 0 | tr " " "\t"'
+same 'seq 200000 | paste -d, - - | tally reduce sum,var --column 1,2 --header no --digest' 'seq 200000 | tally reduce sum,var --shape 100000x2 --axis 0 --digest --threads 1'
+ok 'seq 200000 | paste -d, - - | tally reduce sum --column 2,1 --header no' "$(seq 2 2 200000 | tally reduce sum; seq 1 2 200000 | tally reduce sum)"
+
 # ---- output ----
 ok 'tally reduce sum m.npy -o r.npy && tally reduce sum r.npy' 21
 ok 'tally reduce sum --axis 0 m.npy -o r.npy && tally scan sum r.npy' $'5\n12\n21'
@@ -233,7 +297,7 @@ bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no 
 bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its only suffix is :f64"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
-bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, width, center, edges, min-count, op-file, axis, shape, segments, format, dtype, column, delimiter, header, skip-bad, output, to, hex, digest, device, threads, isa, json, explain, quiet, help, version"
+bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, width, center, edges, min-count, op-file, axis, shape, segments, format, dtype, column, keep, delimiter, header, skip-bad, output, to, hex, digest, device, threads, isa, json, explain, quiet, help, version"
 bad 2 'tally window max -w 2 --edges valud' "tally: there is no value of --edges 'valud'; did you mean 'valid'? choices: missing, shrink, valid"
 bad 2 'tally reduce sum --exclusive' "tally: --exclusive is not an option of \`tally reduce\`; it belongs to: scan"
 bad 2 'tally reduce sum --json=1' "tally: --json takes no value, and '1' was given"
@@ -247,13 +311,23 @@ bad 2 'tally window sum --before -1 a.txt' "tally: --before is -1 and must be at
 bad 2 'tally window sum a.txt' "tally: how wide is the window? -w W, or --before B and --after A"
 bad 2 'tally window sum -w 3 --after 1 a.txt' "tally: -w gives the whole window: leave out --before and --after, or -w"
 bad 2 'tally window sum --center --after 1 a.txt' "tally: --center goes with -w W; --before and --after place the window themselves"
-bad 2 'tally scan sum,max a.txt' "tally: \`tally scan\` takes one operator, and 'sum,max' is several"
+bad 2 'tally scan sum,,max a.txt' "tally: the operators 'sum,,max' have an empty name among them"
+bad 2 'tally scan sum,max a.txt -o x.npy' "tally: --output x.npy: a file of this format holds one type and no lines of text, so give one operator, or write .csv or .txt"
+bad 2 'tally scan sum --keep a.txt -o x.npy' "tally: --output x.npy: a file of this format holds one type and no lines of text, so leave out --keep, or write .csv or .txt"
+bad 2 'tally scan sum --keep --json a.txt' "tally: --keep and --json exclude each other"
+bad 2 'tally scan sum --keep -o x.json a.txt' "tally: --keep and JSON exclude each other: JSON has no lines"
+bad 2 'tally scan sum --keep --reverse a.txt' "tally: --keep and --reverse exclude each other"
+bad 2 'tally scan sum --keep m.npy' "tally: m.npy: its lines cannot be kept: npy files have none"
+bad 2 'tally reduce sum --column 2 m.npy' "tally: m.npy: column '2': npy files have no columns"
+bad 2 'tally reduce sum --column 2-5 t.csv' "tally: t.csv: no column '2-5'; the columns are 1 'day', 2 'price', 3 'qty'"
+bad 2 'tally scan sum --keep --segments seg.txt t.csv' "tally: --segments cuts one sequence, and t.csv is read as a table of 2 columns"
 bad 2 'tally scan sum a.txt b.txt' "tally: \`tally scan\` takes one FILE, and 'b.txt' is a second one"
 bad 2 'tally scan sum --init abc a.txt' "tally: --init is 'abc', which is not a value of f64, the output of sum"
 bad 2 'tally reduce sum --threads 0 a.txt' "tally: --threads is 0 and must be at least 1"
 bad 2 'tally reduce sum --threads 5000 a.txt' "tally: --threads is 5000 and must be at most 1024"
 bad 2 'tally reduce sum --axis 2 m.npy' "tally: --axis is 2, and m.npy has 2 dimensions: must be -2..1"
-bad 2 'tally reduce sum --axis 1 a.txt' "tally: --axis is 1, and a.txt has 1 dimension: must be -1..0 (--shape RxC makes an array)"
+bad 2 'tally reduce sum --axis 2 a.txt' "tally: --axis is 2, and a.txt has 2 dimensions: must be -2..1"
+bad 2 'tally reduce sum --axis 1 --dtype u8 x.raw' "tally: --axis is 1, and x.raw has 1 dimension: must be -1..0 (--shape RxC makes an array)"
 bad 2 'tally reduce sum --axis 0 --segments seg.txt m.npy' "tally: --axis and --segments exclude each other"
 bad 2 'tally reduce sum --shape 4x2 --axis 0 a.txt' "tally: --shape is '4x2', which is 8 elements, and a.txt has 5"
 bad 2 'tally reduce sum --shape 4y2 --axis 0 a.txt' "tally: --shape is '4y2': must be whole numbers with x between them, like 1000x256"
@@ -284,6 +358,34 @@ bad 3 'TALLY_DEVICE=cpu:7 tally reduce sum --threads 2 a.txt' "tally: TALLY_DEVI
 bad 3 'tally reduce sum --isa mmx a.txt' "tally: there is no instruction set 'mmx'; choices: $(tally devices | sed -n 's/.*isa: \(.*\) (default.*/\1/p' | head -n 1 | sed 's/ /, /g')"
 
 # ---- bad data: exit 1 ----
+bad 1 'printf "price\n1\n" | tally reduce sum' "tally: standard input:1:1: 'price' is not a number; if the first line is a header, say so with --header yes"
+bad 1 'printf "1\n\"2\n3\n" | tally reduce sum --format csv --skip-bad' 'tally: standard input:2:1: a quoted cell is not closed'
+bad 1 'printf "1 2\n3\n" | tally reduce sum --axis 0' "tally: standard input:2:1: the line '3' has no column 2"
+# A mapped file becomes shorter, after it was opened and before it is read: the offsets come late.
+for c in 'reduce sum' 'scan sum -o gone.npy' 'window max -w 9 -o gone.npy'; do
+    for size in 4096 1048570; do # whole pages, and a part of the last one
+        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; timeout 20 tally $c --dtype f32 shrinks.raw --segments late & sleep 0.2; truncate -s $size shrinks.raw
+            timeout 20 bash -c 'printf \"0 262144\" >late'; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
+    done
+done
+# A non-blocking standard output, whose reader is slow.
+cat >slow.py <<'PY'
+import os, subprocess, sys, time
+r, w = os.pipe() if sys.argv[1] == "pipe" else [s.detach() for s in __import__("socket").socketpair()]
+os.set_blocking(w, False)
+p = subprocess.Popen(["timeout", "20", "tally"] + sys.argv[2:], stdout=w)
+time.sleep(0.2)
+os.close(w)
+n = 0
+while b := os.read(r, 1 << 16): n += b.count(b"\n")
+print(p.wait(), n)
+PY
+for w in pipe socket; do
+    ok "seq 100000 >n.txt; python3 slow.py $w scan sum n.txt" '0 100000'
+    ok "python3 slow.py $w reduce sum --axis 1 n.txt" '0 100000'
+    ok "python3 slow.py $w scan sum,max n.txt" '0 100001'
+done
+
 bad 1 'tally reduce sum nope.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally scan sum nope.npy -o x.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally reduce sum short.npy' "tally: short.npy: the file is truncated: shape (10) of f32 needs 40 bytes of elements, and 4 are there"

@@ -36,17 +36,19 @@ print(*r[\"bits\"], sep=\"\n\")"' 'seq 100000 | tally scan mean --hex'
 # ---- tabs in text, a header in csv, FILE by its ending ----
 for v in 'reduce minmax --axis 1 m.npy' 'scan minmax m.npy' 'window minmax -w 2 --edges shrink m.npy'; do
     has "tally $v | tail -n 1" "^[0-9]$t[0-9]\$"
-    ok "tally $v --to csv | head -n 1" minmax.min,minmax.max
+    ok "tally $v --to csv | sed -n 1p" minmax.min,minmax.max
     ok "tally $v -o x.csv && head -n 1 x.csv" minmax.min,minmax.max
 done
 ok 'tally reduce sum a.txt --to csv' $'sum\n15'
-ok 'tally scan sum --axis 0 m.npy --to csv' $'sum.0,sum.1,sum.2\n1,2,3\n5,7,9'
+ok 'tally scan sum --axis 0 m.npy --to csv' $'1.sum,2.sum,3.sum\n1,2,3\n5,7,9'
+ok 'tally scan sum,max --axis 0 m.npy --to csv | sed -n 1p' 1.sum,1.max,2.sum,2.max,3.sum,3.max
 ok 'tally reduce sum --axis 0 m.npy -o x.csv && cat x.csv && tally reduce max x.csv' $'sum\n5\n7\n9\n9'
 ok 'tally reduce sum a.txt -o x && od -An -tf8 x && tally scan sum a.txt -o y && od -An -j32 -tf8 y' "$(printf '%25s' 15; printf '\n%25s' 15)"
 ok 'tally reduce sum a.txt -o x.csv --digest && cat x.csv' "$(tally reduce sum a.txt --digest)"$'\nsum\n15'
 ok 'tally scan last a.txt -o x.csv --digest && tail -n 1 x.csv' "$(tally scan last a.txt --digest)"$'\n5'
 if command -v script >/dev/null; then
     ok "script -qec 'tally reduce sum --axis 0 m.npy' /dev/null | tr -d '\r'" $'column  sum\n0         5\n1         7\n2         9'
+    ok "printf 'p,q\e[2J\n1,2\n' >n.csv; script -qec 'tally reduce sum --axis 0 n.csv' /dev/null | tr -d '\r'" $'column    sum\np           1\nq\\x1b[2J    2'
     ok "script -qec 'tally reduce sum --axis 1 m.npy' /dev/null | tr -d '\r'" $'row  sum\n0      6\n1     15'
     ok "script -qec 'tally reduce sum --segments seg.npy m.npy' /dev/null | tr -d '\r'" $'segment  sum\n0          3\n1          0\n2         18'
     ok "script -qec 'tally reduce sum --axis 0 c.npy' /dev/null | tr -d '\r' | head -n 1" 'sequence  sum'

@@ -6,6 +6,7 @@
 #include "replace.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,11 @@ static tally_status put(tally_file *f, const void *data, size_t n)
     while (n) {
         const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
         if (r < 0 && errno == EINTR) continue;
+        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK: wait, as tl_input_some does */
+            struct pollfd room = {f->fd, POLLOUT, 0};
+            poll(&room, 1, -1);
+            continue;
+        }
         if (r < 0) return failed(f, "writing");
         p += r;
         n -= (size_t)r;
@@ -222,13 +228,20 @@ tally_status tally_file_head(tally_file *file, const char *line)
 {
     tally_status s = check_open(file);
     if (s) return s;
-    const tl_writer *const w = file->writer;
+    tl_writer *const w = file->writer;
     if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
     if (w->format != TEXT && w->format != CSV)
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label, file->info.format);
     if (w->written) return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements", file->label);
-    s = put(file, line, strlen(line));
-    return s ? s : put(file, "\n", 1);
+    const size_t n = strlen(line);
+    if (n + 1 > w->room - w->used) {
+        if ((s = flush(file)) || (s = put(file, line, n))) return s;
+        return put(file, "\n", 1);
+    }
+    memcpy(w->text + w->used, line, n);
+    w->text[w->used + n] = '\n';
+    w->used += n + 1;
+    return TALLY_OK;
 }
 
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
