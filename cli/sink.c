@@ -148,7 +148,7 @@ static void write_document(const sink *s, char (*hex)[65])
     tally_file_info info;
     tally_file_get_info(in->file, &info);
     answer a = {.n = in->n, .skipped = info.skipped, .ndim = in->ndim, .ran = ran_since(s->ctx, NULL),
-                .names = (char **)(size_t)in->info.columns, .count = in->columns};
+                .names = in->columns ? (char **)(size_t)in->info.columns : NULL, .count = in->columns};
     memcpy(a.shape, in->shape, sizeof a.shape);
     if (a.ndim == 1) a.shape[0] = a.n;
     if (in->columns) a.shape[0] = a.n / in->columns;

@@ -42,6 +42,9 @@ done
 ok 'tally reduce sum a.txt --to csv' $'sum\n15'
 ok 'tally scan sum --axis 0 m.npy --to csv' $'sum.0,sum.1,sum.2\n1,2,3\n5,7,9'
 ok 'tally scan sum,max --axis 0 m.npy --to csv | sed -n 1p' sum.0,max.0,sum.1,max.1,sum.2,max.2
+ok "printf '1 2\n3 4\n' | tally scan sum --axis 0 --to csv" $'sum.1,sum.2\n1,2\n4,6' # columns of a table count from 1
+ok "printf 'p,q\n1,2\n' | tally scan sum --column q --json | tail -n 1 | grep -o '\"count.*'" "\"count\": 1}], \"n\": 1, \"shape\": [1], $tail"
+ok "printf 'p,q\n1,2\n' | tally scan sum --column q,p --json | grep -o '\"columns\": [^]]*'" '"columns": ["q", "p"'
 ok 'tally reduce sum --axis 0 m.npy -o x.csv && cat x.csv && tally reduce max x.csv' $'sum\n5\n7\n9\n9'
 ok 'tally reduce sum a.txt -o x && od -An -tf8 x && tally scan sum a.txt -o y && od -An -j32 -tf8 y' "$(printf '%25s' 15; printf '\n%25s' 15)"
 ok 'tally reduce sum a.txt -o x.csv --digest && cat x.csv' "$(tally reduce sum a.txt --digest)"$'\nsum\n15'
