@@ -84,6 +84,9 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
     if (code) return code;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
+    if (is_operator(path) && access(path, F_OK) != 0)
+        return fail(BAD_DATA, "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
+                    path, verb_table[o->verb].name, o->args[0], path);
     return open_as(in, ctx, &f, path);
 }
 
@@ -238,9 +241,8 @@ void input_note(input *in, const options *o)
 {
     tally_file_get_info(in->file, &in->info);
     in->skipped = in->info.skipped;
-    if (in->skipped && !has(o, OPT_quiet))
-        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", in->label, (long long)in->skipped,
-                in->skipped == 1 ? "" : "s");
+    if (in->skipped)
+        note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped, in->skipped == 1 ? "" : "s");
 }
 
 void input_close(input *in)

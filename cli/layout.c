@@ -121,13 +121,11 @@ static int open_segments(layout *l, input *in, const options *o)
     if (l->offsets[count - 1] > in->n)
         return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements", path,
                     (long long)l->offsets[count - 1], in->label, (long long)in->n);
-    if (o->verb != VERB_reduce && (l->offsets[0] != 0 || l->offsets[count - 1] != in->n))
-        return fail(
-            BAD_DATA,
-            "--segments %s: `tally %s` writes every element, so the offsets must run from 0 to %lld and run from "
-            "%lld to %lld",
-            path, verb_table[o->verb].name, (long long)in->n, (long long)l->offsets[0],
-            (long long)l->offsets[count - 1]);
+    if (l->offsets[0] != 0 || l->offsets[count - 1] != in->n)
+        return fail(BAD_DATA,
+                    "--segments %s: every element is in a segment, so the offsets must run from 0 to %lld and run from "
+                    "%lld to %lld",
+                    path, (long long)in->n, (long long)l->offsets[0], (long long)l->offsets[count - 1]);
     l->segments = count - 1;
     return code;
 }
@@ -146,6 +144,11 @@ void layout_close(layout *l)
 }
 
 int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l->outer * l->inner; }
+
+const char *layout_per(const layout *l, const input *in)
+{
+    return l->offsets ? "segment" : in->ndim != 2 ? "sequence" : l->axis ? "row" : "column";
+}
 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step)

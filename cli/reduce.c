@@ -199,6 +199,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
 {
     const options *const o = j->o;
     const double start = seconds();
+    const place before = ran_since(j->ctx, NULL);
     input in;
     layout l = {0};
     progress p;
@@ -214,6 +215,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
     if (!code) code = layout_columns(&in, o, &columns);
     if (!code && !a->flat && !columns) code = layout_open(&l, &in, o);
     a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
+    a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
     if (!code) code = answer_room(j, &in, a);
     if (!code && columns) code = copy_names(a, &in);
     if (!code)
@@ -228,6 +230,8 @@ static int reduce_file(const job *j, const char *path, answer *a)
         a->file = path;
         a->dtype = in.dtype;
         a->n = in.n;
+        a->ran = ran_since(j->ctx, &before);
+        ran_note(o, j->ctx, in.label, &a->ran);
         a->skipped = in.skipped;
         a->ndim = in.ndim;
         memcpy(a->shape, in.shape, sizeof a->shape);
@@ -235,7 +239,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
         if (in.columns) a->shape[0] = in.n / in.columns;
         const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
         for (int i = 0; i < j->ops.count; i++) {
-            const explanation e = {"reduce", j->ops.name[i], &a->results[i].info, bytes, start};
+            const explanation e = {"reduce", j->ops.name[i], &a->results[i].info, bytes, start, a->ran};
             explain(o, j->ctx, &in, &e);
         }
     }
@@ -268,6 +272,7 @@ int run_reduce(const options *o)
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code =
         answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    if (!code) code = output_check(o, j.ops.count);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */

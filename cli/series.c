@@ -291,10 +291,12 @@ int series_run(const options *o, const series *how)
     if (!code) {
         input_note(&in, o);
         const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
+        const place ran = ran_since(r.ctx, NULL);
+        ran_note(o, r.ctx, in.label, &ran);
         for (int i = 0; i < r.ops.count; i++) {
             const tally_operator_info *const info = &r.ops.info[i];
             const explanation e = {verb_table[o->verb].name, r.ops.name[i], info,
-                                   read + in.n * (int64_t)result_bytes(info), start};
+                                   read + in.n * (int64_t)result_bytes(info), start, ran};
             explain(o, r.ctx, &in, &e);
         }
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NAMES = 32 };
 
@@ -64,6 +65,14 @@ static struct {
 } own[OP_FILES];
 static int owned;
 
+int is_operator(const char *name)
+{
+    const size_t length = strcspn(name, ":,");
+    for (const char *const *known = tally_operators(); *known; known++)
+        if (strlen(*known) == length && memcmp(*known, name, length) == 0) return 1;
+    return 0;
+}
+
 int session_operators(const options *o)
 {
     for (int i = 0; i < o->op_files; i++) {
@@ -75,6 +84,9 @@ int session_operators(const options *o)
         if (!length || length >= NAME_ROOM || !*path)
             return fail(USAGE, "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's", given);
         snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
+        if (is_operator(own[owned].name))
+            return fail(USAGE, "--op-file %s: '%s' is a built-in operator; give yours a name of its own: --op-file NAME=%s", given,
+                        own[owned].name, path);
         own[owned++].path = path;
     }
     return DONE;
@@ -107,7 +119,7 @@ int session_open(tally **ctx, const options *o)
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
     if (status) return fail_status(NULL, status);
-    if (has(o, OPT_explain)) tally_time(*ctx, 1);
+    tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
     code = define_own(*ctx);
     if (code) {
         tally_close(*ctx);
@@ -128,6 +140,8 @@ int operator_check(const char *op, size_t length)
     for (const char *const *name = tally_operators(); *name && count < NAMES + OP_FILES; name++) names[count++] = *name;
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], base) == 0) return DONE;
+    if (access(op, F_OK) == 0)
+        return fail(USAGE, "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`", op, op);
     return fail_choice(USAGE, "operator", base, names);
 }
 

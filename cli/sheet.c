@@ -106,7 +106,6 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
 {
     sheet *const r = *sheet_ = calloc(1, sizeof *r);
     if (!r) return fail_memory("the output", sizeof *r);
-    const char *const to = o->value[OPT_to], *const dot = strrchr(path, '.');
     *r = (sheet){.ctx = ctx,
                  .in = in,
                  .ops = ops,
@@ -115,7 +114,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .passed = passed,
                  .hex = has(o, OPT_hex),
                  .to_stdout = !strcmp(path, "-")};
-    r->separator = to ? to[0] == 'c' ? ',' : '\t' : dot && !strcmp(dot, ".csv") ? ',' : '\t';
+    r->separator = output_format(o) == TO_CSV ? ',' : '\t';
     if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
     else if (r->kept) r->separator = 0; /* the first line says */
     const int64_t any = -1;

@@ -10,6 +10,7 @@
  *   3  the context                            7  fragments: data that is cut and merged
  *   4  the three verbs                        8  operators of your own
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
+ *  11  the end of a process in the middle of a call
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -156,10 +157,12 @@ typedef struct tally_times_info {
     int64_t bytes_to_device, bytes_from_device;
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */
+    int64_t launches;      /* kernels started on the device, and */
+    int64_t on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
 } tally_times_info;
 /* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing more. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
-/* What was measured since tally_time; waits for what is under way. All zero on the processors. */
+/* What was measured since tally_time; waits for what is under way. All zero on a device that is the processors. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
 /* ---- 4 the three verbs --------------------------------------------------------------------------------------------- */
@@ -364,13 +367,20 @@ TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size
  * commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and devices keep what they were given.) */
 TALLY_API void tally_file_close(tally_file *file);
 
-/* Creates a file for writing: everything goes to a temporary file beside it, which tally_file_commit renames into place. path
+/* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and renames into
+ * place. Where the file system can (O_TMPFILE) the new file has no name until then, and nothing is left if the process dies; elsewhere
+ * it is .tally-*.tmp, which close removes if it was not committed (and tally_abandon, section 11). A symbolic link's file is
+ * replaced, not the link; the mode of an old file is kept; FIFOs and devices are written directly. path
  * "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the name's ending (.npy, .csv,
  * .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first axis only). hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
+/* A line before the first element, such as the names of the columns. Text and csv only. */
+TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
+/* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one if there is
+ * one axis only. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
-/* Flushes, completes the header, renames. On any failure the temporary file is removed and the old file is untouched. */
+/* Flushes, completes the header, waits until the disk has it (fsync), renames. On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);
 
 /* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never locale-dependent.
@@ -417,6 +427,14 @@ TALLY_API tally_status tally_device(int index, tally_device_info *info);
 /* Checks the context's device against the law executed in scalar C: `cases` random cases (operator, dtype, shape, view, sizes,
  * hostile values) from `seed`, each compared by memcmp. *report is one sentence, owned by ctx. */
 TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
+
+/* ---- 11 the end of a process in the middle of a call --------------------------------------------------------------- */
+
+/* Ends compilers that run for users' operators, and removes their folders and the named temporary files of files that are
+ * not committed: all of this process. tally installs no signal handlers; a program that wants to leave nothing behind calls
+ * this from its own, before it ends, and with atexit. It may be called from a signal handler, and in any thread. Files open for
+ * writing then cannot be committed. Files written by a child of fork are the child's. */
+TALLY_API void tally_abandon(void);
 
 #ifdef __cplusplus
 }

@@ -273,6 +273,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
                        arguments, count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    l->d->launches += !status;
     return status;
 }
 

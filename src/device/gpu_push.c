@@ -27,6 +27,7 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     if (head && s) status = tl_device_cpu.scan_push(d->cpu, ctx, s, x, head, out);
     if (head && !s) status = tl_device_cpu.slab(d->cpu, ctx, plan, x, head, done);
     if (!head) status = TALLY_OK;
+    d->on_processors += status ? 0 : head;
     const tl_counter aligned = *done;
     while (!status && head < n) {
         *done = aligned;
@@ -71,8 +72,10 @@ tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *pla
     tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
     if (!status) status = tl_gpu_host_only(d, ctx, out, "out", "streams");
     if (status) return status;
-    if (!worth(d, plan, n))
+    if (!worth(d, plan, n)) {
+        d->on_processors += n;
         return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+    }
     tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
     status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;

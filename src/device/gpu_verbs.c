@@ -38,7 +38,9 @@ static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *pl
     if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
     tl_plan host = *plan;
     if (!status && !plan->core) status = tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
-    return status ? status : tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
+    if (!status) status = tl_device_cpu.scan(d->cpu, ctx, &host, in, out, o);
+    d->on_processors += status ? 0 : in->offsets[in->rows] - in->offsets[0];
+    return status;
 }
 
 tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,

@@ -61,6 +61,7 @@ typedef struct {
     size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
     tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
     tl_clock clock;
+    int64_t launches, on_processors; /* since tally_time: kernels started; elements that the processors took */
     struct { /* what scan_once keeps from call to call: a counter and words (shape/gpu/scan_once.cl) */
         tl_memory memory;
         int64_t words, taken, epoch;

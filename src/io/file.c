@@ -113,6 +113,7 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
     if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
     *file = NULL;
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
+    if (!*path) return tl_fail(ctx, TALLY_INVALID, "path is '': must name a file");
     tally_file *const f = calloc(1, sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
     f->ctx = ctx;
