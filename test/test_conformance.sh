@@ -16,7 +16,7 @@ wrong() { echo "FAILED: $*"; failed=1; }
 sum() {
     local begin
     begin=$(date +%s%N)
-    answer=$(printf '1 2 3 4 5\n' | env "${@:2}" "$TALLY_CLI" reduce sum --device "$1" 2>&1)
+    answer=$(printf '1 2 3 4 5\n' | env "${@:2}" "$TALLY_CLI" reduce sum --quiet --device "$1" 2>&1)
     code=$?
     took=$((($(date +%s%N) - begin) / 1000000))
 }
