@@ -3,12 +3,13 @@
  *
  *   make_kernels OUT CACHE NVRTC FATBINARY JOBS ARCHS SET
  *
- * OUT        the archive                       CACHE      folder of programs compiled before, named by a key of text,
- * NVRTC      libnvrtc                                     compiler, options and architectures
+ * OUT        the archive
+ * CACHE      folder of programs compiled before, named by a key of text, compiler, options and architectures
+ * NVRTC      libnvrtc
  * FATBINARY  the toolkit's program that packs machine code of several architectures and compresses it
- * JOBS       processes; 0: the processors here            ARCHS      as 80,90,100: machine code for each; PTX for the
- * last SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added
- */
+ * JOBS       processes; 0: the processors here
+ * ARCHS      as 80,90,100: machine code for each; PTX for the last
+ * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added */
 #define _GNU_SOURCE
 #include "device/archive.h"
 #include "device/gpu.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROKEN_N = 4999 }; /* a prime: the last tile is not full */
+enum { BROKEN_N = 4999, OTHER_N = 3700 }; /* the last tile is not full: its first part, then its second */
 
 typedef struct damage {
     const char *what; /* in words */
@@ -102,7 +102,12 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
     row x;
     if (!broken) return fail_with(error, 1, "out of memory");
     ladder_error own = {0};
-    const int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+    int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+    if (!code && a->shape->n == BROKEN_N && noticed_by(&x)[0] == 'n') {
+        a->shape->n = OTHER_N;
+        code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+        a->shape->n = BROKEN_N;
+    }
     const int line = line_of(a->text, at);
     fprintf(out, "%4d  %-22s %s\n", line, d->what, code ? "the compiler" : noticed_by(&x));
     print_line(out, "      was ", a->text, line);
@@ -123,8 +128,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code) {
         rung plain = *a.rung;
         plain.note = PLAIN;
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %s\n", a.path,
-                (long long)a.shape->n, "damage", "noticed by");
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n", a.path,
+                (long long)a.shape->n, a.shape->n == BROKEN_N ? ", and 3700 where nothing is noticed" : "", "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
                 if (!fits(a.text, &damages[k], at)) continue;

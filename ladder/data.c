@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive
  * sequence"), so that the sum is a formula and not another loop. Whole numbers are these times the largest odd number
- * with which the sum still fits, so that a sum kept in a float or in fewer bits shows. Floats are tenths of these, which
- * no float holds exactly: their sum needs rounding, and every order rounds differently. The exact sum of the stored
- * floats is a whole number of 2^-60, in 128 bits.
+ * with which the sum still fits, so that a sum kept in a float or in fewer bits shows. Floats are tenths of these,
+ * which no float holds exactly: their sum needs rounding, and every order rounds differently. The exact sum of the
+ * stored floats is a whole number of 2^-60, in 128 bits.
  *
  * min and max: the last element is beyond all others, so that a lost tail shows. Where n is odd the others and it are
  * positive for min and negative for max, so that a 0 in place of NEUTRAL shows; where n is even it alone has another
@@ -101,7 +101,8 @@ static element pattern(kind k, int64_t n, int operation, int tenths, int v)
     const int negative = operation == 2 && has_sign(k);
     if (!operation) return value_of(k, v * factor_of(k, n), tenths);
     if (v) return value_of(k, negative ? -(v + 1) : operation == 1 ? v + 1 : v, tenths);
-    if (n % 2 || (operation == 1 && !has_sign(k))) return value_of(k, negative ? -1 : operation == 1 ? 1 : PERIOD + 1, tenths);
+    if (n % 2 || (operation == 1 && !has_sign(k)))
+        return value_of(k, negative ? -1 : operation == 1 ? 1 : PERIOD + 1, tenths);
     const int64_t top = has_sign(k) ? 0 : k == KIND_U32 ? (int64_t)1 << 31 : INT64_MIN;
     return value_of(k, operation == 1 ? -PERIOD - 1 : top + PERIOD + 1, tenths);
 }
@@ -119,6 +120,27 @@ void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
         done += more;
     }
     if (n) data_put(x, k, n - 1, pattern(k, n, operation, tenths, last_number(n, operation)));
+}
+
+/* Every 64th element or so, and none in every second stretch of 4096, so that segments go over many tiles too. */
+int segment_starts(int64_t i) { return i == 0 || (!(i >> 12 & 1) && (uint32_t)i * 2654435761u >> 26 == 0); }
+
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
+{
+    *cols = (int64_t)sqrt((double)n);
+    *rows = *cols ? n / *cols : 0;
+}
+
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
+{
+    if (s != SHAPE_transpose && s != SHAPE_histogram) {
+        data_fill(x, k, n, operation, s != SHAPE_scan);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1; /* 24 bits: what an f32 holds */
+        data_put(x, k, i, k < KIND_F32 ? (element){.i = v} : (element){.f = (double)v});
+    }
 }
 
 static huge scaled(double x) { return (huge)ldexp(x, SCALE); }

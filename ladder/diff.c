@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder diff A B: two --json files side by side, rung by rung: rates, and the counts that differ. Reads JSON as json.c writes it. */
+ * tally ladder diff A B: two --json files side by side, rung by rung: rates, and the counts that differ. Reads JSON
+ * as json.c writes it. */
 #include "rung.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static void cell(FILE *out, double rate)
 /* Counts that are not the same. */
 static void compare_counts(const char *x, const char *y, FILE *out)
 {
-    static const char *const keys[] = {"launches", "barriers",  "branches", "divergent", "shared",
+    static const char *const keys[] = {"launches",  "barriers", "branches", "divergent", "shared",
                                        "conflicts", "requests", "sectors",  "races",     "worst_degree"};
     const char *const one = value_of(x, "model"), *const two = value_of(y, "model");
     if (!one || !two) return;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * Runs a reader's kernel on the model in many ways: lengths of one element, around a group's share and around powers of
- * two, a prime, several levels; every type and operation that it is written for. Small lengths come first, so that a loop
- * without end is found in no time, and nothing is run after it. */
-#include "ceiling.h"
+ * two, a prime, several levels; every type and operation that it is written for. Small lengths come first, so that a
+ * loop without end is found in no time, and nothing is run after it. */
 #include "student.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-static const double SECONDS_MOST = 6;
+static const double SECONDS_MOST = 8; /* of this process: another's load must not leave runs out */
+static double seconds(void) { return (double)clock() / CLOCKS_PER_SEC; }
 
 static const char *operation_name(int operation) { return operation == 0 ? "sum" : operation == 1 ? "min" : "max"; }
 
@@ -16,7 +17,7 @@ void trial_text(const student *s, const trial *t, char *text, size_t room)
     int n = snprintf(text, room, "n = %lld, %s", (long long)t->n, kind_name(t->kind));
     if (s->rung.shape == SHAPE_window)
         n += snprintf(text + n, room - (size_t)n, ", windows of %lld", (long long)t->width);
-    else
+    else if (has_operation(s->rung.shape))
         n += snprintf(text + n, room - (size_t)n, ", %s", operation_name(t->operation));
     if (t->warp != 32 && (size_t)n < room) snprintf(text + n, room - (size_t)n, ", warps of %d", t->warp);
 }
@@ -77,9 +78,8 @@ static int has(const int64_t *list, int count, int64_t n)
 static int sizes_of(const student *s, int64_t *sizes)
 {
     const int64_t each = s->rung.each ? s->rung.each : s->rung.threads;
-    const int64_t wanted[] = {1,        2,        3,    each - 1, each,     each + 1, 2 * each - 1, 255,
-                              256,      257,      1024, 4095,     4096,     4097,     4999,         3 * each + 1,
-                              1 << 16, (1 << 16) + 1};
+    const int64_t wanted[] = {1,   2,    3,    each - 1, each, each + 1, 2 * each - 1, 255,     256,
+                              257, 1024, 4095, 4096,     4097, 4999,     3 * each + 1, 1 << 16, (1 << 16) + 1};
     int count = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (wanted[i] > 0 && wanted[i] < 1 << 18 && !has(sizes, count, wanted[i])) sizes[count++] = wanted[i];
@@ -90,7 +90,7 @@ static int sizes_of(const student *s, int64_t *sizes)
 static int add(const student *s, const trial *t, examination *e, double start, int *done, ladder_error *error)
 {
     if (*done) return 0;
-    if (clock_seconds() - start > SECONDS_MOST) {
+    if (seconds() - start > SECONDS_MOST) {
         e->left_out++;
         return 0;
     }
@@ -116,15 +116,15 @@ static int first_kind(const ladder_options *o, const student *s, kind *k, ladder
 
 int examine(const ladder_options *o, const student *s, examination *e, ladder_error *error)
 {
-    const double start = clock_seconds();
+    const double start = seconds();
     int64_t sizes[24];
     int done = 0;
     kind first;
     memset(e, 0, sizeof *e);
     int code = first_kind(o, s, &first, error);
     if (code) return code;
-    if (s->rung.shape == SHAPE_window && first < KIND_F32)
-        return fail_with(error, 2, "moving averages take f32 or f64, not '%s'", kind_name(first));
+    if (!takes_kind(s->rung.shape, first))
+        return fail_with(error, 2, "%s/%s takes no '%s'", shape_name(s->rung.shape), s->like.name, kind_name(first));
     const int count = sizes_of(s, sizes), operation = s->operation < 0 ? 0 : s->operation;
     const int is_window = s->rung.shape == SHAPE_window;
     trial t = {.kind = first, .operation = operation, .warp = o->warp, .banks = o->banks, .width = o->width};
@@ -135,8 +135,8 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     static const int64_t few[] = {1, 257, 4096, 4999};
     for (int k = 0; k < KINDS && !code; k++)
         for (int op = 0; op < 3 && !code; op++) {
-            if (s->fixed || o->dtype ? (kind)k != first : is_window && k < KIND_F32) continue;
-            if (s->operation >= 0 || is_window ? op != operation : 0) continue;
+            if (s->fixed || o->dtype ? (kind)k != first : !takes_kind(s->rung.shape, (kind)k)) continue;
+            if (s->operation >= 0 || !has_operation(s->rung.shape) ? op != operation : 0) continue;
             if ((kind)k == first && op == operation) continue;
             for (size_t i = 0; i < sizeof few / sizeof *few && !code; i++) {
                 t.n = few[i], t.kind = (kind)k, t.operation = op;
@@ -152,7 +152,8 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
         used += snprintf(e->sizes + used, sizeof e->sizes - (size_t)used, "%s%lld", i ? ", " : "", (long long)sizes[i]);
     used = 0;
     for (int k = 0; k < KINDS; k++)
-        if (s->fixed || o->dtype ? (kind)k == first : !is_window || k >= KIND_F32)
-            used += snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s", used ? ", " : "", kind_name((kind)k));
+        if (s->fixed || o->dtype ? (kind)k == first : takes_kind(s->rung.shape, (kind)k))
+            used +=
+                snprintf(e->types + used, sizeof e->types - (size_t)used, "%s%s", used ? ", " : "", kind_name((kind)k));
     return code;
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *host_text(const char *name)
+static const char *host_part(const char *name)
 {
     char path[80];
     snprintf(path, sizeof path, "host/%s.txt", name);
@@ -22,11 +22,14 @@ static const char *host_text(const char *name)
 
 static const char *schedule_name(const rung *g)
 {
-    static const char *const names[] = {[HALVES] = "halves", [EIGHTHS] = "eighths",      [TILES] = "tiles",
-                                        [LEVELS] = "tiles",  [STRIDES] = "strides",      [ATOMIC] = "atomic",
-                                        [ONCE] = "once",     [RECURSE] = "recurse",      [LOOKBACK] = "lookback",
-                                        [WINDOW] = "window", [DIFFERENCE] = "difference"};
-    static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window"};
+    static const char *const names[] = {
+        [HALVES] = "halves",      [EIGHTHS] = "eighths",       [TILES] = "tiles",
+        [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
+        [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
+        [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
+        [HISTOGRAM] = "histogram",
+                                        [SEGMENTS] = "segments"};
+    static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;
 }
@@ -51,10 +54,10 @@ void export_schedule(FILE *f, const rung *g, api a)
         return;
     }
     if (g->schedule == DIFFERENCE) {
-        words_host(f, a, host_text("recurse"));
+        words_host(f, a, host_part("recurse"));
         fputc('\n', f);
     }
-    words_host(f, a, host_text(name));
+    words_host(f, a, host_part(name));
 }
 
 /* The largest N whose sums are exact, whatever the order. */
@@ -94,6 +97,7 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
     if (g->schedule == TILES || g->schedule == LEVELS)
         fprintf(f, "#define ENOUGH %d /* results that need no further launch */\n",
                 g->schedule == TILES ? g->threads : 1);
+    if (g->schedule == TRANSPOSE) fprintf(f, "#define SIDE_OF_TILE 32\n");
     fprintf(f, "#define MOST %lld /* every sum of so many elements is exact */\n", most_of(k, operation));
     if (g->schedule == LIBRARY)
         fprintf(f, "#define DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n", dtypes[k],
@@ -161,23 +165,23 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
     if (is_host(g) && a != API_C)
         return fail_with(error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
                          shape_name(g->shape), g->name, api_name(a));
-    if (g->shape == SHAPE_window && k < KIND_F32)
-        return fail_with(error, 2, "moving averages take f32 or f64, not '%s'", kind_name(k));
+    if (!takes_kind(g->shape, k))
+        return fail_with(error, 2, "'%s/%s' does not take '%s'", shape_name(g->shape), g->name, kind_name(k));
     if (!host_only) {
         put_head(f, g, a, text);
         put_settings(f, g, a, k, operation);
         if (a == API_OPENCL) code = put_kernels(f, g, a, &s, text, error);
     }
-    fprintf(f, "%s\n", host_text(api_name(a)));
+    fprintf(f, "%s\n", host_part(api_name(a)));
     if (!host_only && a != API_OPENCL && !is_host(g)) {
         fprintf(f, "/* ---- the kernel ---- */\n\n");
         code = put_kernels(f, g, a, &s, text, error);
     }
     fprintf(f, "\n/* ---- how the host runs it ---- */\n\n");
     export_schedule(f, g, a);
-    snprintf(name, sizeof name, "main_%s", shape_name(g->shape));
+    snprintf(name, sizeof name, "main_%s", g->schedule == SEGMENTS ? "segments" : shape_name(g->shape));
     fprintf(f, "\n");
-    words_host(f, a, host_text(name));
+    words_host(f, a, host_part(name));
     return code;
 }
 

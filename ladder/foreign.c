@@ -13,153 +13,8 @@
  *
  * What has no such form is refused with the place and the reason. */
 #include "foreign.h"
+#include "foreign_pieces.h"
 #include "foreign_words.h"
-#include <ctype.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { KEPT_MOST = 32, WORD_MOST = 64 };
-typedef enum { PIECE_SPACE, PIECE_LINE, PIECE_WORD, PIECE_NUMBER, PIECE_STRING, PIECE_SIGN } piece_class;
-typedef struct piece {
-    piece_class class;
-    const char *at;
-    int length, line;
-} piece;
-typedef struct named { /* a name and what stands for it */
-    char name[WORD_MOST], is[WORD_MOST];
-} named;
-
-typedef struct work {
-    const char *file;
-    piece *pieces;
-    int count, depth, opencl, shuffles, failed;
-    char *out;
-    size_t used, room;
-    named names[KEPT_MOST]; /* template parameters and constants of the file */
-    int name_count;
-    char shared[KEPT_MOST][WORD_MOST]; /* arrays of the kernel in shared memory */
-    int shared_count;
-    char locals[256]; /* declarations of OpenCL's __local parameters */
-    ladder_error *error;
-} work;
-
-static void refuse(work *w, int at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void refuse(work *w, int at, const char *format, ...)
-{
-    char why[300];
-    if (w->failed) return;
-    w->failed = 1;
-    va_list list;
-    va_start(list, format);
-    vsnprintf(why, sizeof why, format, list);
-    va_end(list);
-    fail_with(w->error, 1, "%s:%d: %s", w->file, w->pieces[at < w->count ? at : w->count - 1].line, why);
-}
-
-static void put(work *w, const char *text, size_t n)
-{
-    if (w->used + n + 1 > w->room) {
-        const size_t room = 2 * (w->room + n) + 256;
-        char *more = realloc(w->out, room);
-        if (!more) {
-            refuse(w, 0, "out of memory");
-            return;
-        }
-        w->out = more;
-        w->room = room;
-    }
-    memcpy(w->out + w->used, text, n);
-    w->used += n;
-    w->out[w->used] = 0;
-}
-static void say(work *w, const char *text) { put(w, text, strlen(text)); }
-static void copy(work *w, const piece *p) { put(w, p->at, (size_t)p->length); }
-
-/* Nothing of it but its line ends. */
-static void hush(work *w, int from, int to)
-{
-    for (int i = from; i < to && i < w->count; i++)
-        for (int k = 0; k < w->pieces[i].length; k++)
-            if (w->pieces[i].at[k] == '\n') say(w, "\n");
-}
-
-static int is(const work *w, int i, const char *text)
-{
-    if (i < 0 || i >= w->count) return 0;
-    const piece *p = &w->pieces[i];
-    return (size_t)p->length == strlen(text) && !strncmp(p->at, text, (size_t)p->length);
-}
-static void spell(const work *w, int i, char *word)
-{
-    const piece *p = &w->pieces[i < w->count ? i : w->count - 1];
-    snprintf(word, WORD_MOST, "%.*s", p->length, p->at);
-}
-/* The next piece that is no space. */
-static int after(const work *w, int i)
-{
-    for (i++; i < w->count && w->pieces[i].class == PIECE_SPACE; i++) {
-    }
-    return i;
-}
-static int word_at(const work *w, int i) { return i < w->count && w->pieces[i].class == PIECE_WORD; }
-
-/* The sign that ends what begins at `open`, or the end of the text. */
-static int closing(const work *w, int open)
-{
-    int depth = 0;
-    for (int i = open; i < w->count; i++) {
-        if (w->pieces[i].class != PIECE_SIGN) continue;
-        depth += strchr("([{", *w->pieces[i].at) != NULL;
-        depth -= strchr(")]}", *w->pieces[i].at) != NULL;
-        if (depth == 0) return i;
-    }
-    return w->count;
-}
-
-/* ---- pieces ---- */
-
-static int cut(work *w, const char *text)
-{
-    int room = 0, line = 1, fresh = 1;
-    for (const char *at = text; *at;) {
-        piece p = {PIECE_SIGN, at, 1, line};
-        if (w->count == room) {
-            piece *more = realloc(w->pieces, (size_t)(room = 2 * room + 512) * sizeof *more);
-            if (!more) return -1;
-            w->pieces = more;
-        }
-        size_t n = 1;
-        if (*at == '#' && fresh) {
-            p.class = PIECE_LINE;
-            for (n = 0; at[n] && (at[n] != '\n' || (n && at[n - 1] == '\\')); n++) {
-            }
-        } else if (isspace((unsigned char)*at)) {
-            p.class = PIECE_SPACE;
-            while (isspace((unsigned char)at[n])) n++;
-        } else if (at[0] == '/' && (at[1] == '/' || at[1] == '*')) {
-            const char *const end = strstr(at + 2, at[1] == '/' ? "\n" : "*/");
-            p.class = PIECE_SPACE;
-            n = end ? (size_t)(end - at) + (at[1] == '*' ? 2 : 0) : strlen(at);
-        } else if (isalpha((unsigned char)*at) || *at == '_') {
-            p.class = PIECE_WORD;
-            while (isalnum((unsigned char)at[n]) || at[n] == '_') n++;
-        } else if (isdigit((unsigned char)*at)) {
-            p.class = PIECE_NUMBER;
-            while (isalnum((unsigned char)at[n]) || at[n] == '.') n++;
-        } else if (*at == '"' || *at == '\'') {
-            p.class = PIECE_STRING;
-            while (at[n] && at[n] != *at && at[n] != '\n') n += at[n] == '\\' && at[n + 1] ? 2 : 1;
-            n += at[n] == *at;
-        }
-        p.length = (int)n;
-        for (size_t i = 0; i < n; i++) line += at[i] == '\n';
-        fresh = p.class == PIECE_SPACE ? fresh || memchr(at, '\n', n) != NULL : 0;
-        w->pieces[w->count++] = p;
-        at += n;
-    }
-    return 0;
-}
 
 /* ---- names and types ---- */
 
@@ -256,6 +111,18 @@ static void address(work *w, int from, int to)
         say(w, "0");
 }
 
+/* Is it an array in shared memory that an address names? */
+static int in_shared(const work *w, int from)
+{
+    int at = after(w, from - 1);
+    while (is(w, at, "(") || is(w, at, "&")) at = after(w, at);
+    for (int s = 0; s < w->shared_count; s++)
+        if (is(w, at, w->shared[s])) return 1;
+    for (int k = 0; k < w->name_count; k++) /* one element */
+        if (is(w, at, w->names[k].name) && strchr(w->names[k].is, '[')) return 1;
+    return 0;
+}
+
 static int call_at(work *w, int i)
 {
     int first[8];
@@ -273,7 +140,8 @@ static int call_at(work *w, int i)
         } else if (c->how == CALL_atomic) {
             const int value = after(w, first[n > 1] - 1), one = is(w, value, "1") || is(w, value, "1u");
             const int next = c->keep == 1 || (one && after(w, value) == first[n] - 1 && strstr(c->theirs, "dd"));
-            say(w, next ? "atomic_next" : c->ours);
+            const int combines = !strcmp(c->ours, "atomic_combine");
+            say(w, next ? "atomic_next" : combines && in_shared(w, first[0]) ? "shared_combine" : c->ours);
             say(w, "(");
             address(w, first[0], first[1] - 1);
             if (!next) {
@@ -398,7 +266,8 @@ static void walk(work *w, int from, int to)
         for (size_t k = 0; k < sizeof indices / sizeof *indices && !next; k++)
             if (is(w, i, indices[k].theirs)) {
                 const int dot = after(w, i), axis = after(w, dot);
-                if (!is(w, dot, ".") || !is(w, axis, "x")) refuse(w, i, "the ladder has one dimension: %s.x", indices[k].theirs);
+                if (!is(w, dot, ".") || !is(w, axis, "x"))
+                    refuse(w, i, "the ladder has one dimension: %s.x", indices[k].theirs);
                 say(w, indices[k].ours);
                 next = axis + 1;
             }
@@ -518,8 +387,10 @@ static int constant_at(work *w, int i)
     const char *type;
     int constant = is(w, i, "constexpr"), by_hand = 0;
     char name[WORD_MOST], number[WORD_MOST];
-    const int at = type_at(w, constant ? after(w, i) : i, &type, &constant, &by_hand), equal = after(w, at), value = after(w, equal);
-    if (!type || !constant || !is(w, equal, "=") || value >= w->count || w->pieces[value].class != PIECE_NUMBER) return 0;
+    const int at = type_at(w, constant ? after(w, i) : i, &type, &constant, &by_hand), equal = after(w, at),
+              value = after(w, equal);
+    if (!type || !constant || !is(w, equal, "=") || value >= w->count || w->pieces[value].class != PIECE_NUMBER)
+        return 0;
     spell(w, at, name);
     spell(w, value, number);
     stand_for(w, name, number);
@@ -557,8 +428,9 @@ int foreign_text(const char *file, const char *text, char **out, ladder_error *e
     }
     say(&w, "");
     for (int i = 0; i < w.count; i++)
-        w.shuffles |= word_at(&w, i) &&
-                      (!strncmp(w.pieces[i].at, "__shfl", 6) || !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
+        w.shuffles |=
+            word_at(&w, i) && (!strncmp(w.pieces[i].at, "__shfl", 6) || !strncmp(w.pieces[i].at, "__reduce_", 9) ||
+                               !strncmp(w.pieces[i].at, "sub_group_shuffle", 17));
     for (int i = 0; i < w.count && !w.failed;) {
         int next = 0;
         if (w.pieces[i].class == PIECE_LINE) {

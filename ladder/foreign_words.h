@@ -5,14 +5,16 @@ typedef struct word_pair {
 } word_pair;
 
 static const word_pair types[] = {
-    {"int", "i32"},       {"float", "f32"},     {"double", "f64"},    {"uint", "u32"},      {"ulong", "u64"},
-    {"size_t", "u64"},    {"bool", "i32"},      {"int32_t", "i32"},   {"uint32_t", "u32"},  {"int64_t", "i64"},
-    {"uint64_t", "u64"},  {"ptrdiff_t", "i64"}, {"elem", "elem"},
+    {"int", "i32"},      {"float", "f32"},     {"double", "f64"},  {"uint", "u32"},     {"ulong", "u64"},
+    {"size_t", "u64"},   {"bool", "i32"},      {"int32_t", "i32"}, {"uint32_t", "u32"}, {"int64_t", "i64"},
+    {"uint64_t", "u64"}, {"ptrdiff_t", "i64"}, {"elem", "elem"},
 };
 
 /* Said with .x behind them. */
-static const word_pair indices[] = {
-    {"threadIdx", "thread_index()"}, {"blockIdx", "group_index()"}, {"blockDim", "THREADS"}, {"gridDim", "group_count()"}};
+static const word_pair indices[] = {{"threadIdx", "thread_index()"},
+                                    {"blockIdx", "group_index()"},
+                                    {"blockDim", "THREADS"},
+                                    {"gridDim", "group_count()"}};
 
 static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"INFINITY", "(1.0f / 0.0f)"},
@@ -23,8 +25,8 @@ static const word_pair words[] = {{"warpSize", "WARP"},
                                   {"false", "0"}};
 
 /* They say nothing about what is computed. */
-static const char *const dropped[] = {"__restrict__", "__restrict", "restrict", "static", "inline", "register",
-                                      "__forceinline__", "constexpr", "__private"};
+static const char *const dropped[] = {"__restrict__", "__restrict",      "restrict",  "static",   "inline",
+                                      "register",     "__forceinline__", "constexpr", "__private"};
 
 typedef struct call_form {
     const char *theirs, *ours;
@@ -59,6 +61,9 @@ static const call_form calls[] = {
     {"sub_group_shuffle_up", "shuffle_up", CALL_operands, 2, 2, 0, 2},
     {"sub_group_shuffle_xor", "shuffle_xor", CALL_operands, 2, 2, 0, 2},
     {"sub_group_shuffle", "shuffle_from", CALL_operands, 2, 2, 0, 2},
+    {"__reduce_add_sync", "warp_combine", CALL_operands, 2, 2, 1, 1},
+    {"__reduce_min_sync", "warp_combine", CALL_operands, 2, 2, 1, 1},
+    {"__reduce_max_sync", "warp_combine", CALL_operands, 2, 2, 1, 1},
     {"min", "smaller", CALL_operands, 2, 2, 0, 2},
     {"max", "larger", CALL_operands, 2, 2, 0, 2},
     {"fmin", "smaller", CALL_operands, 2, 2, 0, 2},
@@ -79,12 +84,13 @@ static const call_form calls[] = {
 
 static const struct {
     const char *word, *why;
-} refused[] = {{"reinterpret_cast", "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
-               {"switch", "the ladder's kernels have if, for, while and do, and no switch"},
-               {"goto", "the ladder's kernels have if, for, while and do, and no goto"},
-               {"half", "the ladder's types are int, unsigned, long long, float and double; half is none of them"},
-               {"short", "the ladder's types are int, unsigned, long long, float and double; short is none of them"},
-               {"char", "the ladder's types are int, unsigned, long long, float and double; char is none of them"},
-               {"auto", "the ladder's kernels name the type of a variable; auto does not"},
-               {"asm", "the model does not read assembler"},
-               {"cooperative_groups", "the ladder has no cooperative groups; __syncthreads and __shfl_down_sync it has"}};
+} refused[] = {
+    {"reinterpret_cast", "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
+    {"switch", "the ladder's kernels have if, for, while and do, and no switch"},
+    {"goto", "the ladder's kernels have if, for, while and do, and no goto"},
+    {"half", "the ladder's types are int, unsigned, long long, float and double; half is none of them"},
+    {"short", "the ladder's types are int, unsigned, long long, float and double; short is none of them"},
+    {"char", "the ladder's types are int, unsigned, long long, float and double; char is none of them"},
+    {"auto", "the ladder's kernels name the type of a variable; auto does not"},
+    {"asm", "the model does not read assembler"},
+    {"cooperative_groups", "the ladder has no cooperative groups; __syncthreads and __shfl_down_sync it has"}};

@@ -13,7 +13,21 @@ enum { CHECKS_MOST = 32, LIST_MOST = TOML_ITEMS, SMALL_N = 1 << 16 };
 /* What can be limited: from the counts of one run of n elements, or (of_rate) from the clock. */
 typedef struct metric {
     const char *name, *unit;
-    enum { M_conflicts, M_degree, M_barriers, M_divergent, M_launches, M_sectors, M_bytes, M_requests, M_shared, M_active, M_races, M_error, M_rate } which;
+    enum {
+        M_conflicts,
+        M_degree,
+        M_barriers,
+        M_divergent,
+        M_launches,
+        M_sectors,
+        M_bytes,
+        M_requests,
+        M_shared,
+        M_active,
+        M_races,
+        M_error,
+        M_rate
+    } which;
 } metric;
 static const metric metrics[] = {{"conflicts", "passes for bank conflicts", M_conflicts},
                                  {"degree", "lanes at most that wait for one bank", M_degree},
@@ -55,7 +69,8 @@ typedef struct result {
 
 static int refuse(const char *file, const toml_entry *e, ladder_error *error, const char *what)
 {
-    return fail_with(error, 1, "%s:%d:%d: %s%s%s: %s", file, e->line, e->column, e->table, e->table[0] ? "." : "", e->key, what);
+    return fail_with(error, 1, "%s:%d:%d: %s%s%s: %s", file, e->line, e->column, e->table, e->table[0] ? "." : "",
+                     e->key, what);
 }
 
 static int text_of(const char *file, const toml_entry *e, char *to, ladder_error *error)
@@ -80,7 +95,8 @@ static int numbers_of(const char *file, const toml_entry *e, double least, doubl
     return 0;
 }
 
-static int words_of(const char *file, const toml_entry *e, const char *const *known, int *to, int *count, ladder_error *error)
+static int words_of(const char *file, const toml_entry *e, const char *const *known, int *to, int *count,
+                    ladder_error *error)
 {
     *count = e->count;
     if (!e->count) return refuse(file, e, error, "the list is empty");
@@ -89,7 +105,8 @@ static int words_of(const char *file, const toml_entry *e, const char *const *kn
         while (known[k] && (!e->item[i].is_text || strcmp(known[k], e->item[i].text) != 0)) k++;
         if (!known[k]) {
             char what[100] = "choices:";
-            for (int x = 0; known[x]; x++) snprintf(what + strlen(what), sizeof what - strlen(what), " \"%s\"", known[x]);
+            for (int x = 0; known[x]; x++)
+                snprintf(what + strlen(what), sizeof what - strlen(what), " \"%s\"", known[x]);
             return refuse(file, e, error, what);
         }
         to[i] = k;
@@ -115,7 +132,8 @@ static int limit_of(const char *file, const toml_entry *e, assignment *a, ladder
 static int points_of(const char *file, const toml_entry *e, assignment *a, ladder_error *error)
 {
     int found = 0;
-    if (e->is_list || e->item[0].is_text || e->item[0].number < 0) return refuse(file, e, error, "a number from 0 is needed");
+    if (e->is_list || e->item[0].is_text || e->item[0].number < 0)
+        return refuse(file, e, error, "a number from 0 is needed");
     if (!strcmp(e->key, "right")) a->right_points = e->item[0].number, found = 1;
     for (int i = 0; i < a->limit_count; i++)
         if (!strcmp(a->limits[i].of->name, e->key)) a->limits[i].points = e->item[0].number, found = 1;
@@ -152,11 +170,13 @@ static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder
     if (!strcmp(e->key, "operations")) return words_of(file, e, operations, a->operations, &a->operation_count, error);
     if (!strcmp(e->key, "types")) {
         code = words_of(file, e, types, index, &a->type_count, error);
-        for (int i = 0; i < a->type_count && !code; i++) snprintf(a->types[i], sizeof a->types[i], "%s", types[index[i]]);
+        for (int i = 0; i < a->type_count && !code; i++)
+            snprintf(a->types[i], sizeof a->types[i], "%s", types[index[i]]);
         return code;
     }
-    return refuse(file, e, error,
-                  "there is no such key; choices: title, like, threads, sizes, types, operations, warps, widths, counted");
+    return refuse(
+        file, e, error,
+        "there is no such key; choices: title, like, threads, sizes, types, operations, warps, widths, counted");
 }
 
 static int read_assignment(const char *file, assignment *a, ladder_error *error)
@@ -171,7 +191,8 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
         if (!strcmp(t->entry[i].table, "points")) code = points_of(file, &t->entry[i], a, error);
     if (!code && !a->like[0]) code = fail_with(error, 1, "%s: like = \"shape/rung\" is missing", file);
     const rung *of = code ? NULL : find_rung(NULL, a->like);
-    if (!code && (!of || is_host(of))) code = fail_with(error, 1, "%s: like: there is no rung '%s' with a kernel", file, a->like);
+    if (!code && (!of || is_host(of)))
+        code = fail_with(error, 1, "%s: like: there is no rung '%s' with a kernel", file, a->like);
     if (!code && !a->size_count) code = fail_with(error, 1, "%s: sizes = [...] is missing", file);
     if (!code) {
         const int is_window = of->shape == SHAPE_window;
@@ -180,8 +201,11 @@ static int read_assignment(const char *file, assignment *a, ladder_error *error)
         if (!a->warp_count) a->warps[a->warp_count++] = 32;
         if (!a->width_count) a->widths[a->width_count++] = 50;
         if (!a->counted) a->counted = 1 << 16;
-        for (int i = 0; i < a->type_count && is_window; i++)
-            if (a->types[i][0] != 'f') code = fail_with(error, 1, "%s: types: moving averages take f32 or f64", file);
+        for (int i = 0; i < a->type_count; i++) {
+            kind k;
+            if (kind_parse(a->types[i], &k) && !takes_kind(of->shape, k))
+                code = fail_with(error, 1, "%s: types: %s takes no '%s'", file, a->like, a->types[i]);
+        }
     }
     free(t);
     free(text);
@@ -198,7 +222,10 @@ static int check_right(const assignment *a, const student *s, examination *e, re
             for (int op = 0; op < a->operation_count && !code; op++)
                 for (int w = 0; w < a->warp_count && !code; w++)
                     for (int v = 0; v < (s->rung.shape == SHAPE_window ? a->width_count : 1) && !code; v++) {
-                        trial t = {.n = a->sizes[i], .operation = a->operations[op], .warp = a->warps[w], .banks = 32,
+                        trial t = {.n = a->sizes[i],
+                                   .operation = a->operations[op],
+                                   .warp = a->warps[w],
+                                   .banks = 32,
                                    .width = a->widths[v]};
                         kind_parse(a->types[k], &t.kind);
                         if (s->fixed && t.kind != s->kind) {
@@ -255,7 +282,8 @@ static double measured(const metric *m, const row *x, const row *like)
     case M_error:
         return x->error_ulp < 0 ? 0 : x->error_ulp;
     default:
-        return x->timed && like->timed ? like->timing.median / x->timing.median : -1;
+        if (!x->timed || !like->timed) return -1;
+        return uncertain(&x->timing) || uncertain(&like->timing) ? -2 : like->timing.median / x->timing.median;
     }
 }
 
@@ -267,9 +295,12 @@ static void check_limit(const limit *l, const row *x, const row *like, result *o
     out->skipped = is < 0;
     out->passed = is >= 0 && (l->least ? is >= l->bound : is <= l->bound);
     if (out->skipped)
-        snprintf(out->says, sizeof out->says, "not measured: the model has no times; give --device");
+        snprintf(out->says, sizeof out->says,
+                 is < -1 ? "not measured: the runs are more than 20 %% apart; try again, or with a larger --n"
+                         : "not measured: the model has no times; give --device");
     else
-        snprintf(out->says, sizeof out->says, "%.6g %s; at %s %.6g", is, l->of->unit, l->least ? "least" : "most", l->bound);
+        snprintf(out->says, sizeof out->says, "%.6g %s; at %s %.6g", is, l->of->unit, l->least ? "least" : "most",
+                 l->bound);
 }
 
 /* The counts, and on a device the times, of the rung and of the kernel. */
@@ -289,7 +320,8 @@ static int count(const ladder_options *o, const assignment *a, const student *s,
     with.warp = a->warps[0];
     if (!on_clock || wrong || !o->device) with.device = "model";
     const int on_model = !strcmp(with.device, "model");
-    if (o->n < 0 && on_model) with.n = wrong && a->counted > SMALL_N ? SMALL_N : a->counted; /* wrong strides take long */
+    if (o->n < 0 && on_model)
+        with.n = wrong && a->counted > SMALL_N ? SMALL_N : a->counted; /* wrong strides take long */
     int code = start_report(&with, &r, &p, error);
     if (!code) code = start_shape(&r, s->rung.shape, &both, error);
     const int timed = !code && o->runs && !place_is_model(p);
@@ -302,12 +334,15 @@ static int count(const ladder_options *o, const assignment *a, const student *s,
 
 /* ---- what is said ---- */
 
-static void say_text(FILE *out, const assignment *a, const student *s, const examination *e, const result *list, int count,
-                     double points, double of)
+static void say_text(FILE *out, const assignment *a, const student *s, const examination *e, const result *list,
+                     int count, double points, double of)
 {
     fprintf(out, "%s%s%s in the place of %s\n\n", a->title, a->title[0] ? ": " : "", s->name, a->like);
     for (int i = 0; i < count; i++)
-        fprintf(out, "%-8s %-10s %5g of %-5g %s\n", list[i].skipped ? "skipped" : list[i].passed ? "passed" : "FAILED",
+        fprintf(out, "%-8s %-10s %5g of %-5g %s\n",
+                list[i].skipped  ? "skipped"
+                : list[i].passed ? "passed"
+                                 : "FAILED",
                 list[i].name, list[i].points, list[i].of, list[i].says);
     for (int i = 1; i < e->count; i++) { /* the first is said above */
         char at[100];
@@ -319,16 +354,16 @@ static void say_text(FILE *out, const assignment *a, const student *s, const exa
     fprintf(out, "\n%g of %g points\n", points, of);
 }
 
-static void say_json(FILE *out, const assignment *a, const student *s, const examination *e, const result *list, int count,
-                     double points, double of)
+static void say_json(FILE *out, const assignment *a, const student *s, const examination *e, const result *list,
+                     int count, double points, double of)
 {
     static const char *const kinds[] = {"values", "race", "bounds", "unset", "barrier", "endless", "align"};
     fprintf(out, "{\"grade\": 1, ");
     json_text(out, "title", a->title, ", ");
     json_text(out, "file", s->name, ", ");
     json_text(out, "like", a->like, ", ");
-    fprintf(out, "\"points\": %g, \"of\": %g, \"runs\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [", points, of,
-            e->trials, e->wrong, (long long)e->checked);
+    fprintf(out, "\"points\": %g, \"of\": %g, \"runs\": %d, \"wrong\": %d, \"results\": %lld, \"checks\": [", points,
+            of, e->trials, e->wrong, (long long)e->checked);
     for (int i = 0; i < count; i++) {
         fprintf(out, "%s\n  {", i ? "," : "");
         json_text(out, "check", list[i].name, ", ");
@@ -339,8 +374,8 @@ static void say_json(FILE *out, const assignment *a, const student *s, const exa
     fprintf(out, "],\n\"complaints\": [");
     for (int i = 0; i < e->count; i++) {
         const complaint *c = &e->complaints[i];
-        fprintf(out, "%s\n  {\"n\": %lld, \"dtype\": \"%s\", \"operation\": %d, \"warp\": %d, \"line\": %d, ", i ? "," : "",
-                (long long)c->at.n, kind_name(c->at.kind), c->at.operation, c->at.warp, c->line);
+        fprintf(out, "%s\n  {\"n\": %lld, \"dtype\": \"%s\", \"operation\": %d, \"warp\": %d, \"line\": %d, ",
+                i ? "," : "", (long long)c->at.n, kind_name(c->at.kind), c->at.operation, c->at.warp, c->line);
         json_text(out, "kind", kinds[c->defect], ", ");
         json_text(out, "text", c->text, "}");
     }

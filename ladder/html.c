@@ -23,7 +23,7 @@ void html_text(FILE *f, const char *text)
 double row_ceiling(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
-    return s->shape == SHAPE_reduce ? c->read : c->copy;
+    return reads_only(s->shape) ? c->read : c->copy;
 }
 
 static void scroll_start(FILE *f, const char *label)
@@ -129,7 +129,7 @@ static void item(FILE *f, const char *term, const char *text, const char *class)
 static void one_rung(const shape_report *s, const row *x, FILE *f)
 {
     char path[80], line[300];
-    const char *const text = x->text ? x->text : rung_text(x->rung, path, sizeof path);
+    const char *const text = rung_text(x->rung, path, sizeof path); /* a reader's: as it was read */
     if (x->text) snprintf(path, sizeof path, "%.79s", x->rung->name);
     fprintf(f, "<article id=\"%s-%s\"><h3>%s</h3><dl>", shape_name(s->shape), x->rung->name, x->rung->name);
     static const char *const heads[] = {"teaches", "source", "look at"};
@@ -148,8 +148,10 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
         FILE *const whole = open_memstream(&host, &length);
         if (whole) export_schedule(whole, x->rung, is_host(x->rung) ? API_C : API_CUDA);
         if (whole) fclose(whole);
-        fprintf(f, "<details><summary>how the host runs it, in %s</summary><pre tabindex=\"0\"><code>",
+        fprintf(f, "<details><summary>how the host runs it, in words and in %s</summary><pre tabindex=\"0\"><code>",
                 is_host(x->rung) ? "C" : "CUDA");
+        html_text(f, host_text(x->rung));
+        fprintf(f, "</code></pre><pre tabindex=\"0\"><code>");
         html_text(f, host ? host : "");
         fprintf(f,
                 "</code></pre><p class=\"soft\">The whole program: <code>tally ladder export %s/%s --to "
@@ -163,9 +165,8 @@ static void one_rung(const shape_report *s, const row *x, FILE *f)
 
 static void one_shape(const report *r, const shape_report *s, FILE *f)
 {
-    static const char *const operations[] = {"sum", "min", "max"};
     fprintf(f, "<section id=\"%s\"><h2>%s</h2><p>%s of %lld %s", shape_name(s->shape), shape_name(s->shape),
-            s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+            task_name(r, s), (long long)s->n, kind_name(s->kind));
     if (s->shape == SHAPE_window) fprintf(f, ", windows of %lld", (long long)s->width);
     int64_t checked = 0, off = 0;
     for (int i = 0; i < s->count; i++) checked += s->rows[i].checked, off += s->rows[i].off;
@@ -191,6 +192,30 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     fprintf(f, "</section>\n");
 }
 
+/* A reader's file may have any name: for the page it is one without signs of HTML. Returns what was there. */
+static const rung *with_plain_name(row *x, rung *room, char *name, size_t bytes)
+{
+    const rung *const was = x->rung;
+    if (!x->text) return was;
+    *room = *was;
+    room->name = name;
+    snprintf(name, bytes, "%s", was->name);
+    for (char *at = name; *at; at++)
+        if (strchr("<>&\"'\\", *at)) *at = '_';
+    x->rung = room;
+    return was;
+}
+
+static void one_shape_plainly(const report *r, const shape_report *s, FILE *f)
+{
+    rung room[RESULTS_MOST];
+    const rung *was[RESULTS_MOST];
+    char names[RESULTS_MOST][64];
+    for (int i = 0; i < s->count; i++) was[i] = with_plain_name(&s->rows[i], &room[i], names[i], sizeof names[i]);
+    one_shape(r, s, f);
+    for (int i = 0; i < s->count; i++) s->rows[i].rung = was[i];
+}
+
 void report_html(const report *r, FILE *f)
 {
     const char *const css = ladder_text("report.css");
@@ -214,7 +239,7 @@ void report_html(const report *r, FILE *f)
     fprintf(f, "</ul></nav></header>\n<main>\n");
     html_story(r, f);
     html_concepts(r, f);
-    for (int i = 0; i < r->shape_count; i++) one_shape(r, &r->shapes[i], f);
+    for (int i = 0; i < r->shape_count; i++) one_shape_plainly(r, &r->shapes[i], f);
     if (r->wrong) fprintf(f, "<p class=\"WRONG\" role=\"alert\">%d of the rungs gave a wrong answer.</p>\n", r->wrong);
     const char *const script = ladder_text("report.js");
     fprintf(f, "</main>\n<script>\n%s</script></body></html>\n", script ? script : "");

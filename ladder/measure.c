@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many runs of the
- * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run ends
- * when the result is on the device: what the processor would fold is folded there by one launch more. The input is one of
- * several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are measured in
- * the same way, at the same size. */
+ * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run
+ * ends when the result is on the device: what the processor would fold is folded there by one launch more. The input is
+ * one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are
+ * measured in the same way, at the same size. */
 #define _GNU_SOURCE
 #include "ceiling.h"
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MOST = 200, RUNS_MOST = 101, COPIES_MOST = 64, HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */ };
+enum {
+    BATCH_MOST = 200,
+    RUNS_MOST = 101,
+    COPIES_MOST = 64,
+    HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */
+};
 static const int64_t ROTATED = (int64_t)1 << 28; /* bytes of the copies of the input */
 
 int input_copies(int64_t bytes)
@@ -31,18 +36,19 @@ int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *ar
     return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
 }
 
-int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
+int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                   ladder_error *error)
 {
     j->launches++;
     if (j->counts) j->counts->launches++;
     return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count, NULL, error);
 }
 
-void job_needs(const job *j, int64_t bytes[6])
+void job_needs(const job *j, int64_t bytes[WORK_MOST])
 {
     const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n, each = j->rung->each ? j->rung->each : 1;
     const int64_t tiles = (n + each - 1) / each;
-    memset(bytes, 0, 6 * sizeof *bytes);
+    memset(bytes, 0, WORK_MOST * sizeof *bytes);
     switch (j->rung->schedule) {
     case LOOP:
     case OPENMP:
@@ -75,8 +81,17 @@ void job_needs(const job *j, int64_t bytes[6])
         int64_t above = tiles;
         bytes[0] = n * size;
         if (first == 2) bytes[1] = n * size;
-        for (int i = first; i < 6; i++, above = (above + each - 1) / each) {
+        for (int i = first; i < WORK_MOST; i++, above = (above + each - 1) / each) {
             bytes[i] = above * size;
+            if (above <= 1) break;
+        }
+        break;
+    }
+    case SEGMENTS: {
+        int64_t above = tiles;
+        bytes[0] = n * size, bytes[1] = bytes[2] = n * 4;
+        for (int i = 3; i + 1 < WORK_MOST; i += 2, above = (above + each - 1) / each) {
+            bytes[i] = above * size, bytes[i + 1] = above * 4;
             if (above <= 1) break;
         }
         break;
@@ -85,14 +100,28 @@ void job_needs(const job *j, int64_t bytes[6])
         bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
         break;
     case WINDOW:
+    case TRANSPOSE:
         bytes[0] = n * size;
+        break;
+    case HISTOGRAM:
+        bytes[0] = BINS * 4;
         break;
     }
 }
 
+static int write_heads(job *j, ladder_error *error)
+{
+    uint32_t *const heads = malloc((size_t)j->n * sizeof *heads + 1);
+    if (!heads) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)j->n * 4);
+    for (int64_t i = 0; i < j->n; i++) heads[i] = (uint32_t)segment_starts(i);
+    const int code = place_write(j->place, j->work[HEADS], heads, j->n * 4, error);
+    free(heads);
+    return code;
+}
+
 int job_open(job *j, ladder_error *error)
 {
-    int64_t bytes[6];
+    int64_t bytes[WORK_MOST];
     int code = 0;
     job_needs(j, bytes);
     int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
@@ -101,16 +130,16 @@ int job_open(job *j, ladder_error *error)
     j->output = malloc((size_t)room);
     j->output_bytes = room;
     if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
-    for (int i = 0; i < 6 && !code; i++)
+    for (int i = 0; i < WORK_MOST && !code; i++)
         if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);
     if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce) code = place_alloc(j->place, 8, &j->cell, error);
-    return code;
+    return code || j->rung->schedule != SEGMENTS || !j->n ? code : write_heads(j, error);
 }
 
 void job_close(job *j)
 {
-    for (int i = 0; i < 6; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
+    for (int i = 0; i < WORK_MOST; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
     place_free(j->place, j->cell);
     j->cell = NULL;
     free(j->output);
@@ -213,7 +242,7 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
     const int copies = input_copies(n * (int64_t)kind_bytes(k));
-    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, ""};
+    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, "", NULL};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
     memory *in[COPIES_MOST] = {NULL}, *out = NULL;
     argument inputs[COPIES_MOST];
@@ -245,8 +274,8 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     return code;
 }
 
-/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where others use the
- * machine too). */
+/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where
+ * others use the machine too). */
 static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_error *error)
 {
     const int64_t each = bytes < HOST_LEAST ? HOST_LEAST : bytes;

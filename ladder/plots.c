@@ -32,7 +32,7 @@ void plot_rates(const shape_report *s, FILE *f)
         snprintf(value, sizeof value, "%.1f", 1e-9 * rate);
         bar_row(f, x->rung->name, rate / most, row_ceiling(s, x) / most, x->on_host, value);
     }
-    const int reads = s->shape == SHAPE_reduce;
+    const int reads = reads_only(s->shape);
     fprintf(f,
             "</div><figcaption>Bytes that any algorithm must move, by the median time. The upright line is the "
             "measured ceiling, a %s of as "

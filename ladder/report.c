@@ -7,13 +7,13 @@
 double least_bytes(const rung *g, kind k, int64_t n)
 {
     const double in = (double)n * (double)kind_bytes(k);
-    if (g->shape == SHAPE_reduce) return in;
+    if (reads_only(g->shape)) return in;
     const int widened = g->schedule == LIBRARY && g->shape == SHAPE_scan && k < KIND_F32;
-    return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
+    return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) + (g->schedule == SEGMENTS ? 4 * (double)n : 0);
 }
 
-/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the model, and
- * the processors' own rows. why: why the model, where it is not what was asked for. */
+/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the
+ * model, and the processors' own rows. why: why the model, where it is not what was asked for. */
 static int open_places(const ladder_options *o, place **p, char *why, size_t room, ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
@@ -40,9 +40,12 @@ static int open_places(const ladder_options *o, place **p, char *why, size_t roo
     *error = (ladder_error){0};
     if (passed[0])
         snprintf(why, room,
-                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.", passed);
+                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.",
+                 passed);
     else
-        snprintf(why, room, "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
+        snprintf(
+            why, room,
+            "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
     return place_open(p, "model", error);
 }
 
@@ -89,8 +92,11 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
-    if (which == SHAPE_window && s->kind < KIND_F32)
-        return fail_with(error, 2, "moving averages take f32 or f64, not '%s'", o->dtype);
+    if (!takes_kind(which, s->kind))
+        return fail_with(error, 2,
+                         which == SHAPE_window ? "moving averages take f32 or f64, not '%s'"
+                                               : "histograms take i32 or u32, not '%s'",
+                         o->dtype);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }
@@ -114,7 +120,7 @@ void finish_shape(shape_report *s)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         ceilings *const c = x->on_host ? &s->host : &s->device;
-        double *const most = s->shape == SHAPE_reduce ? &c->read : &c->copy;
+        double *const most = reads_only(s->shape) ? &c->read : &c->copy;
         const double rate = x->timed ? (double)x->timing.bytes / x->timing.median : 0;
         if (*most > 0 && rate > *most) *most = rate;
     }
@@ -172,13 +178,21 @@ int run_report(const ladder_options *o, report *r, ladder_error *error)
         int any = 0;
         for (const rung *g = ladder_table; g->name; g++) any |= (int)g->shape == s && is_chosen(o->rung, g);
         if (!any || (o->shape && strcmp(o->shape, shape_name((shape)s)) != 0)) continue;
-        const int whole = o->dtype && strcmp(o->dtype, "f32") != 0 && strcmp(o->dtype, "f64") != 0;
-        if (s == SHAPE_window && whole && !o->shape) continue; /* moving averages are of floats */
+        kind asked;
+        if (o->dtype && !o->shape && kind_parse(o->dtype, &asked) && !takes_kind((shape)s, asked)) continue;
         code = run_shape(r, (shape)s, p, error);
     }
     if (code) report_free(r);
     place_close(p);
     return code;
+}
+
+const char *task_name(const report *r, const shape_report *s)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    return s->shape == SHAPE_window  ? "mean"
+           : has_operation(s->shape) ? operations[r->operation]
+                                     : shape_name(s->shape);
 }
 
 void report_free(report *r)
@@ -193,7 +207,9 @@ int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usu
     memset(a, 0, sizeof *a);
     a->rung = find_rung(NULL, name);
     if (!a->rung)
-        return fail_with(error, 2, "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs", name);
+        return fail_with(error, 2,
+                         "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs",
+                         name);
     a->text = rung_text(a->rung, a->path, sizeof a->path);
     with.device = "model";
     if (with.n < 0) with.n = usual;

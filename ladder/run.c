@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MODEL_MOST = 1 << 20 };                       /* elements whose values the model computes, where a device does the rest */
+enum { MODEL_MOST = 1 << 20 }; /* elements whose values the model computes, where a device does the rest */
 static const int64_t SPARSE_MOST = (int64_t)1 << 31; /* bytes of an input whose launches are only counted */
 
 typedef struct stage {
@@ -41,7 +41,7 @@ static int open_inputs(job *j, int copies, int host_copies, int on_device, ladde
         if (i < host_copies) {
             j->host[i] = malloc((size_t)bytes + 64);
             if (!j->host[i]) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
-            data_fill(j->host[i], j->setting.elem, j->n, j->setting.operation, j->rung->shape != SHAPE_scan);
+            data_fill_shape(j->host[i], j->rung->shape, j->setting.elem, j->n, j->setting.operation);
         }
         if (!on_device) continue;
         code = place_alloc(j->place, bytes, &j->input[i], error);
@@ -54,7 +54,6 @@ static int build(job *j, const char *text, ladder_error *error)
 {
     char path[80];
     const char *const own = rung_text(j->rung, path, sizeof path);
-    if (!own) snprintf(path, sizeof path, "%.79s", j->rung->name); /* a student's file */
     int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
@@ -62,7 +61,8 @@ static int build(job *j, const char *text, ladder_error *error)
                 error, 2,
                 "%s: the kernel '%s' has groups of %d threads and is launched with %d (`threads: N` in the head)", path,
                 program_kernel(j->program, i), program_threads(j->program, i), j->rung->threads);
-    const model_setting support = {j->setting.elem, j->setting.operation, SUPPORT_THREADS, j->setting.warp, j->setting.banks};
+    const model_setting support = {j->setting.elem, j->setting.operation, SUPPORT_THREADS, j->setting.warp,
+                                   j->setting.banks};
     if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &support, &j->support, error);
     return code;
 }
@@ -71,8 +71,9 @@ static int build(job *j, const char *text, ladder_error *error)
 static int poison(job *j, ladder_error *error)
 {
     int code = 0;
-    for (int i = 0; i < 6 && !code; i++)
-        if (j->work[i]) code = place_poison(j->place, j->work[i], error);
+    for (int i = 0; i < WORK_MOST && !code; i++)
+        if (j->work[i] && !(j->rung->schedule == SEGMENTS && i == HEADS))
+            code = place_poison(j->place, j->work[i], error);
     memset(j->output, POISON, (size_t)j->output_bytes);
     return code;
 }
@@ -86,12 +87,22 @@ static int check(job *j, row *out, ladder_error *error)
     if (!code) code = job_finish(j, partials, &got, error);
     out->launches = j->launches;
     if (code) return code;
-    if (j->rung->shape == SHAPE_reduce)
+    switch (j->rung->shape) {
+    case SHAPE_reduce:
         verify_reduce(j, got, out);
-    else if (j->rung->shape == SHAPE_scan)
+        break;
+    case SHAPE_scan:
         verify_scan(j, out);
-    else
+        break;
+    case SHAPE_window:
         verify_window(j, 0, out);
+        break;
+    case SHAPE_transpose:
+        verify_transpose(j, out);
+        break;
+    default:
+        verify_histogram(j, out);
+    }
     return 0;
 }
 
@@ -146,13 +157,14 @@ static void take_defects(row *out)
             out->verdict = WRONG;
         else if (out->verdict == RIGHT)
             out->verdict = EXPECTED;
-        snprintf(out->reason + used, sizeof out->reason - used, "%sline %d: %s", used ? "; " : "", f->line, f->sentence);
+        snprintf(out->reason + used, sizeof out->reason - used, "%sline %d: %s", used ? "; " : "", f->line,
+                 f->sentence);
     }
 }
 
 static model_setting setting_of(const stage *t, const rung *g)
 {
-    const int operation = g->shape == SHAPE_window ? 0 : t->r->operation; /* the mean is a sum */
+    const int operation = has_operation(g->shape) ? t->r->operation : 0; /* the mean is a sum */
     return (model_setting){t->s->kind, operation, g->threads, t->r->warp, t->r->banks};
 }
 
@@ -230,7 +242,8 @@ static int same_as_model(const stage *t, const rung *g, const char *text, int64_
     return code;
 }
 
-/* The result that the rung is timed to: on the device, folded to one element. Its bits may be those of another order. */
+/* The result that the rung is timed to: on the device, folded to one element. Its bits may be those of another
+ * order. */
 static int check_complete(job *j, row *out, ladder_error *error)
 {
     const kind k = j->setting.elem;
@@ -243,7 +256,8 @@ static int check_complete(job *j, row *out, ladder_error *error)
     if (!code) code = place_read(j->place, bytes, j->result, (int64_t)kind_bytes(k), error);
     if (code) return code;
     const element got = data_get(bytes, k, 0), want = known_result(k, j->n, j->setting.operation, 1, &bound);
-    if (k < KIND_F32 || j->setting.operation ? same_bits(k, got, want) : ulp_error(k, j->n, 0, 1, got) <= bound) return 0;
+    if (k < KIND_F32 || j->setting.operation ? same_bits(k, got, want) : ulp_error(k, j->n, 0, 1, got) <= bound)
+        return 0;
     char text[2][40];
     element_text(k, got, text[0], sizeof text[0]);
     element_text(k, want, text[1], sizeof text[1]);

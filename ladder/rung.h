@@ -8,7 +8,7 @@
 #include "tally.h"
 
 /* ---- rungs ---- */
-typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPES } shape;
+typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPE_transpose, SHAPE_histogram, SHAPES } shape;
 typedef enum {
     LOOP,
     OPENMP,
@@ -21,9 +21,12 @@ typedef enum {
     ATOMIC,
     ONCE,
     RECURSE,
+    SEGMENTS,
     LOOKBACK,
     WINDOW,
-    DIFFERENCE
+    DIFFERENCE,
+    TRANSPOSE,
+    HISTOGRAM
 } schedule;
 typedef enum {
     NONE,
@@ -48,11 +51,18 @@ typedef struct rung {
     order order;
     note note;
     const char *after;
+    const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
+static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; } /* its ceiling is a read */
+static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
+static inline int takes_kind(shape s, kind k)
+{
+    return s == SHAPE_window ? k >= KIND_F32 : s == SHAPE_histogram ? k <= KIND_U32 : 1;
+}
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
 /* ---- text.c: the embedded files ---- */
@@ -60,6 +70,8 @@ const char *ladder_text(const char *path);                     /* as "reduce/til
 const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t room);
+
+const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
 /* ---- place.c: where kernels run ---- */
 typedef struct place place;
@@ -91,8 +103,8 @@ int place_groups(const place *p);            /* groups that it runs at once, abo
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
 void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
-int place_is_processors(const place *p); /* an OpenCL that runs on processors? */
-int is_processors(const char *text);     /* the same of a device's text */
+int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
+int is_processors(const char *text);                        /* the same of a device's text */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
 void *memory_address(const memory *m); /* for the library, and on the model */
@@ -130,6 +142,10 @@ tally_dtype kind_dtype(kind k);
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
+enum { BINS = 128 }; /* of histograms */
+/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms. */
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
 enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
@@ -148,7 +164,10 @@ typedef struct order_how {
 } order_how;
 element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
 
+int segment_starts(int64_t i); /* of segmented scans: does one begin at element i? */
+
 /* ---- jobs: a rung on a place with data ---- */
+enum { WORK_MOST = 12, HEADS = 1 }; /* HEADS: of segments, an input in work */
 typedef struct job {
     const rung *rung;
     place *place;
@@ -158,8 +177,7 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[6]; /* what the schedule needs (job_room) */
-    int64_t work_bytes[6];
+    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
     int where;    /* the work memory with the partial results; -1: the input */
     memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
     void *output; /* host: scans and windows; partials of reductions */
@@ -189,7 +207,7 @@ int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error
 int series_launch(job *j, int at, ladder_error *error);
 int series_finish(job *j, ladder_error *error);
 int host_launch(job *j, int at, ladder_error *error);
-void job_needs(const job *j, int64_t bytes[6]);
+void job_needs(const job *j, int64_t bytes[WORK_MOST]);
 
 /* ---- measure.c ---- */
 typedef struct timing {
@@ -217,9 +235,9 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
-    int values_end;       /* of reason: what the values said */
-    int64_t checked, off; /* results: all of them are */
-    int trials, trials_wrong; /* of try: the runs before this one */
+    int values_end;                  /* of reason: what the values said */
+    int64_t checked, off;            /* results: all of them are */
+    int trials, trials_wrong;        /* of try: the runs before this one */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;
@@ -249,7 +267,7 @@ typedef struct shape_report {
 typedef struct report {
     ladder_options options;
     char device[40], device_text[200], machine[200], host_text[120];
-    int timed_on_model; /* the model is the device: host rungs only have times */
+    int timed_on_model;    /* the model is the device: host rungs only have times */
     int processors;        /* the device is an OpenCL that runs on them */
     char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
@@ -260,6 +278,8 @@ typedef struct report {
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);
+void verify_transpose(const job *j, row *out);
+void verify_histogram(const job *j, row *out);
 /* hostile: the series holds 1e16 and an inf (hostile_series) */
 void verify_window(const job *j, int hostile, row *out);
 void hostile_series(void *x, kind k, int64_t n);
@@ -267,9 +287,11 @@ void hostile_series(void *x, kind k, int64_t n);
 void report_free(report *r);
 void sentences(shape_report *s);
 double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
+const char *task_name(const report *r, const shape_report *s); /* sum, min, max, mean, transpose, histogram */
 double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
+void wrapped(FILE *out, const char *text, int indent, int width); /* a text in lines, behind `indent` columns */
 void report_table(const report *r, FILE *out);
 void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);
@@ -289,7 +311,8 @@ typedef struct alone {
 int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
 void end_alone(alone *a);
 void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
-int write_reports(const ladder_options *o, const report *r, FILE *out, ladder_error *error); /* --json, --html, or the table */
+int write_reports(const ladder_options *o, const report *r, FILE *out,
+                  ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
              ladder_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A sentence for each rung, from its counts and times and those of the rung before: what changed most for the better, what for
- * the worse, and what came of it on this machine. Nothing is said that was not counted or measured here. */
+ * A sentence for each rung, from its counts and times and those of the rung before: what changed most for the
+ * better, what for the worse, and what came of it on this machine. Nothing is said that was not counted or measured
+ * here. */
 #include "rung.h"
 #include <string.h>
 
@@ -90,7 +91,7 @@ static void compare(row *x, const row *b, double ceiling, int processors)
     const char *const join = n && !processors ? ": " : "";
     if (faster > 0.95 && faster < 1.05)
         snprintf(to + n, room - (size_t)n,
-                 part > 0.8   ? "%sa tie with %s here, both at the limit of the memory (%.0f %%)"
+                 part > 0.8    ? "%sa tie with %s here, both at the limit of the memory (%.0f %%)"
                  : ceiling > 0 ? "%sa tie with %s here (%.0f %% of the ceiling)"
                                : "%sa tie with %s here",
                  join, b->rung->name, 100 * part);
@@ -108,7 +109,7 @@ void sentences(shape_report *s)
         row *x = &s->rows[i];
         const row *b = rung_before(s, i);
         const ceilings *c = x->on_host ? &s->host : &s->device;
-        const double ceiling = s->shape == SHAPE_reduce ? c->read : c->copy;
+        const double ceiling = reads_only(s->shape) ? c->read : c->copy;
         if (x->verdict != RIGHT && x->reason[0] && x->verdict != EXPECTED) continue;
         if (b) compare(x, b, ceiling, s->processors);
         if (!x->sentence[0] && x->timed && ceiling > 0 && !uncertain(&x->timing))

@@ -18,6 +18,11 @@ static const struct {
     {"better", "1024", "THREADS"},
     {"better", "2048", "(2 * THREADS)"},
     {"sma_tiled", "512", "THREADS"},
+    {"transpose_tile", "SIDE 32", "SIDE 8"},
+    {"transpose_padded", "SIDE 32", "SIDE 8"},
+    {"count_shared", "BINS 128", "BINS 16"},
+    {"count_private", "BINS 128", "BINS 16"},
+    {"count_private", "/ 32", "/ 8"},
     {"reduce5", "s > 32", "s > 8"},
     {"reduce5", "tid < 32", "tid < 8"},
     {"reduce5", "        smem[tid] = combine(smem[tid], smem[tid + 32]);\n", "\n"},
@@ -60,6 +65,10 @@ static int64_t small_n(const rung *g)
     case ATOMIC:
     case ONCE:
         return 62;
+    case HISTOGRAM:
+        return 62;
+    case TRANSPOSE:
+        return g->each > g->threads ? g->each : 30; /* one tile; 5 x 6 */
     case RECURSE:
         return 2 * g->each - 2;
     default:
@@ -73,7 +82,7 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     int64_t partials;
     int code = place_alloc(j->place, bytes, &j->input[0], error);
     for (int64_t i = 0; i < j->n; i++) { /* 1, 2, 3, ...: a reader can follow the sums */
-        element e = {.i = i + 1};
+        element e = {.i = j->rung->schedule == HISTOGRAM ? i * i % 16 : i + 1}; /* a few values come often */
         if (j->setting.elem >= KIND_F32) e.f = (double)(i + 1);
         data_put(j->host[0], j->setting.elem, i, e);
     }
@@ -82,9 +91,16 @@ static int watch_job(job *j, const char *text, const char *path, model_trace *t,
     if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
-            code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text", program_kernel(j->program, i));
+            code = fail_with(error, 2, "the kernel '%s' has the size of its group in its text",
+                             program_kernel(j->program, i));
     if (!code) code = job_open(j, error);
     if (code) return code;
+    if (j->rung->schedule == SEGMENTS) { /* short ones, to be seen */
+        uint32_t heads[TRACE_WORDS];
+        for (int64_t i = 0; i < j->n; i++) heads[i] = i % 11 == 0;
+        code = place_write(j->place, j->work[HEADS], heads, j->n * 4, error);
+        if (code) return code;
+    }
     program_follow(j->program, t);
     code = job_launch(j, 0, &partials, error);
     return t->count ? 0 : code; /* a wrong kernel is watched up to where it fails */
@@ -243,8 +259,8 @@ static void put_run(FILE *f, const small_run *s)
     const trace_launch *l = NULL;
     fprintf(f, "{\"rung\":\"");
     put_text(f, s->small.name);
-    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n, SMALL_WARP,
-            SMALL_BANKS, t->cut, s->changed);
+    fprintf(f, "\",\"n\":%lld,\"warp\":%d,\"banks\":%d,\"cut\":%d,\"changed\":%d,\"text\":\"", (long long)s->n,
+            SMALL_WARP, SMALL_BANKS, t->cut, s->changed);
     put_text(f, s->text);
     fprintf(f, "\",\"launches\":[");
     for (int i = 0; i < t->launches; i++) {
@@ -271,7 +287,8 @@ void plot_stepper(const shape_report *s, FILE *f)
         "<section class=\"stepper\" id=\"%s-steps\" data-shape=\"%s\"><h3>Step by step</h3>"
         "<p>One small run of a rung, from the model's own trace: %d threads per group, warps of %d lanes, %d banks. "
         "Between two barriers nothing orders the warps; they are shown side by side. "
-        "A line leads from a lane to the word that it touches. Hatched lanes are idle, words with a thick border "
+        "A line leads from a lane to the word that it touches. Lanes have the numbers of their threads; hatched ones "
+        "are idle. Words with a thick border "
         "are in a bank conflict, a double border is a race.</p>\n"
         "<noscript><p>The steps need JavaScript, which this browser has switched off. The plots and tables need "
         "none.</p></noscript>\n<script type=\"application/json\">[",
@@ -280,10 +297,24 @@ void plot_stepper(const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) {
         small_run run;
         ladder_error error = {0};
-        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error)) continue;
+        if (is_host(s->rows[i].rung) || watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error))
+            continue;
         fputs(any++ ? ",\n" : "\n", f);
         put_run(f, &run);
         end_small_run(&run);
     }
-    fprintf(f, "]</script></section>\n");
+    fprintf(f, "]</script>");
+    for (int i = 0; i < s->count; i++) {
+        small_run run;
+        ladder_error error = {0};
+        if (!s->rows[i].text) continue;
+        if (watch_rung(s->rows[i].rung, s->rows[i].text, SMALL_THREADS, &run, &error)) {
+            fprintf(f, "<p class=\"soft\">There are no steps of %s: ", s->rows[i].rung->name);
+            html_text(f, error.sentence);
+            fprintf(f, ".</p>");
+        } else {
+            end_small_run(&run);
+        }
+    }
+    fprintf(f, "</section>\n");
 }

@@ -69,11 +69,11 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     work w;
     estimate e;
     if (!recorded_work(g, &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\" aria-hidden=\"true\">", g->name, path[k].idea,
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea,
             path[k].text);
     const double part = 100 * 4 * w.n / w.seconds / d->read;
     fprintf(f,
-            "<span>%.*f ms</span><span class=\"track\"><i style=\"width:%.2f%%\"></i></span><span "
+            "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i style=\"width:%.2f%%\"></i></span><span "
             "class=\"value\">%.0f&times;</span></div><p>",
             w.seconds < 1e-3 ? 4 : 2, 1e3 * w.seconds, part > 100 ? 100 : part, first / w.seconds);
     if (k) {

@@ -56,6 +56,7 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
     g->note = PLAIN;
     g->after = of->name;
     g->name = s->name;
+    g->text = s->original;
     if (g->threads < 1 || g->threads > MODEL_THREADS_MOST)
         return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads, MODEL_THREADS_MOST);
     if (of->each && (g->each < 1 || g->each > 1 << 20))
@@ -73,10 +74,11 @@ static int choose(const ladder_options *o, const char *file, const char *rung_na
 /* What the kernel is written for: one type, one operation? */
 static int look(student *s, ladder_error *error)
 {
-    const model_setting setting = {KIND_F32, 0, s->rung.threads, 32, 32};
+    const model_setting setting = {s->rung.shape == SHAPE_window ? KIND_F32 : KIND_I32, 0, s->rung.threads, 32, 32};
     char sentence[400];
     model_program *p;
-    if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence)) return fail_with(error, 1, "%s", sentence);
+    if (model_compile(s->text, s->name, &setting, &p, sentence, sizeof sentence))
+        return fail_with(error, 1, "%s", sentence);
     s->fixed = model_kernel_kind(p, 0, &s->kind);
     int combines = 0;
     for (int i = 0; model_kernel(p, i); i++) combines |= model_kernel_combines(p, i);

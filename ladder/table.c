@@ -23,7 +23,7 @@ static void rule(FILE *out, int width)
     fputc('\n', out);
 }
 
-static void wrapped(FILE *out, const char *text, int indent, int width)
+void wrapped(FILE *out, const char *text, int indent, int width)
 {
     int column = indent;
     for (int first = 1; *text; first = 0) {
@@ -45,7 +45,7 @@ static void wrapped(FILE *out, const char *text, int indent, int width)
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
-    return s->shape == SHAPE_reduce ? c->read : c->copy;
+    return reads_only(s->shape) ? c->read : c->copy;
 }
 
 static void times(const report *r, const shape_report *s, FILE *out)
@@ -59,14 +59,14 @@ static void times(const report *r, const shape_report *s, FILE *out)
             const double rate = (double)s->rows[i].timing.bytes / s->rows[i].timing.median;
             if (rate > most) most = rate;
         }
-    fprintf(out, "%-17s %9s %7s ", "rung", "ms", "GB/s");
+    fprintf(out, "%-17.17s %9s %7s ", "rung", "ms", "GB/s");
     fprintf(out, "%-*s %5s %6s", bars, "", "ceil.", "faster");
     if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "overall", "copy in", "out", "fold", "spread");
     fprintf(out, " %s\n", "check");
     rule(out, width);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        fprintf(out, "%-17s ", x->rung->name);
+        fprintf(out, "%-17.17s ", x->rung->name);
         if (!x->timed) {
             fprintf(out, "%9s %7s %*s %5s %6s", "-", "-", bars, "", "", "");
             if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "", "", "", "", "");
@@ -141,9 +141,9 @@ static void counts(const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
-    fprintf(out, "\n%-17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
+    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
             "active", "barriers", "races");
-    fprintf(out, "%-17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
+    fprintf(out, "%-17.17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
             "/1000 el");
     rule(out, 80);
     for (int i = 0; i < s->count; i++) {
@@ -151,7 +151,7 @@ static void counts(const shape_report *s, FILE *out)
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
         const double n = (double)x->counted_n;
-        fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
+        fprintf(out, "%-17.17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
                 (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
@@ -169,7 +169,7 @@ static void steps(const shape_report *s, FILE *out, int width)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
-        int column = fprintf(out, "%-17s", x->rung->name);
+        int column = fprintf(out, "%-17.17s", x->rung->name);
         for (int k = 0; k < x->counts.steps; k++) {
             char cell[40], conflict[16] = "";
             const model_step *st = &x->counts.step[k];
@@ -192,7 +192,7 @@ static void warps(const shape_report *s, FILE *out, int width)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
-        int column = fprintf(out, "%-17s", x->rung->name);
+        int column = fprintf(out, "%-17.17s", x->rung->name);
         for (int k = 0; k < x->counts.steps; k++) {
             char cell[40];
             const model_step *st = &x->counts.step[k];
@@ -220,18 +220,18 @@ static void words(const shape_report *s, FILE *out, int width)
         snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason, x->reason[0] && x->sentence[0] ? ". " : "",
                  x->sentence, x->reason[0] || x->sentence[0] ? "." : "");
         if (!line[0]) continue;
-        fprintf(out, "%-17s ", x->rung->name);
+        fprintf(out, "%-17.17s ", x->rung->name);
         wrapped(out, line, 18, width);
     }
 }
 
 static void errors(const shape_report *s, FILE *out)
 {
-    if (s->kind < KIND_F32) return;
-    fprintf(out, "\n%-17s %12s  %s\n", "error in ulp", "", "compared with");
+    if (s->kind < KIND_F32 || s->shape == SHAPE_transpose) return;
+    fprintf(out, "\n%-17.17s %12s  %s\n", "error in ulp", "", "compared with");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        fprintf(out, "%-17s %12.4g  %s\n", x->rung->name, x->error_ulp,
+        fprintf(out, "%-17.17s %12.4g  %s\n", x->rung->name, x->error_ulp,
                 x->bits ? "its documented order, bit for bit" : "the bound of any order");
     }
 }
@@ -246,7 +246,7 @@ static void past(const report *r, const shape_report *s, FILE *out)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (past_milliseconds(x->rung) <= 0) continue;
-        fprintf(out, "%-17s %9.2f ", x->rung->name, past_milliseconds(x->rung));
+        fprintf(out, "%-17.17s %9.2f ", x->rung->name, past_milliseconds(x->rung));
         if (x->timed)
             fprintf(out, "%10.4f", 1e3 * x->timing.median);
         else
@@ -260,12 +260,12 @@ static void past(const report *r, const shape_report *s, FILE *out)
 void report_table(const report *r, FILE *out)
 {
     const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    static const char *const operations[] = {"sum", "min", "max"};
     fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp, r->banks);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
-        fprintf(out, "\n%s, %s, n = %lld %s", shape_name(s->shape),
-                s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+        fprintf(out, "\n%s", shape_name(s->shape));
+        if (strcmp(task_name(r, s), shape_name(s->shape)) != 0) fprintf(out, ", %s", task_name(r, s));
+        fprintf(out, ", n = %lld %s", (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);

@@ -17,10 +17,10 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL
 #define RUNG(shape, name, schedule, threads, each, order, note, after)                                                 \
-    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after},
+    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL},
 #include "rungs.def"
 #undef RUNG
-    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, ""}};
+    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, "", NULL}};
 
 typedef struct embedded {
     const char *path, *text;
@@ -29,7 +29,7 @@ extern const embedded ladder_texts[]; /* ended by path NULL */
 
 const char *shape_name(shape s)
 {
-    static const char *const names[] = {"reduce", "scan", "window"};
+    static const char *const names[] = {"reduce", "scan", "window", "transpose", "histogram"};
     return names[s];
 }
 
@@ -66,7 +66,8 @@ const char *ladder_text(const char *path)
 const char *rung_text(const rung *r, char *path, size_t room)
 {
     static const char *const endings[] = {"cl", "txt"};
-    const char *text = NULL;
+    const char *text = r->text;
+    if (text) snprintf(path, room, "%s", r->name);
     for (int i = 0; i < 2 && !text; i++) {
         snprintf(path, room, "%s/%s.%s", shape_name(r->shape), r->name, endings[i]);
         text = ladder_text(path);

@@ -81,7 +81,8 @@ static int value(reader *r, toml_entry *e)
     for (skip(r, 1); *r->at != ']'; skip(r, 1)) {
         if (e->count == TOML_ITEMS) return complain(r, "a list has at most 32 values here");
         if (item(r, &e->item[e->count])) return r->error->code;
-        if (e->item[e->count++].is_text != e->item[0].is_text) return complain(r, "a list has numbers or strings, not both");
+        if (e->item[e->count++].is_text != e->item[0].is_text)
+            return complain(r, "a list has numbers or strings, not both");
         skip(r, 1);
         if (*r->at == ',')
             r->at++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model (examine.c),
+ * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model
+ * (examine.c),
  * then the same checks, counts and clock as the rung's. The rung is named by --rung or by a line `like: reduce/tiled_1`
  * in the file's head; `threads: 128` and `each: 512` there change the group. The model reads the file itself, so no
  * compiler is needed; a device compiles it with its own, once the model has found nothing. */
@@ -8,7 +9,7 @@
 #include <string.h>
 
 enum { SMALL_N = 1 << 16 };
-static const double WORK_MOST = 0x1p28; /* operations of the model: a few seconds */
+static const double MODEL_OPERATIONS_MOST = 0x1p28; /* operations of the model: a few seconds */
 
 /* Complaints in the row that the table, JSON and the page show. */
 static void tell(row *x, const student *s, const examination *e)
@@ -29,13 +30,18 @@ static void tell(row *x, const student *s, const examination *e)
 static void about(const examination *e, const student *s, FILE *out)
 {
     static const char *const operations[] = {"sum", "min", "max"};
-    fprintf(out, "\nTried on the model in %d runs: n = %s;\ntypes %s; %s. %lld results checked, %lld off.\n", e->trials,
-            e->sizes, e->types,
-            s->rung.shape == SHAPE_window ? "several widths"
-            : s->operation < 0            ? "sum, min and max"
-                                          : operations[s->operation],
+    char line[300];
+    snprintf(line, sizeof line, "Tried on the model in %d runs: n = %s;", e->trials, e->sizes);
+    fputc('\n', out);
+    wrapped(out, line, 0, 80);
+    fprintf(out, "types %s; %s.\n%lld results checked, %lld off.\n", e->types,
+            s->rung.shape == SHAPE_window   ? "several widths"
+            : !has_operation(s->rung.shape) ? shape_name(s->rung.shape)
+            : s->operation < 0              ? "sum, min and max"
+                                            : operations[s->operation],
             (long long)e->checked, (long long)e->off);
-    if (e->left_out) fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
+    if (e->left_out)
+        fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
 }
 
 int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_error *error)
@@ -53,7 +59,7 @@ int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_erro
     if (!code) {
         if (s.fixed) with.dtype = kind_name(s.kind);
         if (s.operation >= 0) with.operation = operations[s.operation];
-        const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > WORK_MOST;
+        const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > MODEL_OPERATIONS_MOST;
         if (e.wrong) with.device = "model"; /* what is known to be wrong is not run on a device */
         if (o->n < 0 && (e.wrong || slow)) with.n = SMALL_N;
         code = start_report(&with, &r, &p, error);

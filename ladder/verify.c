@@ -13,6 +13,7 @@ static double rounded(kind k, double x) { return k == KIND_F32 ? (double)(float)
 static void wrong(row *out, const job *j, const char *what)
 {
     out->verdict = j->rung->note == PLAIN ? WRONG : EXPECTED;
+    if (!out->off) out->off = 1;
     snprintf(out->reason, sizeof out->reason, "%s", what);
 }
 
@@ -77,7 +78,7 @@ void verify_scan(const job *j, row *out)
     const kind k = j->setting.elem;
     const int operation = j->setting.operation;
     law l = {.depth = 0};
-    int64_t sum = 0, best = 0;
+    int64_t sum = 0, best = 0, start = 0;
     char what[160];
     out->error_ulp = k < KIND_F32 ? -1 : 0;
     out->bits = k < KIND_F32 || operation || j->rung->order != NONE;
@@ -88,8 +89,9 @@ void verify_scan(const job *j, row *out)
         const int64_t v = k >= KIND_F32 ? (int64_t)x.f : x.i; /* whole numbers, also as floats */
         const int less = k == KIND_U64 ? (uint64_t)v < (uint64_t)best : v < best;
         element want;
+        if (!i || (j->rung->schedule == SEGMENTS && segment_starts(i))) start = i, sum = 0;
         sum = (int64_t)((uint64_t)sum + (uint64_t)v);
-        if (!i || (operation == 1 ? less : v != best && !less)) best = v;
+        if (i == start || (operation == 1 ? less : v != best && !less)) best = v;
         const int64_t exact = operation ? best : sum;
         int good;
         if (k < KIND_F32) {
@@ -103,14 +105,15 @@ void verify_scan(const job *j, row *out)
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
             want.f = (double)exact;
             good = operation ? got.f == want.f
-                             : fabs(got.f - (double)exact) <= 1.01 * (double)(i + 1) * unit(k) * (double)exact;
+                             : fabs(got.f - (double)exact) <= 1.01 * (double)(i - start + 1) * unit(k) * (double)exact;
             if (j->rung->order == LAW && !operation) {
                 want.f = law_push(&l, k, x.f, i);
                 good = got.f == want.f;
             }
         }
         if (!good) out->off++;
-        if (good ? out->off || i < j->n - 1 : out->off > 1) continue; /* the first that is off, or the last one, is shown */
+        if (good ? out->off || i < j->n - 1 : out->off > 1)
+            continue; /* the first that is off, or the last one, is shown */
         element_text(k, got, out->got, sizeof out->got);
         element_text(k, want, out->want, sizeof out->want);
         if (!good) snprintf(what, sizeof what, "element %lld is %s instead of %s", (long long)i, out->got, out->want);
@@ -120,6 +123,53 @@ void verify_scan(const job *j, row *out)
     snprintf(what + used, sizeof what - used, "; %lld of %lld are off", (long long)out->off, (long long)j->n);
     wrong(out, j, what);
 }
+
+/* ---- transposes and histograms: equal, or wrong ---- */
+
+static void compare_all(const job *j, row *out, int64_t count, const char *unit, element (*want)(const job *, int64_t))
+{
+    const kind k = j->rung->shape == SHAPE_histogram ? KIND_U32 : j->setting.elem;
+    int64_t first = -1;
+    char what[160];
+    out->error_ulp = -1;
+    out->bits = 1;
+    out->checked = count;
+    out->off = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const element got = data_get(j->output, k, i), right = want(j, i);
+        const int good = same_bits(k, got, right);
+        out->off += !good;
+        if (first >= 0 || (good && i)) continue;
+        element_text(k, got, out->got, sizeof out->got);
+        element_text(k, right, out->want, sizeof out->want);
+        if (!good) first = i;
+    }
+    if (!out->off) return;
+    snprintf(what, sizeof what, "%s %lld is %s instead of %s; %lld of %lld are off", unit, (long long)first, out->got,
+             out->want, (long long)out->off, (long long)count);
+    wrong(out, j, what);
+}
+
+static element transposed(const job *j, int64_t i)
+{
+    int64_t rows, cols;
+    matrix_of(j->n, &rows, &cols);
+    return data_get(j->host[0], j->setting.elem, i % rows * cols + i / rows);
+}
+
+void verify_transpose(const job *j, row *out)
+{
+    int64_t rows, cols;
+    matrix_of(j->n, &rows, &cols);
+    compare_all(j, out, rows * cols, "element", transposed);
+}
+
+static element counted(const job *j, int64_t bin)
+{
+    return (element){.i = bin < 1 || bin > DATA_PERIOD ? 0 : j->n / DATA_PERIOD + (bin <= j->n % DATA_PERIOD)};
+}
+
+void verify_histogram(const job *j, row *out) { compare_all(j, out, BINS, "the count of", counted); }
 
 /* ---- windows ---- */
 
@@ -138,7 +188,8 @@ static double law_mean(kind k, const void *x, int64_t from, int64_t w)
     return rounded(k, sum / (double)w);
 }
 
-/* What the windows that end at one place of the pattern give: 127 of them stand for all that hold no special element. */
+/* What the windows that end at one place of the pattern give: 127 of them stand for all that hold no special
+ * element. */
 typedef struct phase {
     int known;
     double exact, right, size; /* size: sum of |x| */
@@ -157,7 +208,8 @@ static void learn(const job *j, phase *p, int64_t end)
         p->size += fabs(x);
     }
     p->exact = rounded(k, exact / (double)w);
-    p->right = j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w) : rounded(k, left / rounded(k, (double)w));
+    p->right =
+        j->rung->order == LAW ? law_mean(k, j->host[0], end - w + 1, w) : rounded(k, left / rounded(k, (double)w));
     p->known = 1;
 }
 
@@ -196,8 +248,9 @@ void verify_window(const job *j, int hostile, row *out)
             want.f = out->bits ? p->right : p->exact;
             const double away = fabs(got.f - p->exact) / ulp_of(k, p->exact);
             if (!(away <= out->error_ulp)) out->error_ulp = isfinite(away) ? away : INFINITY;
-            good = out->bits ? got.f == want.f
-                             : fabs(got.f - want.f) <= 1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
+            good = out->bits
+                       ? got.f == want.f
+                       : fabs(got.f - want.f) <= 1.01 * (double)w * unit(k) * p->size / (double)w + ulp_of(k, want.f);
         }
         seen++;
         if (good) continue;

@@ -17,10 +17,11 @@ static setting setting_of(const report *r, const shape_report *s)
 {
     const recorded_device *const d = recorded(s->shape);
     const machine *const here = find_machine(r->device_text);
-    setting t = {here, s->shape == SHAPE_reduce ? s->device.read : s->device.copy, (double)s->n,
-                 !r->timed_on_model && here, r->device_text};
+    setting t = {here, reads_only(s->shape) ? s->device.read : s->device.copy, (double)s->n, !r->timed_on_model && here,
+                 r->device_text};
     if (t.own) return t;
-    return (setting){find_machine(d->name), s->shape == SHAPE_reduce ? d->read : d->copy, d->n, 0, d->name};
+    if (!d->name) return (setting){0};
+    return (setting){find_machine(d->name), reads_only(s->shape) ? d->read : d->copy, d->n, 0, d->name};
 }
 
 static int work_in(const setting *t, const shape_report *s, const row *x, work *w)
@@ -38,7 +39,7 @@ static void errors_of_estimates(double *mean, double *worst)
         work w;
         estimate e;
         if (!recorded_work(g, &w)) continue;
-        estimate_time(find_machine(d->name), &w, g->shape == SHAPE_reduce ? d->read : d->copy, &e);
+        estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
         if (e.none) continue;
         const double off = 100 * (exp(fabs(log(e.seconds / w.seconds))) - 1);
         *mean += off, n++;
@@ -252,6 +253,10 @@ void plot_why(const report *r, const shape_report *s, FILE *f)
     for (int i = 0; i < s->count; i++) any |= !is_host(s->rows[i].rung);
     if (!any) return;
     fprintf(f, "<h3>Estimate and time</h3>\n");
+    if (!t.m) {
+        fprintf(f, "<p>There is no estimate: nothing of this kind was timed here or recorded on a known GPU.</p>\n");
+        return;
+    }
     if (!r->timed_on_model && !t.own) {
         fprintf(f,
                 "<p>There is no estimate for this device: its clock and units are not known to the ladder "

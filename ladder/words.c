@@ -61,6 +61,11 @@ static const struct {
      {"#define atomic_next(array, index) atomicAdd((array) + (index), 1u)\n",
       "#define atomic_next(array, index) atomic_inc((array) + (index))\n",
       "#define atomic_next(array, index) __atomic_fetch_add((array) + (index), 1u, __ATOMIC_SEQ_CST)\n"}},
+    {"atomic_more",
+     {"#define atomic_more(array, index, value) atomicAdd((array) + (index), (u32)(value))\n",
+      "#define atomic_more(array, index, value) atomic_add((array) + (index), (u32)(value))\n",
+      "#define atomic_more(array, index, value) __atomic_fetch_add((array) + (index), (u32)(value), "
+      "__ATOMIC_SEQ_CST)\n"}},
     {"atomic_read",
      {"#define atomic_read(array, index) atomicAdd((array) + (index), 0u)\n",
       "#define atomic_read(array, index) atomic_or((array) + (index), 0u)\n",
@@ -204,6 +209,33 @@ static void put_atomic_combine(FILE *f, api a, const model_setting *s)
     }
 }
 
+/* Hardware folds whole numbers of 4 bytes since Ampere; others go by shuffles, or through memory that all lanes see. */
+static void put_warp_combine(FILE *f, api a, const model_setting *s)
+{
+    static const char *const does[] = {"add", "min", "max"};
+    if (a != API_CUDA) {
+        fprintf(f,
+                "static inline elem warp_fold(%selem *exchange, elem v)\n{\n    int tid = %s;\n"
+                "    for (int s = WARP / 2; s > 0; s /= 2) {\n        exchange[tid] = v;\n        %s;\n"
+                "        elem other = exchange[tid ^ s];\n        %s;\n        v = combine(v, other);\n    }\n    "
+                "return v;\n}\n"
+                "#define warp_combine(v) warp_fold(exchange_, v)\n",
+                a == API_OPENCL ? "__local " : "", a == API_OPENCL ? "(int)get_local_id(0)" : "omp_get_thread_num()",
+                a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()",
+                a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()");
+        return;
+    }
+    const int whole = s->elem < KIND_F32 && kind_bytes(s->elem) == 4;
+    fprintf(f, "static __device__ elem warp_combine(elem v)\n{\n");
+    if (whole)
+        fprintf(f, "#if __CUDA_ARCH__ >= 800\n    return __reduce_%s_sync(0xffffffffu, v);\n#else\n",
+                does[s->operation]);
+    fprintf(f,
+            "    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, s));\n    return "
+            "v;\n%s}\n",
+            whole ? "#endif\n" : "");
+}
+
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
     static const char *const opencl_types[] = {"int", "uint", "long", "ulong", "float", "double"};
@@ -238,6 +270,7 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
         if (has_word(body, helpers[i].word)) fputs(helpers[i].in[a], f);
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
+    if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
     fputc('\n', f);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer target: any bytes as a kernel's text (in the dialect, CUDA or OpenCL) and as an assignment. What is refused has a
- * sentence with a place; what compiles runs on the model, on little memory, in time. */
+ * libFuzzer target: any bytes as a kernel's text (in the dialect, CUDA or OpenCL) and as an assignment. What is
+ * refused has a sentence with a place; what compiles runs on the model, on little memory, in time. */
 #include "foreign.h"
 #include "model/code.h"
 #include "toml.h"
@@ -43,14 +43,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         free(text);
         return 0;
     }
-    const model_setting setting = {(kind)(data[0] % KINDS), data[0] / 8 % 3, data[0] & 64 ? 48 : 32, data[0] & 128 ? 8 : 32, 32};
+    const model_setting setting = {(kind)(data[0] % KINDS), data[0] / 8 % 3, data[0] & 64 ? 48 : 32,
+                                   data[0] & 128 ? 8 : 32, 32};
     memcpy(text, data + 1, bytes - 1);
     text[bytes - 1] = 0;
     if (toml_read("where", text, &t, &error)) assert(!strncmp(error.sentence, "where:", 6));
     error = (ladder_error){0};
     if (foreign_text("where", text, &translated, &error)) assert(!strncmp(error.sentence, "where:", 6) && !translated);
     model_program *p;
-    if (!error.code && !model_compile(translated ? translated : text, "where", &setting, &p, sentence, sizeof sentence)) {
+    if (!error.code &&
+        !model_compile(translated ? translated : text, "where", &setting, &p, sentence, sizeof sentence)) {
         run(p, &setting);
         model_free(p);
     } else if (!error.code) {

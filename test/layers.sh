@@ -43,7 +43,7 @@ done
 for row in $(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def); do
     [ -f "ladder/$row.cl" ] || [ -f "ladder/$row.txt" ] || broken "ladder/rungs.def has $row, and there is no such file"
 done
-for f in ladder/{reduce,scan,window}/*; do
+for f in ladder/{reduce,scan,window,transpose,histogram}/*; do
     name=${f#ladder/}
     grep -qE "^RUNG\(${name%%/*}, +$(basename "${name%.*}")," ladder/rungs.def || broken "$f has no row in ladder/rungs.def"
     grep -q 'teaches: ' "$f" && grep -q 'source: ' "$f" && grep -q 'look at: ' "$f" || broken "$f does not say what it teaches, its source and what to look at"

@@ -140,9 +140,13 @@ static void check_texts(const char *name)
     write_text("kernels/shape/gpu/scan.cl", "\n\nthis is no program;\n");
     strcat(folder, "/kernels");
     if (!open_faked(name)) return;
+    const char *const before = getenv("TALLY_KERNELS");
+    char *const kept = before ? strdup(before) : NULL;
     setenv("TALLY_KERNELS", folder, 1);
     tally_status status = run(ctx, 1, SMALL, out);
     unsetenv("TALLY_KERNELS");
+    if (kept) setenv("TALLY_KERNELS", kept, 1);
+    free(kept);
     check(status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "scan.cl"), "a text that does not compile: %s: %s",
           tally_status_name(status), tally_error(ctx));
     check_pool("a text that does not compile");

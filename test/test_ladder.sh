@@ -30,7 +30,7 @@ rungs() { sed -nE "s/^RUNG\\($1, +([a-z0-9_]+),.*/\\1/p" "$TALLY_SOURCE/ladder/r
 # ---- the tables ----
 code 0 "$tally" ladder --device model --n 5000 --runs 1 --json r.json --html r.html
 cp out table
-for shape in reduce scan window; do
+for shape in reduce scan window transpose histogram; do
     for rung in $(rungs $shape); do has "^$rung +" table; done
 done
 has '^better +1024 1024 512 256 128 64 32 16\* 8\* 4\* 2\* 1\* 1\*$' table
@@ -40,18 +40,24 @@ has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
-has '^Checked: 25000 results, every one of every rung.$' table
+has '^Checked: 35000 results, every one of every rung.$' table
 has '^(The model counts kernels|There is no)' table
 "$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
 if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
+    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model >>out
     LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
     verdict "the table fits $columns columns" $? "$(cat out | head -12)"
 done
 code 0 "$tally" ladder reduce --device model --n 0 --runs 0
 code 0 "$tally" ladder scan --device model --n 1000 --runs 0 --op max --dtype u64
 code 0 "$tally" ladder window --device model --n 1000 --runs 0 -w 1000 --dtype f64
+code 0 "$tally" ladder transpose --device model --n 65536 --runs 0
+has '^transpose_naive +1 +36.00 +18.00 +0 ' out # 4 sectors to read a row, 32 to write a column
+has '^transpose_tile +1 +8.00 +4.00 +63488 ' out # 31 passes for each of 2048 columns of a tile
+has '^transpose_padded +1 +8.00 +4.00 +0 ' out
+code 2 "$tally" ladder histogram --dtype f32 --device model
 
 # ---- usage ----
 code 2 "$tally" ladder reduze
@@ -120,8 +126,9 @@ verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (s
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
-has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: n = 1, i32' out
+has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: n = 257, i32' out
 has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
+has 'results checked, [1-9][0-9]* off\.$' out
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json t.json --html t.html
 python3 -c 'import json
 r = json.load(open("t.json"))["shapes"][0]["rungs"]
@@ -129,7 +136,8 @@ assert [x["rung"] for x in r] == ["tiled_3", "wrong.cl"], r
 assert r[1]["verdict"] == "WRONG" and 0 < r[1]["trials_wrong"] <= r[1]["trials"] and r[1]["trials"] > 40, r[1]
 assert r[0]["checked"] == 1 and r[0]["off"] == 0'
 verdict 'try writes --json with the runs that went wrong' $?
-has 'wrong.cl' t.html
+has '<summary>.*wrong.cl</summary>' t.html # its text is on the page
+has 'i &lt; n - 1 \? in\[i\] : NEUTRAL' t.html
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json -
 python3 -m json.tool out >/dev/null
 verdict 'try --json - prints JSON alone' $?
@@ -246,6 +254,7 @@ code 0 "$tally" ladder show reduce1 # the kernel is tiled_1's
 has ' 17 +if \(tid % \(2 \* s\) == 0\)' out
 code 0 "$tally" ladder show window/prefix_difference # scan/hillis_steele's, and through it scan/tiled_scan's
 has ' 33 +if \(group_index\(\) > 0 && i < n\)' out
+has '^    launch difference: running sums, out, n, w$' out # the other half of the program
 code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally
@@ -265,6 +274,13 @@ has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+
 has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
+cp wrong.cl 'a<b>"c&.cl'
+"$tally" ladder try 'a<b>"c&.cl' --rung reduce/tiled_3 --device model --n 1000 --html odd.html >/dev/null
+grep -q 'id="reduce-a_b__c_.cl"' odd.html && ! grep -q 'a<b>' odd.html
+verdict 'a file with signs of HTML in its name' $?
+sed 's/THREADS/256/g' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >fixed.cl
+"$tally" ladder try fixed.cl --rung reduce/tiled_3 --device model --n 1000 --html fixed.html >/dev/null
+has 'There are no steps of fixed.cl: the kernel .*has the size of its group in its text' fixed.html
 # ---- the page (test_ladder_page.sh steps through it) ----
 ! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
 verdict 'the page needs no network' $?
@@ -330,6 +346,9 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder reduce --rung atomic,shuffle,vector_load,cascade,tiled_2 --device "$device" --runs 0 --n 2049 --dtype i64 --op min
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
+    code 0 "$tally" ladder transpose --device "$device" --runs 0 --n 4999
+    code 0 "$tally" ladder histogram --device "$device" --runs 0 --n 4999 --dtype u32
+    code 0 "$tally" ladder reduce --rung warp_reduce --device "$device" --runs 0 --n 4999 --dtype i64
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
     ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
@@ -343,6 +362,15 @@ assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s[
 for r in s["rungs"]: # one launch, and one that folds what is left on the device
     assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
     verdict 'times are of the result on the device; copies and the fold apart' $?
+    for place in "$device" model; do # above 2^20 elements the model runs a part of the groups, and counts as if it ran all
+        "$tally" ladder --rung tiled_4,simple_2,tiled_scan,sma_tiled,transpose_tile --device "$place" --runs 0 --n 1052673 --json "at-$place.json" >/dev/null
+    done
+    python3 - "at-$device.json" at-model.json <<'PY'
+import json, sys
+a, b = ([r for s in json.load(open(f))["shapes"] for r in s["rungs"]] for f in sys.argv[1:])
+assert len(a) == 5 and all(x["model"] == y["model"] and x["counted_n"] == 1052673 and x["launches"] == y["launches"] for x, y in zip(a, b))
+PY
+    verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
     sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
     code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it

@@ -68,24 +68,24 @@ fi
 
 # ---- CUDA: one run of nvcc for all ----
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
-macros="main NAME NEUTRAL THREADS EACH WARP ENOUGH MOST smaller larger shuffle_down load4 atomic_next atomic_read atomic_write atomic_combine WINDOW TILE"
 {
     for h in cuda_runtime math stdint stdio stdlib string; do echo "#include <$h.h>"; done
     while read -r r more; do
         f=cuda_$(tr -c 'a-z0-9\n' _ <<<"$r$more")
         export_to $r cuda $f.cu $more || echo "#error $r"
-        printf 'namespace %s {\n#define main main_\n#include "%s.cu"\n%s\n}\n' $f $f "$(for m in $macros; do echo "#undef $m"; done)"
+        printf 'namespace %s {\n#define main main_\n#include "%s.cu"\n%s\n}\n' $f $f "$(sed -nE 's/^#define (\w+).*/#undef \1/p' $f.cu; echo '#undef main')"
     done <<<"$kernels
 reduce/atomic --dtype f32 --op min
 reduce/atomic --dtype i64
 reduce/atomic --dtype u64 --op max
 reduce/atomic --dtype f64
+reduce/warp_reduce --dtype f32
 scan/lookback --dtype f64"
 } >all.cu
 ! grep -q '#error' all.cu
 verdict 'every rung has a program in CUDA' $? "$(cat err)"
 if [ -n "$nvcc" ]; then
-    "$nvcc" -Werror all-warnings -c all.cu -o all.o >log 2>&1
+    "$nvcc" -arch=sm_80 -Werror all-warnings -c all.cu -o all.o >log 2>&1
     verdict 'the programs in CUDA compile' $? "$(cat log)"
 else
     echo "skipped: no nvcc here"

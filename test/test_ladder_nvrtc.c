@@ -86,7 +86,10 @@ int main(void)
         const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
-                if (all || (k == KIND_F32 && operation == 0) || (turn++ % 17 == 0))
+                if (!takes_kind(g->shape, (kind)k) && g->shape == SHAPE_histogram)
+                    continue;
+                else if (all || (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) && operation == 0) ||
+                         (turn++ % 17 == 0))
                     try_one(path, text, g->threads, (kind)k, operation);
     }
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);

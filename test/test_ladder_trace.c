@@ -91,7 +91,7 @@ static void estimates(void)
         estimate e;
         const recorded_device *const d = recorded(g->shape);
         if (!recorded_work(g, &w)) continue;
-        estimate_time(find_machine(d->name), &w, g->shape == SHAPE_reduce ? d->read : d->copy, &e);
+        estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
         if (is_host(g) || g->schedule == LOOKBACK) check(e.none != NULL, "%s: there can be no estimate", g->name);
         if (e.none) continue;
         any++;

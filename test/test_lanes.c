@@ -242,7 +242,7 @@ static void check_case(int which)
 
 static void check_device(const char *device)
 {
-    char name[80];
+    char name[104];
     snprintf(name, sizeof name, "%s,memory=1M,threads=1,probe=off", device);
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     gpu = tl_gpu_of(ctx->device)->gpu;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Every launch of every kernel, without a GPU: a device whose memory is the host's, whose programs are nothing and whose launches look at
- * their arguments (src/device/gpu_kernels.h) and do nothing. The verbs are called until every kernel was launched, as on CUDA and as on OpenCL; then
- * the sentences about arguments that are missing, of the wrong kind, or too many. That those do not compile is in test_launch.sh. */
+ * Every launch of every kernel, without a GPU: a device whose memory is the host's, whose programs are nothing and
+ * whose launches look at their arguments (src/device/gpu_kernels.h) and do nothing. The verbs are called until every
+ * kernel was launched, as on CUDA and as on OpenCL; then the sentences about arguments that are missing, of the wrong
+ * kind, or too many. That those do not compile is in test_launch.sh. */
 #include "../src/device/gpu_work.h"
 #include "../src/operators.h"
 #include "../src/shape/gpu/constants.h"
@@ -69,7 +70,8 @@ static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALL
 static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, int users, tl_program **p)
 {
     (void)g, (void)c, (void)users;
-    check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("), "heads of kernels are written out");
+    check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
+          "heads of kernels are written out");
     return *p = calloc(1, sizeof **p), TALLY_OK;
 }
 static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
@@ -83,8 +85,8 @@ static void answer_measure(const tl_arguments_measure *a)
     ((int64_t *)count)[FIRST_OFFSET] = offsets[0], ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
 }
 
-static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
-                             const tl_argument *arguments, int count)
+static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
+                             int threads, const tl_argument *arguments, int count)
 {
     int id = 0;
     (void)g;
@@ -96,12 +98,15 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
     p->count += at == p->count;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
     check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
-    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name, (long long)number);
+    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name,
+          (long long)number);
     check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
     check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once), "%s: jobs are shared by `once` alone", name);
     for (int i = 0; i < count; i++) {
-        if (arguments[i].kind == TL_ARG_MEMORY) check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
-        if (arguments[i].kind == TL_ARG_ROOM) check(arguments[i].i64 > 0 && arguments[i].i64 <= 200 << 10, "%s: room", name);
+        if (arguments[i].kind == TL_ARG_MEMORY)
+            check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
+        if (arguments[i].kind == TL_ARG_ROOM)
+            check(arguments[i].i64 > 0 && arguments[i].i64 <= 200 << 10, "%s: room", name);
     }
     if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
     return TALLY_OK;
@@ -117,7 +122,10 @@ static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memo
 {
     return (void)lane, d_read(g, c, to, from, at, bytes);
 }
-static tally_status d_event(tl_gpu *g, tally *c, int lane, int event) { return (void)g, (void)c, (void)lane, (void)event, TALLY_OK; }
+static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
+{
+    return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
+}
 static tally_status d_reached(tl_gpu *g, tally *c, int event) { return (void)g, (void)c, (void)event, TALLY_OK; }
 
 static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
@@ -126,12 +134,35 @@ static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS
 static tally *open_none(int cuda, tl_device **cpu)
 {
     tally *ctx = check_open(1, NULL);
-    calls = (tl_gpu_calls){
-        .name = "none", .prelude = cuda ? "device/prelude_cuda.h" : "device/prelude_opencl.h", .once = cuda, .open = d_open, .close = d_nothing,
-        .enter = d_enter, .leave = d_nothing, .processors = d_processors, .warps_in_group = d_warps, .local_bytes = d_local,
-        .allocate = d_allocate, .release = d_release, .write = d_write, .read = d_read, .owns = d_owns, .build = d_build, .unload = d_unload,
-        .launch = d_launch, .wait = d_done, .room = d_room, .lock = d_allocate, .unlock = d_release, .locked = d_locked, .copy_in = d_in,
-        .copy_out = d_out, .mark = d_event, .follow = d_event, .reached = d_reached, .quiet = d_done};
+    calls = (tl_gpu_calls){.name = "none",
+                           .prelude = cuda ? "device/prelude_cuda.h" : "device/prelude_opencl.h",
+                           .once = cuda,
+                           .open = d_open,
+                           .close = d_nothing,
+                           .enter = d_enter,
+                           .leave = d_nothing,
+                           .processors = d_processors,
+                           .warps_in_group = d_warps,
+                           .local_bytes = d_local,
+                           .allocate = d_allocate,
+                           .release = d_release,
+                           .write = d_write,
+                           .read = d_read,
+                           .owns = d_owns,
+                           .build = d_build,
+                           .unload = d_unload,
+                           .launch = d_launch,
+                           .wait = d_done,
+                           .room = d_room,
+                           .lock = d_allocate,
+                           .unlock = d_release,
+                           .locked = d_locked,
+                           .copy_in = d_in,
+                           .copy_out = d_out,
+                           .mark = d_event,
+                           .follow = d_event,
+                           .reached = d_reached,
+                           .quiet = d_done};
     warps = cuda ? 8 : 1;
     *cpu = ctx->device;
     check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device), "the device that is none");
@@ -162,7 +193,8 @@ static void call(tally *ctx, const char *op, tally_view in)
     check_ok(ctx, tally_scan(ctx, op, &in, &out, &(tally_scan_options){.exclusive = 1}), op);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int edges = 0; edges <= TALLY_EDGES_VALID; edges++) {
-            const tally_window_options w = {widths[i] - 1, 0, (tally_edges)edges, edges == TALLY_EDGES_MISSING ? widths[i] / 2 : 0};
+            const tally_window_options w = {widths[i] - 1, 0, (tally_edges)edges,
+                                            edges == TALLY_EDGES_MISSING ? widths[i] / 2 : 0};
             if (edges == TALLY_EDGES_VALID && (in.offsets || widths[i] > in.n)) continue;
             if (!in.offsets) out.n = tally_window_length(in.n, &w);
             check_ok(ctx, tally_window(ctx, op, &in, &out, &w), op);
@@ -189,7 +221,8 @@ static void call_all(int cuda)
     const size_t bytes[] = {N * sizeof(float), sizeof offsets};
     for (int i = 0; i < 2; i++) check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");
     d_write(&gpu, ctx, &on_device[1], 0, offsets, sizeof offsets);
-    tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32, (const int64_t *)(uintptr_t)on_device[1].address, 6);
+    tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32,
+                                      (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
     const tl_scalar *op;
@@ -197,7 +230,8 @@ static void call_all(int cuda)
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once || id == TL_KERNEL_segments)),
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once || id == TL_KERNEL_segments)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }
@@ -210,7 +244,8 @@ static void check_refused(tally *ctx, const tl_arguments_up *a, int count, const
     const tl_built program = {.program = &none};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
     const int64_t before = launches[TL_KERNEL_up];
-    check(tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID && !strcmp(tally_error(ctx), says),
+    check(tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
+              !strcmp(tally_error(ctx), says),
           "said '%s' instead of '%s'", tally_error(ctx), says);
     check(launches[TL_KERNEL_up] == before, "it was launched all the same");
 }
@@ -224,8 +259,8 @@ static void check_wrong(void)
     const tl_plan plan = {0};
     const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
     const int all = tl_gpu_kernels[TL_KERNEL_up].count;
-    const tl_arguments_up right = TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES), .nodes = tl_memory_of(&some),
-                                               .level = tl_i64(2), .jobs = tl_i64(1));
+    const tl_arguments_up right = TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
+                                               .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
     tl_program none = {.count = 0};
     const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
     check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
@@ -254,11 +289,13 @@ static void check_names(void)
         check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, name) == i % TL_KERNELS_MOST, "%s", name);
         p.count += p.count < TL_KERNELS_MOST;
     }
-    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, "more") < 0 && strstr(tally_error(ctx), "at most 16"), "one too many: %s",
-          tally_error(ctx));
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, "more") < 0 &&
+              strstr(tally_error(ctx), "at most 16"),
+          "one too many: %s", tally_error(ctx));
     memset(name, 'k', TL_KERNEL_NAME);
     check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name) < 0, "a name of %d letters", TL_KERNEL_NAME);
-    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0, "a name of %d letters", TL_KERNEL_NAME - 1);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0, "a name of %d letters",
+          TL_KERNEL_NAME - 1);
     tally_close(ctx);
 }
 

@@ -74,8 +74,8 @@ typedef struct request {
     int lane[MODEL_WARP_MOST];
 } request;
 
-/* Passes that lanes [from, to) of the warp need, and the worst number of words in one bank. */
-static int passes(const request *r, int from, int to, int banks, int16_t *bank_of)
+/* Passes that lanes [from, to) of the warp need: the worst number of words in one bank; of atomics, of lanes. */
+static int passes(const request *r, int from, int to, int banks, int atomic, int16_t *bank_of)
 {
     int64_t words[MODEL_WARP_MOST * 4];
     int count[MODEL_BANKS_MOST] = {0}, found = 0, worst = 0;
@@ -86,7 +86,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
             if (bank_of && word == r->offset[i] / 4) bank_of[r->lane[i]] = (int16_t)bank;
             int known = 0;
             for (int k = 0; k < found && !known; k++) known = words[k] == word;
-            if (known) continue;
+            if (known && !atomic) continue;
             words[found++] = word;
             if (++count[bank] > worst) worst = count[bank];
         }
@@ -94,7 +94,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
     return worst;
 }
 
-static int cost_shared(group_state *g, const request *r, int line) /* the worst bank's words */
+static int cost_shared(group_state *g, const request *r, int line, int atomic) /* the worst bank's words */
 {
     model_counts *c = g->counts;
     const int parts = r->size > 4 ? r->size / 4 : 1;
@@ -103,7 +103,7 @@ static int cost_shared(group_state *g, const request *r, int line) /* the worst 
     int degree = 0, conflicts = 0;
     for (int l = 0; l < MODEL_WARP_MOST; l++) bank_of[l] = -1;
     for (int from = 0; from < g->warp; from += each) {
-        const int n = passes(r, from, from + each, g->program->setting.banks, bank_of);
+        const int n = passes(r, from, from + each, g->program->setting.banks, atomic, bank_of);
         if (n > degree) degree = n;
         if (n > 1) conflicts += n - 1;
     }
@@ -181,6 +181,9 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
                (long long)at);
+    if (s->on_its_way && i->op != DO_STORE)
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread, a->name,
+               (long long)at, s->write_line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
         found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
@@ -194,6 +197,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         s->write_epoch = (int16_t)w->epoch;
         s->write_line = (uint16_t)line;
         s->write_atomic = (uint8_t)atomic;
+        s->on_its_way = i->op == DO_STORE && i->integer;
     } else if (atomic) {
         return;
     } else if (s->read_step != step ||
@@ -206,6 +210,15 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         if (s->reader == s->writer) s->reader = (int16_t)thread; /* name one that is not the writer */
         s->read_epoch = -1;
         s->read_line = (uint16_t)line;
+    }
+}
+
+void copies_arrive(group_state *g, const warp_state *w)
+{
+    for (int64_t s = 0; s < g->kernel->shared_bytes / 4; s++) {
+        shadow *const x = &g->shared_shadow[s];
+        const int which = x->writer - w->first;
+        if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
     }
 }
 
@@ -233,8 +246,9 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
                        "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are not ordered",
                        other_group, (long long)g->index, what, a->name, (long long)at, other, thread);
             else
-                defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and thread %d of group %lld writes it",
-                       a->name, (long long)at, thread, (long long)g->index);
+                defect(g, DEFECT_RACE, line,
+                       "race: several groups read %s[%lld], and thread %d of group %lld writes it", a->name,
+                       (long long)at, thread, (long long)g->index);
         }
     }
     if (store) {
@@ -258,6 +272,7 @@ static void atomic(const instruction *i, char *at, kind k, int operation, lane g
 {
     *old = get_element(at, k);
     lane v = given;
+    if (i->op == DO_ATOMIC_MORE) v.i = (int64_t)((uint64_t)old->i + (uint64_t)given.i);
     if (i->op == DO_ATOMIC_NEXT) v.i = (int64_t)((uint64_t)old->i + 1);
     if (i->op == DO_ATOMIC_GET) return;
     if (i->op == DO_ATOMIC_COMBINE) {
@@ -325,7 +340,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    const int degree = a->shared ? cost_shared(g, &r, i->line) : 0;
+    const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
     const int sectors =
         a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
     if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);

@@ -34,11 +34,12 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
     F(CONST)                                                                                                           \
     F(MOVE)                                                                                                            \
     F(CONVERT)                                                                                                         \
-    F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
-        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
-            F(SHUFFLE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
-                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER)        \
-                    F(WARP_BARRIER) F(STOP)
+    F(ADD)                                                                                                             \
+    F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)         \
+        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE)            \
+            F(WARP_COMBINE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)  \
+                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN)       \
+                    F(BARRIER) F(WARP_BARRIER) F(COPY_WAIT) F(STOP)
 typedef enum {
 #define F(name) DO_##name,
     OPERATIONS(F)
@@ -83,7 +84,7 @@ typedef struct model_kernel_code {
     int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
     kind parameter_kind[ARRAYS_MOST];
     array_info arrays[ARRAYS_MOST];
-    int generic, combines; /* its memory is of elem; it says combine or NEUTRAL */
+    int generic, combines;    /* its memory is of elem; it says combine or NEUTRAL */
     int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
     int64_t shared_bytes;
 } kernel_code;
@@ -123,8 +124,8 @@ typedef struct compiler {
 void model_error(compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int emit(compiler *c, opcode op, kind k, int a, int b, int d);
 token *peek(compiler *c);
-void pass(compiler *c);   /* the next token is done with; the end stays */
-int deeper(compiler *c);  /* 0: too deep, and said so. Else nested-- when done */
+void pass(compiler *c);                     /* the next token is done with; the end stays */
+int deeper(compiler *c);                    /* 0: too deep, and said so. Else nested-- when done */
 int is_sign(compiler *c, const char *text); /* is the next token this one? */
 int take(compiler *c, const char *text);    /* and if so, passes it */
 void expect(compiler *c, const char *text);
@@ -138,6 +139,7 @@ void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
+typed whole_index(compiler *c);                    /* of an array */
 void parse_effect(compiler *c);                    /* the same, for what it does: nobody wants the value */
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);
@@ -159,8 +161,8 @@ typedef struct frame {
 /* What break and continue end: the loop, its body once. */
 enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE };
 typedef struct warp_state {
-    uint64_t mask, live, all; /* on now; not returned; at the start */
-    int returned;             /* the line where the last lanes did */
+    uint64_t mask, live, all;          /* on now; not returned; at the start */
+    int returned;                      /* the line where the last lanes did */
     int at, depth, epoch, done, first; /* first: its first thread */
     frame frames[DEPTH_MOST];
     lane *registers; /* [register][lanes] */
@@ -174,6 +176,7 @@ typedef struct shadow {
     int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
     uint16_t write_line, read_line;
     uint8_t write_atomic; /* atomics do not race with each other */
+    uint8_t on_its_way;   /* an asynchronous copy that its thread has not waited for */
 } shadow;
 
 /* The same for a word of global memory, over all groups of a launch that are looked at. */
@@ -210,6 +213,7 @@ typedef struct group_state {
 
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
+void copies_arrive(group_state *g, const warp_state *w); /* those that its active lanes have started */
 /* Of each kind the first is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void run_group(group_state *g, int64_t index); /* one group, all steps */

@@ -19,8 +19,8 @@ void model_error(compiler *c, const char *format, ...)
     va_end(list);
 }
 
-static const int MASKS[] = {[DO_IF] = 1,   [DO_LOOP] = 1,      [DO_PUSH] = 1,
-                            [DO_END] = -1, [DO_LOOP_END] = -1, [DO_POP] = -1, [DO_STOP] = 0};
+static const int MASKS[] = {
+    [DO_IF] = 1, [DO_LOOP] = 1, [DO_PUSH] = 1, [DO_END] = -1, [DO_LOOP_END] = -1, [DO_POP] = -1, [DO_STOP] = 0};
 
 int emit(compiler *c, opcode op, kind k, int a, int b, int d)
 {

@@ -216,6 +216,13 @@ void compute(group_state *g, warp_state *w, const instruction *i)
         }
         memcpy(a, g->scratch, (size_t)n * sizeof *a);
         break;
+    case DO_WARP_COMBINE: /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
+        memcpy(a, b, (size_t)n * sizeof *a);
+        for (int s = g->warp / 2; s > 0; s /= 2) {
+            for (int l = 0; l < g->warp; l++) g->scratch[l] = a[l ^ s];
+            is_real(k) ? reals(i->d, k, a, a, g->scratch, n) : integers(i->d, k, a, a, g->scratch, n);
+        }
+        break;
     default:
         is_real(k) ? reals(i->op, k, a, b, c, n) : integers(i->op, k, a, b, c, n);
     }

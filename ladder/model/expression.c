@@ -23,10 +23,17 @@ static typed element(compiler *c, int array, typed index)
     return (typed){reg, k};
 }
 
+typed whole_index(compiler *c)
+{
+    typed index = parse_expression(c);
+    if (index.kind >= KIND_F32) model_error(c, "an index is a whole number, and this is a float");
+    return convert(c, index, KIND_I64);
+}
+
 static typed index_of(compiler *c)
 {
     expect(c, "[");
-    typed index = convert(c, parse_expression(c), KIND_I64);
+    typed index = whole_index(c);
     expect(c, "]");
     return index;
 }
@@ -199,7 +206,10 @@ static void store_element(compiler *c, int array, typed index, typed v)
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
 }
 
-static int is_step(const token *t) { return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--")); }
+static int is_step(const token *t)
+{
+    return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--"));
+}
 
 /* What is behind the place to store to that comes next (NAME, *NAME or NAME[...], perhaps behind ++ or --); NULL: none
  * comes. It is looked for before anything is compiled. */

@@ -120,7 +120,8 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
     close_group(&g);
 }
 
-/* Those that are looked at in their order, so that what is found is the same every time; the others on all processors. */
+/* Those that are looked at in their order, so that what is found is the same every time; the others on all
+ * processors. */
 static void run_groups(launch *l)
 {
     enum { PIECE = 64 };

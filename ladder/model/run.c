@@ -132,7 +132,8 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         case DO_BARRIER:
             if (w->live != w->all && w->mask)
-                defect(g, DEFECT_BARRIER, i->line, "the barrier is not reached by %d threads, which returned in line %d",
+                defect(g, DEFECT_BARRIER, i->line,
+                       "the barrier is not reached by %d threads, which returned in line %d",
                        __builtin_popcountll(w->all & ~w->live), w->returned);
             if (w->mask == w->live && w->mask) return i->line;
             if (w->mask)
@@ -144,11 +145,15 @@ static int run_warp(group_state *g, warp_state *w)
             if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line);
             break;
         case DO_SHUFFLE:
+        case DO_WARP_COMBINE:
             if (w->mask && w->mask != w->live)
                 defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
+            break;
+        case DO_COPY_WAIT:
+            if (g->counts && w->mask) copies_arrive(g, w);
             break;
         case DO_STOP:
             w->done = 1;
@@ -157,6 +162,7 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_STORE:
         case DO_ATOMIC_COMBINE:
         case DO_ATOMIC_NEXT:
+        case DO_ATOMIC_MORE:
         case DO_ATOMIC_GET:
         case DO_ATOMIC_PUT:
             if (w->mask) access_memory(g, w, i);
@@ -212,7 +218,8 @@ static void start_group(group_state *g, int64_t index)
         }
     }
     if (g->counts)
-        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++) g->shared_shadow[s] = (shadow){.write_step = -1, .read_step = -1};
+        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++)
+            g->shared_shadow[s] = (shadow){.write_step = -1, .read_step = -1};
 }
 
 void run_group(group_state *g, int64_t index)

@@ -23,8 +23,8 @@ typedef struct {
     int capability, processors, shared, number;
 } cuda;
 
-/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these names, and a function that finds
- * them; 0: some are not there. */
+/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
+ * names, and a function that finds them; 0: some are not there. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
 #define TL_CUDA_FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
 #define TL_CUDA_CALLS(LIST, find)                                                                                      \
@@ -57,8 +57,8 @@ int tl_cuda_find_programs(void *library);
 /* Calls of tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number, tl_spread spread,
-                            int threads, const tl_argument *arguments, int count);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
+                            tl_spread spread, int threads, const tl_argument *arguments, int count);
 
 /* ---- cuda_lanes.c ---- */
 

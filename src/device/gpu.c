@@ -252,7 +252,8 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 /* ---- launches ---- */
 
-tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread, const tl_argument *arguments, int count)
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
     const tl_gpu_kernel *k = &tl_gpu_kernels[id];
@@ -269,7 +270,8 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     }
     if (status) return status;
     tl_clock_begin(l->d, l->ctx, TL_RUN);
-    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps, arguments, count);
+    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
+                       arguments, count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
     l->d->launches += !status;
     return status;

@@ -73,8 +73,8 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     return status;
 }
 
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in, int64_t low,
-                           int64_t high, tl_batch *b)
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, int64_t low, int64_t high, tl_batch *b)
 {
     size_t offset;
     *b = (tl_batch){.plan = plan, .piece = piece, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
@@ -88,7 +88,8 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
 }
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in, tl_batch *b)
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, tl_batch *b)
 {
     int64_t low, high;
     tl_view_extent(in, plan->op->elem_bytes, &low, &high);
@@ -110,7 +111,8 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
-    const int64_t flags = (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
+    const int64_t flags =
+        (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
     const tl_memory *const none = &b->x; /* a kernel does not look at it */
     return TL_ARGUMENTS(batch_part,
                         .in_data = tl_memory_of(&b->x),
@@ -129,7 +131,8 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes, tl_results *r)
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
+                             tl_results *r)
 {
     int64_t low, high;
     size_t offset;

@@ -25,8 +25,14 @@ int64_t tl_pieces_least(const tl_gpu_device *d)
     return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
-static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call) { return host_bytes(d, call->in, call->plan->op->elem_bytes); }
-static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call) { return host_bytes(d, call->out, call->plan->op->result_bytes); }
+static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->in, call->plan->op->elem_bytes);
+}
+static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->out, call->plan->op->result_bytes);
+}
 
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
 {
@@ -37,7 +43,10 @@ int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
     return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
-int tl_pieces_possible(tl_gpu_device *d, const tl_call *call) { return in_host_bytes(d, call) || out_host_bytes(d, call); }
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
+{
+    return in_host_bytes(d, call) || out_host_bytes(d, call);
+}
 
 int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {

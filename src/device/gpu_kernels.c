@@ -34,7 +34,8 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
     for (int i = 0; i < count; i++)
         if (!strcmp(names + (size_t)i * step, name)) return i;
     if (strlen(name) >= TL_KERNEL_NAME || count == TL_KERNELS_MOST) {
-        tl_fail(ctx, TALLY_UNSUPPORTED, "kernel %.100s: a program's kernels are at most %d, with names of at most %d characters", name,
+        tl_fail(ctx, TALLY_UNSUPPORTED,
+                "kernel %.100s: a program's kernels are at most %d, with names of at most %d characters", name,
                 TL_KERNELS_MOST, TL_KERNEL_NAME - 1);
         return -1;
     }
@@ -44,13 +45,17 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 
 static const char *kind_name(tl_argument_kind kind)
 {
-    static const char *const names[] = {
-        [TL_ARG_NONE] = "nothing", [TL_ARG_MEMORY] = "memory", [TL_ARG_I64] = "an i64", [TL_ARG_F64] = "an f64", [TL_ARG_ROOM] = "bytes of local memory"};
+    static const char *const names[] = {[TL_ARG_NONE] = "nothing",
+                                        [TL_ARG_MEMORY] = "memory",
+                                        [TL_ARG_I64] = "an i64",
+                                        [TL_ARG_F64] = "an f64",
+                                        [TL_ARG_ROOM] = "bytes of local memory"};
     return names[kind];
 }
 
 /* Compares arguments from number *at on with a list of parameters. */
-static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *p, const tl_argument *arguments, int count, int *at)
+static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *p, const tl_argument *arguments,
+                            int count, int *at)
 {
     tally_status status = TALLY_OK;
     for (; !status && p->name; p++) {
@@ -60,8 +65,8 @@ static tally_status compare(tally *ctx, const char *kernel, const tl_parameter *
         }
         const tl_argument_kind got = *at < count ? arguments[*at].kind : TL_ARG_NONE;
         if (got != p->kind)
-            return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is %s: must be %s", kernel, *at + 1, p->name, kind_name(got),
-                           kind_name(p->kind));
+            return tl_fail(ctx, TALLY_INVALID, "kernel %s: argument %d, %s, is %s: must be %s", kernel, *at + 1,
+                           p->name, kind_name(got), kind_name(p->kind));
         ++*at;
     }
     return status;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * The kernels as the host knows them, made of shape/gpu/params.def: a number and a struct of arguments for each, and rows that
- * say what its parameters are. A launch names its arguments:
+ * The kernels as the host knows them, made of shape/gpu/params.def: a number and a struct of arguments for each, and
+ * rows that say what its parameters are. A launch names its arguments:
  *
- *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_ONES), .nodes = tl_memory_of(nodes), .level = tl_i64(k), .jobs = tl_i64(jobs))
+ *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
+ *         .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
- * One too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check finds what a struct made in another way lacks. */
+ * One too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check finds what a struct made
+ * in another way lacks. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 #include "gpu.h"
@@ -22,7 +24,10 @@ typedef struct tl_f64_argument {
 typedef struct tl_room_argument {
     tl_argument is;
 } tl_room_argument;
-static inline tl_memory_argument tl_memory_of(const tl_memory *m) { return (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}}; }
+static inline tl_memory_argument tl_memory_of(const tl_memory *m)
+{
+    return (tl_memory_argument){{TL_ARG_MEMORY, {.memory = *m}}};
+}
 static inline tl_i64_argument tl_i64(int64_t v) { return (tl_i64_argument){{TL_ARG_I64, {.i64 = v}}}; }
 static inline tl_f64_argument tl_f64(double v) { return (tl_f64_argument){{TL_ARG_F64, {.f64 = v}}}; }
 static inline tl_room_argument tl_room(int64_t bytes) { return (tl_room_argument){{TL_ARG_ROOM, {.i64 = bytes}}}; }
@@ -59,8 +64,8 @@ typedef enum tl_gpu_kernel_id {
     TL_KERNELS
 } tl_gpu_kernel_id;
 
-/* A parameter: its kind, and as in the text its type (with all before the name) and name. TL_ARG_NONE ends a list; part: the
- * parameters of a part, whose name is the part's. */
+/* A parameter: its kind, and as in the text its type (with all before the name) and name. TL_ARG_NONE ends a list;
+ * part: the parameters of a part, whose name is the part's. */
 typedef struct tl_parameter tl_parameter;
 struct tl_parameter {
     tl_argument_kind kind;
@@ -89,9 +94,9 @@ tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argum
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
 /* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left out. */
-#define TL_ARGUMENTS(kernel, ...)                                                                                       \
-    ({                                                                                                                  \
-        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, #kernel ": not as many arguments as in params.def");  \
-        (tl_arguments_##kernel){__VA_ARGS__};                                                                           \
+#define TL_ARGUMENTS(kernel, ...)                                                                                     \
+    ({                                                                                                                \
+        _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, #kernel ": not as many arguments as in params.def"); \
+        (tl_arguments_##kernel){__VA_ARGS__};                                                                         \
     })
 #endif

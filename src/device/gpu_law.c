@@ -22,9 +22,11 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
     if (!status) status = tl_gpu_take(d, ctx, bytes, &results);
     const tl_f64_argument parameter = tl_f64(plan->par.value);
     if (!status)
-        status = TL_GO(&l, law_lift, groups(n), .x = tl_memory_of(&in), .n = tl_i64(n), .parameter = parameter, .nodes = tl_memory_of(&nodes));
+        status = TL_GO(&l, law_lift, groups(n), .x = tl_memory_of(&in), .n = tl_i64(n), .parameter = parameter,
+                       .nodes = tl_memory_of(&nodes));
     for (int level = 1; !status && n >> level; level++)
-        status = TL_GO(&l, law_level, groups(n >> level), .n = tl_i64(n), .level = tl_i64(level), .nodes = tl_memory_of(&nodes));
+        status = TL_GO(&l, law_level, groups(n >> level), .n = tl_i64(n), .level = tl_i64(level),
+                       .nodes = tl_memory_of(&nodes));
     if (!status)
         status = TL_GO(&l, law_lower, groups(n), .n = tl_i64(n), .parameter = parameter, .nodes = tl_memory_of(&nodes),
                        .out = tl_memory_of(&results));

@@ -23,7 +23,8 @@ typedef struct {
     int64_t group;     /* rows at a time, without offsets */
 } call;
 
-tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece, const tally_view *in, const tally_view *out)
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece, const tally_view *in,
+                           const tally_view *out)
 {
     switch (c->verb) {
     case TL_REDUCE:
@@ -44,7 +45,10 @@ static int64_t length_of(const call *c, int64_t r)
 static int64_t cost_of(const call *c, int64_t r)
 {
     int64_t n = length_of(c, r), in = n * c->of->plan->op->elem_bytes;
-    int64_t out = (c->of->verb == TL_REDUCE ? 1 : c->of->out->offsets ? n : c->of->out->n) * c->of->plan->op->result_bytes;
+    int64_t out = (c->of->verb == TL_REDUCE ? 1
+                   : c->of->out->offsets    ? n
+                                            : c->of->out->n) *
+                  c->of->plan->op->result_bytes;
     return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
 }
 

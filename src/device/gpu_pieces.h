@@ -5,7 +5,8 @@
  *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
  *                         4 blocks              3 buffers           3 buffers        4 blocks
  *
- * While the threads fill blocks with piece j, kernels run on piece j - 1, and the results of piece j - 2 go to the caller:
+ * While the threads fill blocks with piece j, kernels run on piece j - 1, and the results of piece j - 2 go to the
+ * caller:
  *
  *   time  -->        |             |             |             |
  *   elements in      |      j      |    j + 1    |    j + 2    |
@@ -147,7 +148,8 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
 /* ---- gpu_pieces.c; between enter and leave ---- */
 
 /* A call on these views, as a whole: its own ones, or some rows of them. */
-tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece, const tally_view *in, const tally_view *out);
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
+                           const tally_view *in, const tally_view *out);
 /* By pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 

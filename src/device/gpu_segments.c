@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it needs: whether
- * they ascend, where they begin and end, how many are long. That is one wait a call, 64 bytes; offsets on the host cost a check, a
- * copy and a list of the long ones, 10 times what the sums take (1M segments of 256 on an H200). */
+ * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
+ * needs: whether they ascend, where they begin and end, how many are long. That is one wait a call, 64 bytes; offsets
+ * on the host cost a check, a copy and a list of the long ones, 10 times what the sums take (1M segments of 256 on an
+ * H200). */
 #include "gpu_work.h"
 #include "../shape/gpu/constants.h"
 #include <stdlib.h>
@@ -25,8 +26,8 @@ static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     if (!status) status = tl_gpu_upload(d, ctx, m, sizeof *m, &to);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), ids);
     if (!status)
-        status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets), .rows = tl_i64(rows),
-                       .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
+        status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets),
+                       .rows = tl_i64(rows), .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
     if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
@@ -47,8 +48,8 @@ static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->longs + 1) * sizeof(int64_t), &b->first);
     if (status) return status;
-    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets), .ids = tl_memory_of(&b->ids), .longs = tl_i64(b->longs),
-                 .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
+    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets), .ids = tl_memory_of(&b->ids),
+                 .longs = tl_i64(b->longs), .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
 }
 
 /* Segments of one length are rows. */
@@ -63,8 +64,9 @@ static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tall
 }
 
 /* all: in as one segment, with offsets on the host. */
-static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *all,
-                           const measured *m, const tl_memory *offsets, tl_memory *ids, void *out)
+static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                           const tally_view *all, const measured *m, const tl_memory *offsets, tl_memory *ids,
+                           void *out)
 {
     int64_t low, high, bytes = plan->op->elem_bytes;
     tally_view to = tally_rows(out, plan->op->out, in->rows, 1), rows;
@@ -80,7 +82,8 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     *ids = (tl_memory){0};
     b.longs = m->count[LONGS];
     b.shorts = b.longs < in->rows;
-    for (int l = 1; l <= TL_GPU_LEVELS && m->count[NODES + l - 1]; l++) b.counts[b.levels = l] = m->count[NODES + l - 1];
+    for (int l = 1; l <= TL_GPU_LEVELS && m->count[NODES + l - 1]; l++)
+        b.counts[b.levels = l] = m->count[NODES + l - 1];
     if (!status && b.longs) status = put_firsts(d, ctx, &b);
     status = tl_gpu_reduce_batch(d, ctx, &b, in, &to, status);
     tl_batch_close(d, &b);
@@ -109,7 +112,8 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     all.offsets = ends;
     /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of OpenCL's. */
     if (has_offsets(d, in, &offsets, &at) && !at && !((uintptr_t)in->offsets % sizeof(int64_t)) &&
-        in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data && d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {
+        in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
+        d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {
         status = measure(d, ctx, plan, &offsets, in->rows, &ids, &m);
         ends[0] = m.offset[FIRST_OFFSET], ends[1] = m.offset[LAST_OFFSET];
         *done = status || (!m.count[BAD] && tl_view_extent(&all, plan->op->elem_bytes, &low, &high));
@@ -131,7 +135,8 @@ tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, in
     if (status) return status;
     if (has_offsets(d, v, &offsets, &at)) {
         *copy = malloc(bytes);
-        status = *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes) : tl_no_memory(ctx, bytes, "a copy of offsets");
+        status =
+            *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes) : tl_no_memory(ctx, bytes, "a copy of offsets");
         if (!status) status = c->wait(d->gpu, ctx);
     }
     c->leave(d->gpu);

@@ -28,7 +28,8 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
         status = TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
     }
     for (int k = 2; !status && k <= b->levels; k++)
-        status = TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k), .jobs = tl_i64(b->counts[k]));
+        status =
+            TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k), .jobs = tl_i64(b->counts[k]));
     return status;
 }
 
@@ -80,7 +81,8 @@ static tally_status reduce_segments(const tl_launch *l, const tl_batch *b, const
 }
 
 /* The last step of the long sequences, or of all but those; nodes: of the long ones. */
-static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which, const tl_memory *nodes)
+static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
+                           const tl_memory *nodes)
 {
     const int longs = which == TL_LONG_SEQUENCES;
     return TL_GO(l, finish, longs ? b->longs : b->rows,
@@ -105,8 +107,8 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     if (!status) status = tl_gpu_program(d, ctx, op, "reduce", &program);
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
     if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
-    if (!status && !b->listed && in->stride == 1 && b->piece->gives == TL_VALUES && (in->n == 128 || in->n == 256 || in->n == 512) &&
-        (in->rows == 1 || in->row_stride == in->n))
+    if (!status && !b->listed && in->stride == 1 && b->piece->gives == TL_VALUES &&
+        (in->n == 128 || in->n == 256 || in->n == 512) && (in->rows == 1 || in->row_stride == in->n))
         status = reduce_several(&l, b, &r, &done);
     if (!status && b->shorts && b->listed && by_one) {
         status = reduce_segments(&l, b, &r);
@@ -119,8 +121,8 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     return status;
 }
 
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in,
-                                 const tally_view *out)
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                                 const tally_view *in, const tally_view *out)
 {
     tl_batch b;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
@@ -195,7 +197,8 @@ typedef struct {
     int exclusive;
 } start;
 
-static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t room, const start *from)
+static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t room,
+                              const start *from)
 {
     tl_gpu_device *d = l->d;
     const once_plan p = plan_once(b);
@@ -224,7 +227,8 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* ---- scans in steps ---- */
 
 /* S at the first item of each node of the long sequences, from the highest level down. */
-static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const start *from, tl_memory *prefix)
+static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const start *from,
+                                tl_memory *prefix)
 {
     int64_t all = 1;
     for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->longs;
@@ -244,8 +248,8 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
 }
 
 /* The elements of the long sequences, or of all but those. */
-static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which, const tl_memory *prefix,
-                                  const start *from)
+static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
+                                  const tl_memory *prefix, const start *from)
 {
     const int longs = which == TL_LONG_SEQUENCES;
     const int64_t jobs = longs ? b->counts[1] + b->longs : b->rows;
@@ -260,8 +264,8 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                  .longest = tl_i64(longs ? 0 : CHUNK - 1));
 }
 
-tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in,
-                               const tally_view *out, const tally_scan_options *o)
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                               const tally_view *in, const tally_view *out, const tally_scan_options *o)
 {
     tl_batch b;
     tl_results r = {.piece = piece};
@@ -270,7 +274,10 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
     const tl_launch l = {d, ctx, &program};
     const void *first = piece->before ? piece->before : o ? o->init : NULL;
     const size_t first_bytes = piece->before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
-    start from = {piece->before ? SEED_STATES : first ? SEED_VALUE : SEED_NONE, first ? &init : &b.x, o && o->exclusive};
+    start from = {piece->before ? SEED_STATES
+                  : first       ? SEED_VALUE
+                                : SEED_NONE,
+                  first ? &init : &b.x, o && o->exclusive};
     int64_t room = 0;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
     if (!status) status = tl_results_open(d, ctx, piece, out, plan->op->result_bytes, &r);

@@ -31,8 +31,8 @@ static tally_view reversed(const tally_view *v, int64_t bytes)
 }
 
 /* Reversed scans of segments, on the processors: every segment has its own last element. */
-static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                                 const tally_scan_options *o)
+static tally_status scan_on_host(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                 const tally_view *out, const tally_scan_options *o)
 {
     tally_status status = tl_gpu_host_only(d, ctx, in->data, "in->data", "reversed scans of segments");
     if (!status) status = tl_gpu_host_only(d, ctx, out->data, "out->data", "reversed scans of segments");
@@ -58,5 +58,6 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
 tally_status tl_gpu_window(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
                            const tally_view *out, const tally_window_options *o)
 {
-    return run(tl_gpu_of(base), ctx, &(tl_call){.verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o});
+    return run(tl_gpu_of(base), ctx,
+               &(tl_call){.verb = TL_WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o});
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that no tile of local memory holds. Those of their whole length go through memory once a group of levels
- * (shape/gpu/window_long.cl), the others, near an edge, once a level (window.cl). */
+ * Windows on a GPU that no tile of local memory holds. Those of their whole length go through memory once a group of
+ * levels (shape/gpu/window_long.cl), the others, near an edge, once a level (window.cl). */
 #include "gpu_window.h"
 #include "../shape/gpu/constants.h"
 
 enum {
-    LOW_LESS = 3,    /* the lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice */
-    HIGH = 6,        /* levels of every other: a tile has TILE_ROWS rows, of which windows of up to 2^7 - 1 take as many more */
+    /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. */
+    LOW_LESS = 3,
+    /* Levels of every other: a tile has TILE_ROWS rows, of which windows of up to 2^7 - 1 take as many more. */
+    HIGH = 6,
     GROUPS_MOST = 10 /* 63 bits */
 };
-/* Results computed at a time, or as many as a window's elements: by levels there are some twenty arrays of them, by groups two to four. (Of 16 MB,
- * which stay in an H200's cache, w = 10000 took 1.4 times as long: launches that end.) */
+/* Results computed at a time, or as many as a window's elements: by levels there are some twenty arrays of them, by
+ * groups two to four. (Of 16 MB, which stay in an H200's cache, w = 10000 took 1.4 times as long: launches that
+ * end.) */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
 /* One sequence, and which of its results. */
@@ -41,12 +44,15 @@ static tally_status slab_by_levels(const long_case *c, const tl_built *program, 
         tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)tl_gpu_state_bytes(c->b->plan->op), &y);
     const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
     if (!status)
-        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y), .s = tl_i64(c->s), .lo = tl_i64(lo), .count = tl_i64(items));
+        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y), .s = tl_i64(c->s),
+                       .lo = tl_i64(lo), .count = tl_i64(items));
     for (int k = 0; !status && k + 1 < levels; k++)
-        status = TL_GO(&l, double_all, groups(items), .y = tl_memory_of(&y), .room = tl_i64(items), .level = tl_i64(k), .count = tl_i64(items));
+        status = TL_GO(&l, double_all, groups(items), .y = tl_memory_of(&y), .room = tl_i64(items), .level = tl_i64(k),
+                       .count = tl_i64(items));
     if (!status)
-        status = TL_GO(&l, fold_all, groups(j1 - j0), .batch = batch, .results = tl_results_arguments(c->r), .windows = tl_window_arguments(g),
-                       .y = tl_memory_of(&y), .room = tl_i64(items), .s = tl_i64(c->s), .lo = tl_i64(lo), .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+        status = TL_GO(&l, fold_all, groups(j1 - j0), .batch = batch, .results = tl_results_arguments(c->r),
+                       .windows = tl_window_arguments(g), .y = tl_memory_of(&y), .room = tl_i64(items),
+                       .s = tl_i64(c->s), .lo = tl_i64(lo), .j0 = tl_i64(j0), .j1 = tl_i64(j1));
     tl_gpu_give(c->d, &y);
     return status;
 }
@@ -68,7 +74,8 @@ typedef struct {
     int64_t state; /* bytes of it */
 } cutting;
 
-/* The bits of w that group i folds, as the window of a launch: those of the group, and above them one that stands for all higher ones. */
+/* The bits of w that group i folds, as the window of a launch: those of the group, and above them one that stands for
+ * all higher ones. */
 static int64_t bits_of(const cutting *k, int64_t w, int i)
 {
     if (i == k->last) return w >> k->first[i];
@@ -94,9 +101,10 @@ static int cut_levels(const long_case *c, cutting *k)
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items: windows of w, of the elements from number `at` + shift on, for `results` results. */
-static tally_status items(const long_case *c, const cutting *k, const tl_built *program, int what, int64_t at, int64_t shift, int64_t w,
-                          int64_t results, const tl_results *to, const tl_memory *states)
+/* A launch of tiles of neighbouring items: windows of w, of the elements from number `at` + shift on, for `results`
+ * results. */
+static tally_status items(const long_case *c, const cutting *k, const tl_built *program, int what, int64_t at,
+                          int64_t shift, int64_t w, int64_t results, const tl_results *to, const tl_memory *states)
 {
     const tl_launch l = launch_of(c, program);
     const tl_levels levels = tl_levels_of(w, 0);
@@ -108,16 +116,12 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
     one.n = results + w - 1;
     one.rows = 1;
     one.listed = 0;
-    return TL_GO(&l, window_part, tiles,
-                 .batch = tl_batch_arguments(&one, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(to),
-                 .windows = tl_window_arguments(&g),
-                 .tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(tiles), .jobs = tl_i64(tiles), .each = tl_i64(each), .edges = tl_i64(EDGES_TOO)),
-                 .levels = tl_levels_arguments(levels.top, levels.kept),
-                 .states = tl_memory_of(states),
-                 .what = tl_i64(what),
-                 .shift = tl_i64(shift),
-                 .length = tl_i64(c->w),
+    return TL_GO(&l, window_part, tiles, .batch = tl_batch_arguments(&one, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(to), .windows = tl_window_arguments(&g),
+                 .tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(tiles), .jobs = tl_i64(tiles), .each = tl_i64(each),
+                                       .edges = tl_i64(EDGES_TOO)),
+                 .levels = tl_levels_arguments(levels.top, levels.kept), .states = tl_memory_of(states),
+                 .what = tl_i64(what), .shift = tl_i64(shift), .length = tl_i64(c->w),
                  .local_bytes = tl_room(room_of(k, levels)));
 }
 
@@ -151,9 +155,10 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .local_bytes = tl_room(room_of(k, levels)));
 }
 
-/* Results of `count` whole windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level first[i]; y[0]: what the
- * higher bits gave. */
-static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at, int64_t count, const tl_results *to)
+/* Results of `count` whole windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level
+ * first[i]; y[0]: what the higher bits gave. */
+static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at,
+                                   int64_t count, const tl_results *to)
 {
     tl_memory y[GROUPS_MOST + 1] = {{0}};
     const int last = k->last, low = k->first[1];
@@ -161,18 +166,24 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     tally_status status = TALLY_OK;
 #define ITEMS(level) (all - ((int64_t)1 << (level)) + 1)
     for (int i = 0; !status && i <= last; i++)
-        status = tl_gpu_take(c->d, c->ctx, (size_t)((i ? ITEMS(k->first[i]) : count) + 3) / 4 * 4 * (size_t)k->state, &y[i]);
+        status =
+            tl_gpu_take(c->d, c->ctx, (size_t)((i ? ITEMS(k->first[i]) : count) + 3) / 4 * 4 * (size_t)k->state, &y[i]);
     if (!status) status = items(c, k, program, PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), to, &y[1]);
     for (int i = 1; !status && i < last; i++)
-        status = rows(c, k, program, (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]), 0, ITEMS(k->first[i + 1]), 1 << HIGH, SET});
+        status = rows(
+            c, k, program,
+            (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]), 0, ITEMS(k->first[i + 1]), 1 << HIGH, SET});
     for (int i = last; !status && i > 0; i--) {
         const int64_t w = bits_of(k, c->w, i), above = i < last ? (c->w >> k->first[i + 1] << HIGH) - (1 << HIGH) : 0;
         if (i < last && w == 1 << HIGH) continue; /* none */
-        status = rows(c, k, program, (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]), above, count, w, i < last ? FOLD_ONTO : SET});
+        status = rows(
+            c, k, program,
+            (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]), above, count, w, i < last ? FOLD_ONTO : SET});
     }
     const int64_t w = bits_of(k, c->w, 0), above = (c->w >> low) - 1;
     const int none = w == (int64_t)1 << low; /* then results are made, and no level */
-    if (!status) status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, to, &y[0]);
+    if (!status)
+        status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, to, &y[0]);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;
 #undef ITEMS
@@ -182,7 +193,8 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
     const int64_t first = c->g->valid ? 0 : c->g->before; /* the result whose window begins at element 0 */
-    const int64_t most = SLAB_BYTES / k->state & -4, slab = c->w > most ? (c->w + 3) & -4 : most, bytes = c->b->plan->op->result_bytes;
+    const int64_t most = SLAB_BYTES / k->state & -4, slab = c->w > most ? (c->w + 3) & -4 : most,
+                  bytes = c->b->plan->op->result_bytes;
     const int64_t row = c->b->host_offsets ? c->b->host_offsets[c->s] * c->r->stride : c->s * c->r->row_stride;
     tl_built program = {0};
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);

@@ -6,7 +6,8 @@
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
 {
-    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after), .valid = tl_i64(g->valid), .least = tl_i64(g->least));
+    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after), .valid = tl_i64(g->valid),
+                        .least = tl_i64(g->least));
 }
 
 tl_arguments_levels_part tl_levels_arguments(int top, int kept)
@@ -17,14 +18,18 @@ tl_arguments_levels_part tl_levels_arguments(int top, int kept)
 tl_levels tl_levels_of(int64_t w, int from)
 {
     int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* those two that levels change between */
-    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w), .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
+                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
     for (int k = from ? from : 2; k < l.top; k++)
         if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
     l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
     return l;
 }
 
-int tl_whole_log(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude); }
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b)
+{
+    return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude);
+}
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
@@ -37,9 +42,11 @@ static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     const int64_t w = width(g);
-    if (w > (int64_t)1 << (tl_whole_log(d, b) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu)) return TL_TAKES_NONE;
+    if (w > (int64_t)1 << (tl_whole_log(d, b) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+        return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
-    return d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE; /* the other launch leaves tiles out: SKIPS */
+    /* The other launch then leaves tiles out: SKIPS. */
+    return d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
 /* How results are cut into tiles of `each`: the tiles of every sequence, or with offsets the first of each; all. */
@@ -71,7 +78,10 @@ static tally_status cut(tl_gpu_device *d, tally *ctx, const tl_batch *b, const t
 }
 
 /* Results of a tile that holds 2^log items. */
-static int64_t whole_each(int log, int64_t w) { return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* quads of results stay aligned */ }
+static int64_t whole_each(int log, int64_t w)
+{
+    return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* quads of results stay aligned */
+}
 static int64_t any_each(int log, int64_t w)
 {
     const int64_t room = (int64_t)1 << log, each = room - (w - 1);
@@ -79,8 +89,8 @@ static int64_t any_each(int log, int64_t w)
 }
 
 /* A launch: window_whole for windows that are whole, window for all others (EDGES_APART), or one of them for all. */
-static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, const tl_results *r, const tl_geometry *g, const tl_launch *l,
-                           tl_gpu_kernel_id kernel, int edges)
+static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, const tl_results *r,
+                           const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
 {
     const int64_t w = width(g);
     const int whole = kernel == TL_KERNEL_window_whole;
@@ -91,13 +101,16 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, 
         cut(d, ctx, &b, g, whole ? whole_each(tl_whole_log(d, &b), w) : any_each(tl_gpu_room_log(b.plan->op), w), &c);
     if (b.host_offsets) b.first = c.first;
     const tl_arguments_batch_part of = tl_batch_arguments(&b, TL_ALL_SEQUENCES);
-    const tl_arguments_tiles_part tiles =
-        TL_ARGUMENTS(tiles_part, .tiles = tl_i64(c.tiles), .jobs = tl_i64(c.jobs), .each = tl_i64(c.each), .edges = tl_i64(edges));
+    const tl_arguments_tiles_part tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(c.tiles), .jobs = tl_i64(c.jobs),
+                                                       .each = tl_i64(c.each), .edges = tl_i64(edges));
     if (!status && whole)
-        status = TL_GO(l, window_whole, c.jobs, .batch = of, .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles,
-                       .levels = tl_levels_arguments(levels.top, levels.kept), .local_bytes = tl_room(whole_room(d, &b, w)));
+        status =
+            TL_GO(l, window_whole, c.jobs, .batch = of, .results = tl_results_arguments(r),
+                  .windows = tl_window_arguments(g), .tiles = tiles,
+                  .levels = tl_levels_arguments(levels.top, levels.kept), .local_bytes = tl_room(whole_room(d, &b, w)));
     else if (!status)
-        status = TL_GO(l, window, c.jobs, .batch = of, .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles);
+        status = TL_GO(l, window, c.jobs, .batch = of, .results = tl_results_arguments(r),
+                       .windows = tl_window_arguments(g), .tiles = tiles);
     tl_gpu_give(d, &c.first);
     return status;
 }

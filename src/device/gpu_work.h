@@ -22,7 +22,8 @@ enum {
     TL_GPU_PROGRAMS = 1024
 };
 
-/* What is built for an operator's shape. program NULL: its kernels are built one by one, each when it is first launched. */
+/* What is built for an operator's shape. program NULL: its kernels are built one by one, each when it is first
+ * launched. */
 typedef struct tl_built {
     const tl_scalar *op;
     const char *shape, *kernel; /* kernel: NULL for all of the shape */
@@ -90,13 +91,15 @@ typedef struct tl_launch {
     tally *ctx;
     const tl_built *program;
 } tl_launch;
-/* jobs: of TL_GROUPS, warps where a kernel's threads are WARPS, else groups; no more groups than keep the device busy, so a kernel loops over its
- * jobs. None: nothing is launched. */
-tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread, const tl_argument *arguments, int count);
-#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                                            \
-    ({                                                                                                                                    \
-        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                                               \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_, (int)(sizeof a_ / sizeof(tl_argument)));       \
+/* jobs: of TL_GROUPS, warps where a kernel's threads are WARPS, else groups; no more groups than keep the device busy,
+ * so a kernel loops over its jobs. None: nothing is launched. */
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count);
+#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                        \
+    ({                                                                                                                \
+        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                           \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                            \
+              (int)(sizeof a_ / sizeof(tl_argument)));                                                                \
     })
 /* tl_go of a kernel and its arguments by name (gpu_kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
@@ -116,10 +119,11 @@ typedef struct tl_batch {
     int shorts;                                        /* are there any? */
     int levels;
 } tl_batch;
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in, tl_batch *b);
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, tl_batch *b);
 /* Its elements alone: those between `low` and `high` bytes from in->data. */
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in, int64_t low,
-                           int64_t high, tl_batch *b);
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, int64_t low, int64_t high, tl_batch *b);
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 /* Full nodes of a level in a sequence of n elements (level_count of shape/gpu/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
@@ -136,8 +140,10 @@ typedef struct tl_results {
     int64_t byte, row_stride, stride; /* on the device */
     int64_t low, high;                /* owned: the bytes of the dense copy, relative to its element 0 */
 } tl_results;
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes, tl_results *r);
-/* Waits (unless who works by pieces does), and brings what is ours to the host. r: opened, or {.piece} where a failure came before that. */
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
+                             tl_results *r);
+/* Waits (unless who works by pieces does), and brings what is ours to the host. r: opened, or {.piece} where a failure
+ * came before that. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
@@ -152,14 +158,16 @@ void tl_clock_drop(tl_gpu_device *d);
 
 /* ---- the shapes, on views that fit the device; between enter and leave ---- */
 
-tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in,
-                                 const tally_view *out);
-/* The rest of it, once the batch is open, or not (status): then what was begun is waited for. in: for its layout alone. */
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                                 const tally_view *in, const tally_view *out);
+/* The rest of it, once the batch is open, or not (status): then what was begun is waited for. in: for its layout
+ * alone. */
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
                                  const tally_view *out, tally_status status);
 /* Scans forward: reversed ones come as views that walk backwards. */
-tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece, const tally_view *in,
-                               const tally_view *out, const tally_scan_options *o);
-tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_piece *piece,
-                                 const tally_view *in, const tally_view *out, const tally_window_options *o);
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                               const tally_view *in, const tally_view *out, const tally_scan_options *o);
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tl_piece *piece, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o);
 #endif

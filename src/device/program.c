@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each file is headed by a
- * #line, so that a compiler's message names the file in the tree. KERNEL_OF(name) and PARAMETERS_OF(NAME) in a file are written out from the
- * table of kernels.
+ * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
+ * file is headed by a #line, so that a compiler's message names the file in the tree. KERNEL_OF(name) and
+ * PARAMETERS_OF(NAME) in a file are written out from the table of kernels.
  *
  *   TALLY_KERNELS=dir    takes a file from there if it has one (dir is laid out like src/)
  *   TALLY_DUMP=dir       writes each program there */
@@ -66,7 +66,8 @@ static void add_parameters(buffer *b, const tl_parameter *p, const char *newline
             say(b, " ROOM_PARAMETER"); /* with its comma, if there is such a parameter */
             continue;
         }
-        int length = snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name, p->part ? "_PARAMETERS" : "");
+        int length =
+            snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name, p->part ? "_PARAMETERS" : "");
         if (!first) say(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
         add(b, word, (size_t)length);
     }
@@ -87,13 +88,15 @@ static void add_head(buffer *b, const tl_gpu_kernel *k)
 static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel)
 {
     for (int i = 0; is_kernel && i < TL_KERNELS; i++)
-        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length]) return add_head(b, &tl_gpu_kernels[i]), 1;
+        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
+            return add_head(b, &tl_gpu_kernels[i]), 1;
     for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
         if (!strncmp(p->name, name, length) && !p->name[length]) return add_parameters(b, p->parameters, " \\\n"), 1;
     return 0;
 }
 
-/* A file's text with those words written out. Its lines keep their numbers: one that became several is followed by a #line. */
+/* A file's text with those words written out. Its lines keep their numbers: one that became several is followed by a
+ * #line. */
 static void add_text(buffer *b, const char *file, const char *text)
 {
     static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
@@ -159,23 +162,26 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
     int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
     const int kind = is_float ? 3 : is_unsigned ? 2 : 1, real = wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4;
-    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind, half ? 16 + (op->dtype == TALLY_BF16) : 0);
+    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
+        half ? 16 + (op->dtype == TALLY_BF16) : 0);
     say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
     say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
     const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
-    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0, out_float ? float_name(op->out) : out);
+    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
+        out_float ? float_name(op->out) : out);
     if (half)
         say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
     else if (is_float)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n",
+        tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
     if (op->user) say(b, "#define TL_USER 1\n");
 }
 
-/* The operator's text. A user's is called by its name alone, and its state must be what was read from it (user_facts.c). */
+/* The operator's text. A user's is called by its name alone, and its state must be what was read from it
+ * (user_facts.c). */
 static void add_operator(buffer *b, const tl_scalar *op)
 {
     char name[64];
@@ -299,7 +305,8 @@ void tl_name_place(const char *line, const char *text, char *to, size_t room)
 {
     static const char nameless[] = "<kernel>:";
     char file[200] = "", *rest = NULL;
-    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10), at = 1;
+    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10),
+         at = 1;
     for (long n = 1; n < wanted && *text; n++, at++) {
         long next;
         if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled look-back), with
- * fixed nodes instead of running sums, so that it does not matter who comes first.
+ * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled
+ * look-back), with fixed nodes instead of running sums, so that it does not matter who comes first.
  *
- * A tile is 8 chunks (of wide elements or states: half chunks), one for each of 8 warps, the workers; a ninth warp posts, a tenth looks
- * back. With a tile's number in base 32, S before it is a fold of nodes that others have posted: its left neighbours among 32 tiles,
- * those among 32 groups of 32 tiles, and so on: at most 31 of each level, all asked for at once. The tile that ends a group posts the
- * group's node.
+ * A tile is 8 chunks (of wide elements or states: half chunks), one for each of 8 warps, the workers; a ninth warp
+ * posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of nodes that others have posted:
+ * its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each level, all asked
+ * for at once. The tile that ends a group posts the group's node.
  *
- *   8 workers   tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local memory
+ * 8 workers tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local
+ * memory
  *   poster      tile i + 4: taken | tile i + 2: its node posted | tile i + 2: the groups it ends posted
  *   looker      tile i + 1: S before it and after it
  *
- * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups that run.
- * The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
+ * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups
+ * that run. The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
 #if ONCE_LOG == 12
 #define PART(name) name##_h
@@ -54,8 +55,9 @@ fn void post(board d, int level, i64 s, i64 k, state v)
         UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
     }
 }
-/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the lane's number,
- * and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best part of a microsecond. */
+/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the
+ * lane's number, and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best
+ * part of a microsecond. */
 fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
@@ -97,8 +99,8 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     }
     return own;
 }
-/* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited for: f64 0.60 of
- * a copy instead of 0.77.) */
+/* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited
+ * for: f64 0.60 of a copy instead of 0.77.) */
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after, LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
@@ -125,7 +127,8 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe
 
 /* ---- the roles; turn i of each is the same turn of the group ---- */
 
-/* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT and PAIR are powers of two. */
+/* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT and PAIR are powers of
+ * two. */
 enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
 typedef struct {
     i64 taken[TAKEN];                    /* the tiles' numbers; jobs or more: there is none */
@@ -213,8 +216,9 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     }
 }
 
-/* The elements of a chunk of tile i + 3 are asked for, tile i is scanned, then the elements go to local memory, and their node. e: room for them in
- * registers (the caller's: with an array of its own this function spilled 176 bytes instead of 32 for max of i16 on sm_90). */
+/* The elements of a chunk of tile i + 3 are asked for, tile i is scanned, then the elements go to local memory, and
+ * their node. e: room for them in registers (the caller's: with an array of its own this function spilled 176 bytes
+ * instead of 32 for max of i16 on sm_90). */
 fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD], LOCAL state *box)
 {
     const i64 next = RING(r->taken, TAKEN, i + 3);
