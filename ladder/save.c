@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What is written to a file: gathered in memory, then through the library's writer, so that the file is whole or as it
- * was. *
+ * was. */
 #include "rung.h"
 #include "tally.h"
 #include <stdlib.h>
