@@ -169,7 +169,10 @@ static void fish(FILE *f)
             fputs("'\n", f);
         }
         if (!takes_operator(v)) continue;
-        fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_list , __tally_operators)'\n", verb);
+        fprintf(
+            f,
+            "complete -c tally -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_list , __tally_operators)'\n",
+            verb);
     }
 }
 

@@ -13,12 +13,16 @@ enum format output_format(const options *o)
     static const struct {
         const char *name, *ending;
         enum format format;
-    } formats[] = {{"npy", ".npy", TO_NPY}, {"raw", ".raw", TO_RAW}, {"text", ".txt", TO_TEXT}, {"csv", ".csv", TO_CSV},
+    } formats[] = {{"npy", ".npy", TO_NPY},
+                   {"raw", ".raw", TO_RAW},
+                   {"text", ".txt", TO_TEXT},
+                   {"csv", ".csv", TO_CSV},
                    {"json", ".json", TO_JSON}};
     const char *const to = o->value[OPT_to], *const path = o->value[OPT_output];
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const size_t n = path ? strlen(path) : 0, m = strlen(formats[i].ending);
-        if (to ? !strcmp(to, formats[i].name) : n > m && !strcmp(path + n - m, formats[i].ending)) return formats[i].format;
+        if (to ? !strcmp(to, formats[i].name) : n > m && !strcmp(path + n - m, formats[i].ending))
+            return formats[i].format;
     }
     return output_filed(o) ? TO_RAW : TO_TEXT;
 }

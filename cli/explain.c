@@ -26,7 +26,9 @@ static void explain_device(tally *ctx)
     tally_times_info t;
     if (tally_times(ctx, &t) != TALLY_OK || t.launches == 0) return;
     fprintf(stderr, "  kernels      %.6f s on the device, %.3f s to compile or load them\n", t.kernels, t.compile);
-    fprintf(stderr, "  copies       to the device %lld bytes in %.6f s, from it %lld bytes in %.6f s, beside the kernels if large\n",
+    fprintf(stderr,
+            "  copies       to the device %lld bytes in %.6f s, from it %lld bytes in %.6f s, "
+            "beside the kernels if large\n",
             (long long)t.bytes_to_device, t.to_device, (long long)t.bytes_from_device, t.from_device);
     fprintf(stderr, "  memory       %lld bytes on the device, %lld page-locked\n", (long long)t.device_bytes,
             (long long)t.locked_bytes);

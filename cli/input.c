@@ -85,8 +85,10 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)
-        return fail(BAD_DATA, "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
-                    path, verb_table[o->verb].name, o->args[0], path);
+        return fail(
+            BAD_DATA,
+            "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
+            path, verb_table[o->verb].name, o->args[0], path);
     return open_as(in, ctx, &f, path);
 }
 

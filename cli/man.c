@@ -108,23 +108,17 @@ void help_man(FILE *f)
            "ema:alpha=0.1.\n"
            "`tally ops` lists them.\n");
     fputs(".SH OUTPUT\n", f);
-    put(f,
-        "Text has one result a line and tabs between its columns; a header line comes first if there are several "
-        "operators or\n"
-        "files, and then the first column names the file. Csv always has a header line. On a terminal tally reduce prints "
-        "an\n"
-        "aligned table. Decimals are the shortest that read back to the same bits; --hex prints the bits.\n");
+    put(f, "Text has one result a line and tabs between its columns; a header line comes first if there are\n"
+           "several operators or files, and then the first column names the file. Csv always has a header line.\n"
+           "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back to the\n"
+           "same bits; --hex prints the bits.\n");
     fputs(".PP\n", f);
-    put(f,
-        "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It is written "
-        "beside\n"
-        "its place, brought to the disk and renamed, so that FILE is the old or the whole new one. --json and --digest "
-        "print on\n"
-        "standard output in place of the values, or beside a FILE that has them. --digest is the SHA-256 of the results "
-        "as\n"
-        "little-endian bytes: sha256sum of the same results written as raw gives the same hash. In JSON, nan and inf are "
-        "strings,\n"
-        "bits holds the exact bits of every value, and ran_on says which device computed.\n");
+    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
+           "is written beside its place, brought to the disk and renamed, so that FILE is the old or the whole\n"
+           "new one. --json and --digest print on standard output in place of the values, or beside a FILE that\n"
+           "has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
+           "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
+           "bits of every value, and ran_on says which device computed.\n");
     fputs(".SH VERBS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
     fputs(".SH COMMON OPTIONS\n", f);

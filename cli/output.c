@@ -44,10 +44,12 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
 int output_check(const options *o, int ops)
 {
     const enum format format = output_format(o);
-    if (ops == 1 || (format != TO_NPY && format != TO_RAW) || (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
+    if (ops == 1 || (format != TO_NPY && format != TO_RAW) ||
+        (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
         return DONE;
     return fail(USAGE, "--output %s: a%s %s file holds one type, so give one operator, or write .csv or .txt",
-                has(o, OPT_output) ? o->value[OPT_output] : "-", format == TO_NPY ? "n" : "", format == TO_NPY ? "npy" : "raw");
+                has(o, OPT_output) ? o->value[OPT_output] : "-", format == TO_NPY ? "n" : "",
+                format == TO_NPY ? "npy" : "raw");
 }
 
 /* One operator, so that the file has one type. */
@@ -77,9 +79,9 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
 {
     const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
     const look values = {.separator = format == TO_CSV ? ',' : '\t',
-                       .named = o->nargs > 2,
-                       .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
-                       .hex = has(o, OPT_hex)};
+                         .named = o->nargs > 2,
+                         .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
+                         .hex = has(o, OPT_hex)};
     document d;
     if (format == TO_NPY) return write_typed(ctx, path ? path : "-", "npy", answers, files);
     if (format == TO_RAW) return write_typed(ctx, path ? path : "-", "raw", answers, files);
@@ -94,7 +96,8 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
 int print_answers(tally *ctx, const answer *answers, int files, const options *o)
 {
     const enum format format = output_format(o);
-    const int filed = output_filed(o), digest = has(o, OPT_digest), json = has(o, OPT_json) || (!filed && format == TO_JSON);
+    const int filed = output_filed(o), digest = has(o, OPT_digest),
+              json = has(o, OPT_json) || (!filed && format == TO_JSON);
     const look digests = {.separator = format == TO_CSV && !filed ? ',' : '\t',
                           .named = o->nargs > 2,
                           .people = isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),

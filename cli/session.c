@@ -85,8 +85,9 @@ int session_operators(const options *o)
             return fail(USAGE, "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's", given);
         snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
         if (is_operator(own[owned].name))
-            return fail(USAGE, "--op-file %s: '%s' is a built-in operator; give yours a name of its own: --op-file NAME=%s", given,
-                        own[owned].name, path);
+            return fail(USAGE,
+                        "--op-file %s: '%s' is a built-in operator; give yours a name of its own: --op-file NAME=%s",
+                        given, own[owned].name, path);
         own[owned++].path = path;
     }
     return DONE;
@@ -141,7 +142,9 @@ int operator_check(const char *op, size_t length)
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], base) == 0) return DONE;
     if (access(op, F_OK) == 0)
-        return fail(USAGE, "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`", op, op);
+        return fail(USAGE,
+                    "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`",
+                    op, op);
     return fail_choice(USAGE, "operator", base, names);
 }
 

@@ -29,7 +29,7 @@ void signals_begin(void)
     sigfillset(&how.sa_mask);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!sigaction(ends[i], NULL, &old) && old.sa_handler != SIG_IGN) sigaction(ends[i], &how, NULL); /* nohup */
-    atexit(tally_abandon); /* libraries end a process too */
+    atexit(tally_abandon);    /* libraries end a process too */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe and a file over its limit become failed writes */
     signal(SIGXFSZ, SIG_IGN);
 }

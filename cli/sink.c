@@ -3,8 +3,8 @@
  * (doc/formats.md, "Results").
  *
  *   one operator        a file of the library's (text, csv, npy, raw)
- *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each line of the input's table
- *   or named columns
+ *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each line of the input's
+ *   or named columns    table
  *   JSON                from memory, when all is known */
 #include "cli.h"
 
@@ -27,7 +27,7 @@ struct sink {
     int json, hashed, to_stdout; /* json: there is a document, */
     int values;                  /* which has the values and their bits */
     int64_t count;
-    memory *kept;                /* one for each operator, as the rest */
+    memory *kept; /* one for each operator, as the rest */
     sha256 *hash;
 };
 
@@ -147,8 +147,12 @@ static void write_document(const sink *s, char (*hex)[65])
     const input *const in = s->in;
     tally_file_info info;
     tally_file_get_info(in->file, &info);
-    answer a = {.n = in->n, .skipped = info.skipped, .ndim = in->ndim, .ran = ran_since(s->ctx, NULL),
-                .names = in->columns ? (char **)(size_t)in->info.columns : NULL, .count = in->columns};
+    answer a = {.n = in->n,
+                .skipped = info.skipped,
+                .ndim = in->ndim,
+                .ran = ran_since(s->ctx, NULL),
+                .names = in->columns ? (char **)(size_t)in->info.columns : NULL,
+                .count = in->columns};
     memcpy(a.shape, in->shape, sizeof a.shape);
     if (a.ndim == 1) a.shape[0] = a.n;
     if (in->columns) a.shape[0] = a.n / in->columns;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere, so nobody sees it in them. */
+ * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere, so nobody sees it in
+ * them. */
 #include "cli.h"
 
 #include <string.h>
@@ -37,5 +38,6 @@ void json_ran(FILE *f, const tally *ctx, const place *r)
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r)
 {
     if (is_gpu(ctx) && !r->launches)
-        note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces", label, device_of(ctx));
+        note(o, "%s: nothing ran on %s: the processors computed this, as they do with small pieces", label,
+             device_of(ctx));
 }

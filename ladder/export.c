@@ -7,10 +7,8 @@
  *   how the host runs it   ladder/host/SCHEDULE.txt, its launches spelled out
  *   main                ladder/host/main_SHAPE.txt: data with an exact result, the check */
 #include "export.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *host_part(const char *name)
 {
@@ -200,21 +198,8 @@ int ladder_export(const ladder_options *o, const char *name, FILE *out, ladder_e
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
     for (int i = 0; i < 3; i++)
         if (o->operation && !strcmp(o->operation, operations[i])) operation = i;
-    if (!o->output) return export_program(out, g, a, k, operation, o->host, error);
-    char *text = NULL; /* whole before the file appears */
-    size_t length = 0;
-    FILE *const whole = open_memstream(&text, &length);
-    int code = whole ? export_program(whole, g, a, k, operation, o->host, error) : fail_with(error, 1, "out of memory");
-    if (whole && fclose(whole) && !code) code = fail_with(error, 1, "out of memory");
-    FILE *const f = code ? NULL : fopen(o->output, "w");
-    if (!code && !f) code = fail_with(error, 1, "%s: %s", o->output, strerror(errno));
-    if (f) {
-        const int bad = fwrite(text, 1, length, f) != length;
-        if (fclose(f) || bad) {
-            code = fail_with(error, 1, "%s: could not be written", o->output);
-            unlink(o->output);
-        }
-    }
-    free(text);
-    return code;
+    saving s;
+    int code = save_begin(&s, o->output, out, error);
+    if (!code) code = export_program(s.f, g, a, k, operation, o->host, error);
+    return save_end(&s, code, out, error);
 }

@@ -4,7 +4,6 @@
  * limit on the rate needs a device. doc/ladder/grade.md has the format. */
 #include "student.h"
 #include "toml.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -424,10 +423,10 @@ int ladder_grade(const ladder_options *o, const char *file, const char *kernel, 
     if (!code) {
         const int instead = o->json && !strcmp(o->json, "-");
         if (!instead) say_text(out, a, &s, &e, list, checks, points, of);
-        FILE *f = !o->json ? NULL : instead ? out : fopen(o->json, "w");
-        if (f) say_json(f, a, &s, &e, list, checks, points, of);
-        if (o->json && !f) code = fail_with(error, 1, "%s: %s", o->json, strerror(errno));
-        if (f && f != out && fclose(f)) code = fail_with(error, 1, "%s: could not be written", o->json);
+        saving to = {0};
+        if (o->json) code = save_begin(&to, o->json, out, error);
+        if (to.f) say_json(to.f, a, &s, &e, list, checks, points, of);
+        code = save_end(&to, code, out, error);
         if (!code && failed) {
             *error = (ladder_error){0};
             code = error->code = 4;

@@ -311,6 +311,16 @@ typedef struct alone {
 int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
 void end_alone(alone *a);
 void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
+/* Writes to s.f between the two: to the file of that name, or to `out` if it is NULL or "-". save_end with a code other
+ * than 0 leaves the file as it was. */
+typedef struct saving {
+    FILE *f;
+    const char *path;
+    char *text;
+    size_t length;
+} saving;
+int save_begin(saving *s, const char *path, FILE *out, ladder_error *error);
+int save_end(saving *s, int code, FILE *out, ladder_error *error);
 int write_reports(const ladder_options *o, const report *r, FILE *out,
                   ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */

@@ -97,8 +97,10 @@ void tally_abandon(void)
         for (tl_leftover *l = first, *next; l; l = next) {
             next = l->next;
             if ((l->undo != NULL) != paths || l->owner != here) continue;
-            if (paths) l->undo(l->path);
-            else end_child(l->child);
+            if (paths)
+                l->undo(l->path);
+            else
+                end_child(l->child);
             take_out(l);
         }
     unlock(&old);

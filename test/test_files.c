@@ -211,7 +211,8 @@ static void pipes(void)
 
 /* ---- writing ---- */
 
-/* What the writer asks of the system, in order: o open without a name, O open with one, s fsync, l link, r rename, u unlink. */
+/* What the writer asks of the system, in order: o open without a name, O open with one, s fsync, l link, r rename,
+ * u unlink. */
 static char asked[64];
 static int no_unnamed, no_disk; /* as on a file system without O_TMPFILE; fsync fails */
 
@@ -235,7 +236,10 @@ int open(const char *name, int flags, ...)
 }
 
 int fsync(int fd) { return ask('s'), no_disk ? errno = EIO, -1 : (int)syscall(SYS_fsync, fd); }
-int rename(const char *from, const char *to) { return ask('r'), (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0); }
+int rename(const char *from, const char *to)
+{
+    return ask('r'), (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
 int unlink(const char *name) { return ask('u'), (int)syscall(SYS_unlinkat, AT_FDCWD, name, 0); }
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
@@ -412,7 +416,8 @@ static void replaced(void)
         tally_abandon();
         tally_abandon();
         expect(files_in_dir() == before, "abandoned", "");
-        expect(unnamed || (tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "renaming into place")), "commit", "");
+        expect(unnamed || (tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "renaming into place")),
+               "commit", "");
         tally_file_close(f);
         expect(files_in_dir() == before, "abandoned and closed", "");
     }

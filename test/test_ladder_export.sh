@@ -106,5 +106,11 @@ verdict 'no such rung' $?
 "$TALLY_CLI" ladder export reduce/tiled_1 -o /nowhere/x.cu 2>err
 [ $? -eq 1 ] && grep -q '/nowhere/x.cu' err
 verdict 'a file that cannot be written' $?
+echo old >old.cu
+(ulimit -f 1; "$TALLY_CLI" ladder export reduce/tiled_1 -o old.cu 2>err)
+[ $? -eq 1 ] && [ "$(cat old.cu)" = old ]
+verdict 'a file that is only begun leaves the old one' $? "$(cat err)"
+"$TALLY_CLI" ladder export reduce/tiled_1 -o - >out 2>err && [ ! -e - ] && [ -s out ]
+verdict 'standard output by the name -' $? "$(cat err)"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

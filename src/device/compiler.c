@@ -74,8 +74,8 @@ static char **plain_environment(void)
     return to;
 }
 
-/* A process group of its own, so that all the programs a compiler starts can be ended; the caller's signal mask, and what
- * callers like to ignore (tally's command line does) as usual. */
+/* A process group of its own, so that all the programs a compiler starts can be ended; the caller's signal mask, and
+ * what callers like to ignore (tally's command line does) as usual. */
 static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
 {
     sigset_t usual;
@@ -84,7 +84,8 @@ static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
     sigaddset(&usual, SIGPIPE);
     sigaddset(&usual, SIGXFSZ);
     return posix_spawnattr_setflags(a, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
-           posix_spawnattr_setpgroup(a, 0) || posix_spawnattr_setsigmask(a, mask) || posix_spawnattr_setsigdefault(a, &usual);
+           posix_spawnattr_setpgroup(a, 0) || posix_spawnattr_setsigmask(a, mask) ||
+           posix_spawnattr_setsigdefault(a, &usual);
 }
 
 static int run(const tl_compiler *c, char **argv, char **environment, const char *log, int *status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A new file that takes another's place: made beside the target, brought to the disk, renamed. So the target's name holds
- * the old file or the whole new one, after a power failure too.
+ * A new file that takes another's place: made beside the target, brought to the disk, renamed. So the target's name
+ * holds the old file or the whole new one, after a power failure too.
  *
  *     O_TMPFILE       no name until it is complete: if the process dies, however it dies, the file is gone
  *     elsewhere       .tally-<random>.tmp, listed as a leftover until it is renamed or removed

@@ -13,7 +13,7 @@ typedef struct tl_replacement {
 
 /* In this order. Each returns NULL, or what it was doing when errno was set. */
 const char *tl_replace_open(tl_replacement *r, const struct stat *old, int *fd); /* old: whose mode it gets, or NULL */
-const char *tl_replace_finish(tl_replacement *r, int fd); /* all is written: waits until the disk has it, and names it */
+const char *tl_replace_finish(tl_replacement *r, int fd); /* all is written: waits for the disk, and names it */
 const char *tl_replace_commit(tl_replacement *r);
 /* Removes the new file if it has a name and was not committed, and frees. All zero: nothing to do. */
 void tl_replace_drop(tl_replacement *r);

@@ -29,7 +29,7 @@ verdict() # NAME GOOD DETAIL
     failed=$((failed + 1))
     printf 'FAILED %s\n%s\n' "$1" "$3"
 }
-check() # CODE COMMAND FILE EXPECTED: runs, compares the code and one stream; the other stream must be silent when CODE is 0
+check() # CODE COMMAND FILE EXPECTED: runs, compares the code and one stream; the other must be silent when CODE is 0
 {
     local code
     bash -o pipefail -c "$2" >"$work/out" 2>"$work/err" </dev/null
