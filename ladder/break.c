@@ -129,7 +129,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
         rung plain = *a.rung;
         plain.note = PLAIN;
         fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n", a.path,
-                (long long)a.shape->n, a.shape->n == BROKEN_N ? ", and 3700 where nothing is noticed" : "", "damage", "noticed by");
+                (long long)a.shape->n, a.shape->n == BROKEN_N ? ", and 3700 where nothing is noticed" : "", "damage",
+                "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
                 if (!fits(a.text, &damages[k], at)) continue;

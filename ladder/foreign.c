@@ -35,9 +35,10 @@ static int is_dropped(const work *w, int i)
 /* A type of several words at piece i, with const and volatile around it: past it, or i. *type: ours. */
 static int type_at(const work *w, int i, const char **type, int *constant, int *by_hand)
 {
+    enum { WORDS = 10 };
     int several = 0, longs = 0, without_sign = 0, at = i;
     *type = NULL;
-    for (; word_at(w, at); at = after(w, at)) {
+    for (int n = 0; word_at(w, at) && n < WORDS; at = after(w, at), n++) {
         if (is(w, at, "const")) {
             *constant = 1;
         } else if (is(w, at, "volatile")) {
@@ -198,6 +199,8 @@ static int shared_at(work *w, int i, int dynamic)
         } else if (is(w, at, "[") && is(w, next, "]") && dynamic) {
             say(w, "[THREADS");
         } else if (is(w, at, "[")) {
+            if (closing(w, at) == w->count) refuse(w, at, "']' is missing");
+            if (w->failed) return at;
             say(w, "[");
             walk(w, at + 1, closing(w, at));
             at = closing(w, at) - 1;
@@ -239,6 +242,7 @@ static void walk(work *w, int from, int to)
     for (int i = from; i < to && !w->failed;) {
         const piece *p = &w->pieces[i];
         int next = 0;
+        if (++w->visits > 4 * (int64_t)w->count + 1000) refuse(w, i, "the brackets around this place do not match");
         if (p->class != PIECE_WORD) {
             copy(w, p);
             i++;

@@ -22,6 +22,7 @@ typedef struct work {
     const char *file;
     piece *pieces;
     int count, depth, opencl, shuffles, failed;
+    int64_t visits; /* of pieces: few for each, unless brackets do not match */
     char *out;
     size_t used, room;
     named names[KEPT_MOST]; /* template parameters and constants of the file */

@@ -141,8 +141,8 @@ static void counts(const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
-    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
-            "active", "barriers", "races");
+    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank",
+            "diver-", "active", "barriers", "races");
     fprintf(out, "%-17.17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
             "/1000 el");
     rule(out, 80);

@@ -4,6 +4,7 @@
  * says which kind of complaint names it; every rung that is right has none. Then the limits of the model's reader. */
 #include "check.h"
 #include "ceiling.h"
+#include "foreign.h"
 #include "student.h"
 #include <dirent.h>
 
@@ -156,6 +157,33 @@ static void limits(void)
     free(text);
 }
 
+/* The same of texts in CUDA: refused or turned, with a place and in no time. */
+static void translates(const char *what, const char *before, const char *part, int times)
+{
+    enum { ROOM = 1 << 20 };
+    char *const text = malloc(ROOM), *out = NULL;
+    ladder_error error = {0};
+    repeated(text, ROOM, before, part, times, "");
+    const double start = clock_seconds();
+    const int code = foreign_text("t", text, &out, &error);
+    check(clock_seconds() - start < 2, "%s: %.1f s", what, clock_seconds() - start);
+    check(code ? !strncmp(error.sentence, "t:", 2) : out != NULL, "%s: %d %s", what, code, error.sentence);
+    free(out);
+    free(text);
+}
+
+static void tangled(void)
+{
+    const char *const kernel = "__global__ void k(const int *in, int n) { ";
+    translates("shared arrays in each other", kernel, "__shared__ int d < s) data[t ", 60);
+    translates("shared arrays in each other, closed", kernel, "__shared__ int d[ __shared__ int e[2]] ", 5000);
+    translates("calls in each other", kernel, "min(1, ", 5000);
+    translates("constants", "__global__ ", "const ", 100000);
+    translates("templates", "__global__ void k(int n) {} ", "template <typename T ", 20000);
+    translates("parameters", "__global__ void k(", "const int *a, ", 5000);
+    translates("addresses", kernel, "atomicAdd(&((", 5000);
+}
+
 static void timed(const char *name, void (*part)(void))
 {
     const double start = clock_seconds();
@@ -168,6 +196,7 @@ int main(void)
 {
     check_start();
     timed("limits", limits);
+    timed("tangled", tangled);
     timed("wrong", wrong_kernels);
     timed("right", right_rungs);
     return check_finish();

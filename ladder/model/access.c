@@ -182,8 +182,8 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
                (long long)at);
     if (s->on_its_way && i->op != DO_STORE)
-        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread, a->name,
-               (long long)at, s->write_line);
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
+               a->name, (long long)at, s->write_line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
         found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");

@@ -56,7 +56,8 @@ static typed copy_async(compiler *c)
     expect(c, ",");
     const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
     const array_info *arrays = c->kernel->arrays;
-    if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared || arrays[to].kind != arrays[e->array].kind))
+    if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared ||
+                       arrays[to].kind != arrays[e->array].kind))
         model_error(c, "copy_async takes a shared array, an index, a global array of the same type, and an index");
     if (c->failed) return at;
     const int from = e->array;

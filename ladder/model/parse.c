@@ -212,7 +212,8 @@ static void statement(compiler *c)
     static const struct {
         const char *word;
         opcode op;
-    } words[] = {{"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}, {"copy_wait", DO_COPY_WAIT}};
+    } words[] = {
+        {"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}, {"copy_wait", DO_COPY_WAIT}};
     kind k;
     int quad;
     if (c->failed) return;
