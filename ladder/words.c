@@ -236,6 +236,20 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
             whole ? "#endif\n" : "");
 }
 
+/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere; elsewhere they are done at once. */
+static void put_copy_async(FILE *f, api a, const model_setting *s)
+{
+    if (a == API_CUDA)
+        fprintf(f,
+                "#if __CUDA_ARCH__ >= 800\n#define copy_async(to, i, from, j) \\\n"
+                "    asm volatile(\"cp.async.ca.shared.global [%%0], [%%1], %%2;\" : : "
+                "\"r\"((u32)__cvta_generic_to_shared((to) + (i))), \"l\"((from) + (j)), \"n\"(%d) : \"memory\")\n"
+                "#define copy_wait() asm volatile(\"cp.async.wait_all;\" : : : \"memory\")\n#else\n",
+                (int)kind_bytes(s->elem));
+    fprintf(f, "#define copy_async(to, i, from, j) ((to)[i] = (from)[j])\n#define copy_wait() ((void)0)\n%s",
+            a == API_CUDA ? "#endif\n" : "");
+}
+
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
     static const char *const opencl_types[] = {"int", "uint", "long", "ulong", "float", "double"};
@@ -271,6 +285,7 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
         if (has_word(body, helpers[i].word)) fputs(helpers[i].in[a], f);
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
     if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
+    if (has_word(body, "copy_async")) put_copy_async(f, a, s);
     fputc('\n', f);
 }
 

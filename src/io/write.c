@@ -32,6 +32,8 @@ struct tl_writer {
 static tally_status failed(tally_file *f, const char *what)
 {
     f->writer->failed = 1;
+    if (errno == ENOMEM)
+        return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
