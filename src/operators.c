@@ -14,11 +14,10 @@ static const struct operator_row {
     double fallback, low, high;
     const char *empty, *text;
 } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, lanes, param, fallback, low, high, empty, text)                           \
-    {#name, #file, #kinds, param, fallback, low, high, empty, text},
-#define OPERATOR_ALSO OPERATOR
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                                \
+    {#name, #file, kinds, param, fallback, low, high, empty, text},
+#include "op/forms.def"
+#undef FORM
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -51,30 +50,32 @@ tally_dtype tally_dtype_parse(const char *name)
 const char *const *tally_operators(void)
 {
     static const char *const names[] = {
-#define OPERATOR(name, ...) #name,
-#undef OPERATOR_ALSO
 #define OPERATOR_ALSO(...)
+#define OPERATOR(name, ...) #name,
 #include "op/ops.def"
-#undef OPERATOR_ALSO
 #undef OPERATOR
+#define OPERATOR(name, file, kinds, out, acc, nan, ...) NAME_##nan(name)
+#define NAME_YES(name) "nan" #name,
+#define NAME_NO(name)
+#include "op/ops.def"
+#undef OPERATOR
+#undef OPERATOR_ALSO
         NULL};
     return names;
 }
 
 /* ---- compiled instances ---- */
-#define OPERATOR_ALSO OPERATOR
-
-#define OPERATOR(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
+#include "op/forms.def"
+#undef FORM
 
 static const struct {
     const char *file;
     const tl_scalar *const *instances;
 } scalars[] = {
-#define OPERATOR(name, file, ...) {#file, tl_scalars_##file},
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) {#file, tl_scalars_##file},
+#include "op/forms.def"
+#undef FORM
 };
 
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
@@ -132,6 +133,18 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
+/* The row whose lower takes the states of `op`'s kernels: of its wide type, or of any other that these are for. */
+static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
+{
+    const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
+    if (k && k->lower_row) return k;
+    for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
+        if (!strcmp(t->file, op->lowers))
+            for (const tl_kernel *const *r = t->kernels; *r; r++)
+                if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out && (*r)->lower_row) return *r;
+    return NULL;
+}
+
 static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
 {
     for (const tl_convert *c = isas[isa].converts; c->apply; c++)
@@ -142,12 +155,12 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc = op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
-    const tl_kernel *lower = find_kernel(op->file, op->wide, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
+    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     *plan = (tl_plan){.op = op, .par = par};
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own && own->lower_row ? own : lower && lower->lower_row ? lower : plan->core;
+    plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
     plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
-    if (op->out == op->dtype && plan->lower != own) plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own) plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
     plan->fold = own && own->fold ? own : plan->core;
     plan->fold_in = plan->fold == own ? NULL : plan->in;
 }
@@ -181,7 +194,7 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
 
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
 {
-    char name[64], list[256];
+    char name[64], list[400];
     const struct dtype_row *d = dtype_row(dtype);
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
     if (!d) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, DTYPES);

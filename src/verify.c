@@ -58,7 +58,7 @@ static void pick_operator(one_case *c)
         const char *name = names[below(c, count)];
         c->in.dtype = (tally_dtype)(1 + below(c, TALLY_F64));
         const char *suffix = below(c, 4) ? "" : ":f64";
-        const char *parameter = !strcmp(name, "ema") ? ":0.3" : !strcmp(name, "var") ? ":1" : "";
+        const char *parameter = strstr(name, "ema") ? ":0.3" : strstr(name, "var") ? ":1" : "";
         snprintf(c->op, sizeof c->op, "%s%s%s", name, suffix, parameter);
     } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par));
 }

@@ -119,7 +119,7 @@ typedef struct {
 /* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator for dtype. */
 static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype, int wide)
 {
-    const char *parameter = !strcmp(op, "ema") ? ":0.3" : !strcmp(op, "var") ? ":ddof=1" : "";
+    const char *parameter = strstr(op, "ema") ? ":0.3" : strstr(op, "var") ? ":ddof=1" : "";
     snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", parameter);
     o->dtype = dtype;
     if (tally_operator(NULL, o->op, dtype, &o->info)) return 0;

@@ -293,7 +293,7 @@ int main(int argc, char **argv)
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];
             int64_t before = failed;
-            const char *suffix = !strcmp(*op, "ema") ? ":0.3" : !strcmp(*op, "var") ? ":ddof=1" : "";
+            const char *suffix = strstr(*op, "ema") ? ":0.3" : strstr(*op, "var") ? ":ddof=1" : "";
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);

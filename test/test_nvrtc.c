@@ -75,7 +75,9 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
     const tl_scalar *scalar;
     tl_par par;
-    if (tl_resolve(ctx, !strcmp(op, "ema") ? "ema:0.1" : op, dtype, &scalar, &par)) return;
+    char name[40];
+    snprintf(name, sizeof name, "%s%s", op, strstr(op, "ema") ? ":0.1" : "");
+    if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     for (int s = 0; s < 4; s++)
         if (!shape || !strcmp(shape, shapes[s])) try_shape(scalar, op, shapes[s], arch, print);
     if (shape && !strcmp(shape, "law")) try_shape(scalar, op, shape, arch, print);
