@@ -4,8 +4,8 @@
  *
  *   NEUTRAL   the text has OP_NEUTRAL, and its lower does not count (OP_COUNTS): a masked element is lifted to the neutral state
  *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is `empty`
- *   COUNTED   any other: a field more, `present`, the elements of a node that are not masked. Of 0 the state is absent: combine
- *             takes the other side, and lower is `empty`. Else `present` is the n that the text's lower gets.
+ *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent: combine
+ *             takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets.
  *
  * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by OP_NAN_WIDEN. */
 #define plain_state TL_N(plain_state)
@@ -17,6 +17,7 @@
 #define plain_lower_1 TL_N(plain_lower_1)
 #define plain_of TL_N(plain_of)
 #define form_of TL_N(form_of)
+#define present TL_N(present)
 #undef state
 #undef lift
 #undef combine
@@ -66,6 +67,7 @@
 #define OP_WIDEN OP_NAN_WIDEN
 #endif
 
+fn mask present(elem x) { return is_number(x); }
 fn mask masked(elem x) { return is_nan(x); }
 
 #if (OP_NEUTRAL && !OP_COUNTS) || defined(OP_ABSENT)
@@ -75,7 +77,7 @@ fn state combine(state a, state b) { return plain_combine(a, b); }
 fn state lift(elem x, idx i, par p)
 {
     state r = plain_lift(x, i, p);
-    r.m = pick(masked(x), OP_ABSENT, r.m);
+    r.m = pick(present(x), r.m, OP_ABSENT);
     return r;
 }
 fn result lower(state a, real n, idx first, par p) { return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p)); }
@@ -87,8 +89,8 @@ fn state neutral(par p) { return plain_neutral(p); }
 fn state lift(elem x, idx i, par p)
 {
     state r = plain_lift(x, i, p), none = plain_neutral(p);
-    mask m = masked(x);
-#define CHOOSE(type, f) r.f = pick(m, none.f, r.f);
+    mask m = present(x);
+#define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE
     return r;
@@ -104,7 +106,7 @@ fn state seed(result v, par p) { return plain_seed(v, p); }
 
 #else
 #define TL_COUNTED 1
-#define OP_FIELDS(F) OP_STATE(F) F(idx, present)
+#define OP_FIELDS(F) OP_STATE(F) F(idx, kept)
 #undef OP_IDEMPOTENT
 #undef OP_INVERSE
 #undef OP_EXTREME
@@ -114,29 +116,29 @@ fn state seed(result v, par p) { return plain_seed(v, p); }
 typedef struct { OP_FIELDS(FIELD) } state;
 #define COPY(type, f) r.f = s.f;
 fn plain_state plain_of(state s) { plain_state r; OP_STATE(COPY) return r; }
-fn state form_of(plain_state s, idx present) { state r; OP_STATE(COPY) r.present = present; return r; }
+fn state form_of(plain_state s, idx kept) { state r; OP_STATE(COPY) r.kept = kept; return r; }
 #undef COPY
 fn state lift(elem x, idx i, par p)
 {
-    mask m = masked(x);
-    state r = form_of(plain_lift(x, i, p), idx_num(1) - idx_if(m));
+    mask m = present(x);
+    state r = form_of(plain_lift(x, i, p), idx_if(m));
 #if OP_NEUTRAL
     plain_state none = plain_neutral(p);
 #else
     plain_state none = {0};
 #endif
-#define CHOOSE(type, f) r.f = pick(m, none.f, r.f);
+#define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE
     return r;
 }
 fn state combine(state a, state b)
 {
-    state r = form_of(plain_combine(plain_of(a), plain_of(b)), a.present + b.present);
+    state r = form_of(plain_combine(plain_of(a), plain_of(b)), a.kept + b.kept);
 #if !OP_NEUTRAL
 #define CHOOSE(type, f)                                                                                                 \
-    r.f = pick(b.present == idx_num(0), a.f, r.f);                                                                      \
-    r.f = pick(a.present == idx_num(0), b.f, r.f);
+    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                                      \
+    r.f = pick(a.kept == idx_num(0), b.f, r.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE
 #endif
@@ -150,7 +152,11 @@ fn state seed(result v, par p) { return form_of(plain_seed(v, p), idx_num(1)); }
 #endif
 fn result lower(state a, real n, idx first, par p)
 {
-    return pick(a.present == idx_num(0), empty(p), plain_lower(plain_of(a), idx_to_real(a.present), first, p));
+    result r = plain_lower(plain_of(a), idx_to_real(a.kept), first, p);
+#if OP_COUNTS != 2 /* of none it is `empty` without our help */
+    r = pick(a.kept == idx_num(0), empty(p), r);
+#endif
+    return r;
 }
 #endif
 
