@@ -22,16 +22,32 @@ enum {
 /* ---- error.c: "tally: <sentence>" on standard error ----------------------------------------------------------------
  */
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+#define NOTE_FORMAT __attribute__((format(printf, 2, 3)))
+#else
+#define NOTE_FORMAT
 #endif
-int fail(int code, const char *format, ...);
+int fail(int code, const char *format, ...) NOTE_FORMAT;
 int fail_status(const tally *ctx, tally_status status); /* the library's sentence; picks the code */
 int fail_memory(const char *what, int64_t bytes);
 /* "<what> '<given>': <problem>; choices: a, b, c (did you mean 'b'?)" */
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
+void note(const options *o, const char *format, ...) NOTE_FORMAT; /* the same as a remark, unless --quiet */
+void stdout_begin(void);     /* before the first write to it: makes writing wait */
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
+
+/* ---- text.c: what may be shown -------------------------------------------------------------------------------------
+ */
+size_t utf8_length(const char *text, uint32_t *code); /* of the character at text, which is not empty; 0: not UTF-8 */
+int is_shown(uint32_t code);
+void put_plain(FILE *f, const char *text);
+char *plain(const char *text);         /* the same in memory; the caller frees; NULL: no memory */
+int plain_width(const char *shown);
+
+/* ---- signals.c -----------------------------------------------------------------------------------------------------
+ */
+void signals_begin(void);
 
 /* ---- session.c: the context and the names in it --------------------------------------------------------------------
  */
@@ -42,9 +58,36 @@ const char *const *dtype_names(void);
 int dtype_option(const options *o, tally_dtype *dtype); /* 0 if not given */
 int session_operators(const options *o);                /* takes note of every --op-file, for the calls below */
 int operator_check(const char *op, size_t length);      /* a known name before the colon? */
+int is_operator(const char *name);                      /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
+/* OP[,OP...], cut at the commas. */
+typedef struct operators {
+    char *list;
+    const char **name;
+    tally_operator_info *info; /* room for each, set by operators_info */
+    int count;
+} operators;
+int operators_split(operators *ops, const char *text);
+int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
+void operators_free(operators *ops);
 double seconds(void);
+
+/* ---- lines.c: the lines that --keep passes through -----------------------------------------------------------------
+ */
+typedef struct lines {
+    char *text;
+    size_t n, at, room;
+} lines;
+int lines_put(lines *l, const char *text, size_t length);
+const char *lines_take(lines *l, size_t *length); /* NULL: there is none; valid until the next lines_put */
+void lines_free(lines *l);
+
+/* ---- guard.c: mappings of files that become shorter ----------------------------------------------------------------
+ */
+int guard_add(const void *from, int64_t bytes); /* a number for the others, or 0: this cannot be guarded */
+int guard_hit(int guard);
+void guard_remove(int guard);
 
 /* ---- input.c: a file as elements in C order ------------------------------------------------------------------------
  */
@@ -62,12 +105,18 @@ typedef struct input {
     int column_major; /* data (or the file) is in Fortran order */
     int64_t next;     /* the element input_read gives next, when data is there */
     void *own;        /* what data points to, if it was allocated here */
+    int guard;        /* of the mapping that data points to, or 0 */
+    int64_t columns;  /* a table of text or csv: its columns; else 0 */
+    int keep;
+    lines kept;       /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
 } input;
 int input_open(input *in, tally *ctx, const options *o, const char *path);
+int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
 int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
 int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
+int input_sound(input *in);                                         /* what was read is what the file had */
 void input_note(input *in, const options *o);                       /* reports skipped cells */
 void input_close(input *in);
 int64_t physical_memory(void);
@@ -80,15 +129,30 @@ typedef struct layout {
     int64_t *offsets, segments; /* or: CSR */
 } layout;
 int layout_open(layout *l, input *in, const options *o); /* loads the input when it has to */
+/* *columns: of a table whose columns are the sequences, which then pass through line by line; 0: use layout_open. */
+int layout_columns(const input *in, const options *o, int64_t *columns);
+/* Elements c, c + columns, ... of `rows` rows, side by side. */
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
 void layout_close(layout *l);
 int64_t layout_sequences(const layout *l);
+const char *layout_per(const layout *l, const input *in); /* what a sequence is */
 /* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's output may be shorter).
  * Returns 0 past the last batch. A batch of the reduced results: out_at is its first result, out_step their distance.
  */
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step);
 
-/* ---- output.c: results for people, pipes and programs ---------------------------------------------------------------
+/* ---- where.c: which device, and which parts ran there ----------------------------------------------------------------
+ */
+typedef struct place {
+    int64_t launches, on_processors; /* as in tally_times_info */
+} place;
+const char *device_of(const tally *ctx);        /* "cpu", or a GPU's name */
+place ran_since(tally *ctx, const place *start);    /* start NULL: since the context was opened */
+void put_ran(FILE *f, const tally *ctx, const place *r);
+void ran_note(const options *o, const tally *ctx, const char *label, const place *r); /* if nothing ran on the device */
+
+/* ---- answers: what reduce has for a file; for json_end of every verb the first lines of it --------------------------
  */
 typedef struct result {
     const char *op; /* as the user wrote it */
@@ -101,23 +165,71 @@ typedef struct answer {
     int64_t n, skipped;
     int ndim;
     int64_t shape[DIMS];
-    int64_t count; /* results of each operator: 1, or one a sequence */
-    int flat;      /* the whole file is one sequence */
+    place ran;
+    int64_t count;   /* results of each operator: 1, or one a sequence */
+    int flat;        /* the whole file is one sequence */
+    const char *per; /* what a result is of: file, row, column, segment, sequence */
+    char **names;    /* what the sequences are called, or NULL */
     result *results;
     int ops;
 } answer;
-int print_answers(tally *ctx, const answer *answers, int files, const options *o);
+int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
+int output_check(const options *o, int ops); /* before anything is read: whether print_answers can take so many operators */
+
+/* ---- table.c -------------------------------------------------------------------------------------------------------
+ */
+typedef struct look {
+    char separator;
+    int named, people, hex, digest; /* a column of files; aligned; exact bits; SHA-256 in place of the values */
+} look;
+int print_table(FILE *f, const answer *answers, int files, const look *o);
+void digest_of(const answer *a, const result *r, char *buffer); /* 65 characters */
+const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
+
+/* ---- json.c --------------------------------------------------------------------------------------------------------
+ */
 void print_json_string(FILE *f, const char *text);
 void print_json_value(FILE *f, tally_dtype dtype, const void *value);
 void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
-const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
+typedef void json_put(FILE *f, tally_dtype dtype, const void *value);
+/* The object of one file, in this order: begin; each result (number from 0) with what belongs to it and its }; end. */
+void json_begin(FILE *f, const char *file, tally_dtype dtype);
+void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
+void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put);
+void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
+void json_ran(FILE *f, const tally *ctx, const place *r);                      /* where.c */
+
+/* ---- document.c: where results go, and bytes of our own as a file that the library writes ---------------------------
+ */
+enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_JSON };
+enum format output_format(const options *o); /* --to, else the ending of --output */
+int output_filed(const options *o);          /* is there a FILE, which is not standard output? */
+typedef struct document {
+    tally *ctx;
+    FILE *f;
+    tally_file *file;
+    tally_status status;
+} document;
+int document_open(document *d, tally *ctx, const char *path); /* NULL: standard output */
+int document_close(document *d, int code);                    /* commits if code is DONE; all zero: nothing to do */
+
+/* ---- sheet.c: results as a table of text ---------------------------------------------------------------------------
+ */
+typedef struct sheet sheet;
+/* width: results of each operator on a line; passed: lines of the input before the first that has results. */
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
+               int64_t width, int64_t passed);
+int sheet_write(sheet *r, const char *const *results, int64_t count);
+int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
 /* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
  */
 typedef struct sink sink;
-int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const char *op,
-              const tally_operator_info *info, int ndim, const int64_t *shape);
-int sink_write(sink *s, const void *results, int64_t count); /* count results of all lanes */
+/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines of the input
+ * before the first that has results. */
+int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
+              const int64_t *shape, int64_t passed);
+int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
 int sink_close(sink *s, int code);                           /* commits if code is DONE; s may be NULL */
 
 /* ---- series.c: what scan and window have in common ------------------------------------------------------------------
@@ -136,6 +248,7 @@ typedef struct explanation {
     const tally_operator_info *info;
     int64_t bytes;
     double start;
+    place ran;
 } explanation;
 void explain(const options *o, tally *ctx, const input *in, const explanation *e);
 

@@ -54,10 +54,13 @@ static void bash(FILE *f)
         for (int i = 0; i < OPT_COUNT; i++)
             if (option_table[i].verbs >> v & 1) fprintf(f, "--%s ", option_table[i].name);
         fputs("\" -- \"$cur\")) ;;\n", f);
-        if (takes_operator(v)) {
-            fputs("        *) if [ \"$COMP_CWORD\" -eq 2 ]; then COMPREPLY=($(compgen -W \"", f);
+        if (takes_operator(v)) { /* after a comma the next of several */
+            fputs("        *) if [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+                  "            local list=; case $cur in *,*) list=${cur%,*}, ;; esac\n"
+                  "            COMPREPLY=($(compgen -P \"$list\" -W \"",
+                  f);
             put_operators(f);
-            fputs("\" -- \"$cur\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n", f);
+            fputs("\" -- \"${cur##*,}\")); else COMPREPLY=($(compgen -f -- \"$cur\")); fi ;;\n", f);
         } else if (v == VERB_help) {
             fputs("        *) COMPREPLY=($(compgen -W \"", f);
             for (int w = 0; w < VERB_COUNT; w++) fprintf(f, "%s ", verb_table[w].name);
@@ -123,9 +126,9 @@ static void zsh(FILE *f)
         for (int i = 0; i < OPT_COUNT; i++)
             if (option_table[i].verbs >> v & 1) zsh_option(f, &option_table[i]);
         if (takes_operator(v)) {
-            fputs("        '1:operator:(", f);
+            fputs("        '1:operator:_sequence compadd - ", f);
             put_operators(f);
-            fputs(")' \\\n", f);
+            fputs("' \\\n", f);
         }
         fputs("        '*:file:_files' ;;\n", f);
     }
@@ -134,7 +137,11 @@ static void zsh(FILE *f)
 
 static void fish(FILE *f)
 {
-    fputs("# tally completion for fish, written by `tally help --completion fish`\n", f);
+    fputs("# tally completion for fish, written by `tally help --completion fish`\n"
+          "function __tally_operators\n    printf '%s\\n' ",
+          f);
+    put_operators(f);
+    fputs("\nend\n", f);
     for (int v = 0; v < VERB_COUNT; v++) {
         fprintf(f, "complete -c tally -f -n __fish_use_subcommand -a %s -d '", verb_table[v].name);
         put_quoted(f, verb_table[v].summary, "");
@@ -162,9 +169,7 @@ static void fish(FILE *f)
             fputs("'\n", f);
         }
         if (!takes_operator(v)) continue;
-        fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -a '", verb);
-        put_operators(f);
-        fputs("'\n", f);
+        fprintf(f, "complete -c tally -n '__fish_seen_subcommand_from %s' -a '(__fish_complete_list , __tally_operators)'\n", verb);
     }
 }
 

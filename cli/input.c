@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * input.c - a file as elements in C order: mapped where that is safe, otherwise read in pieces.
+ * input.c - a file as elements in C order: mapped where there is room, otherwise read in pieces.
  *
- *   mapped, fits in memory      data points into the mapping
+ *   mapped, fits in memory      data points into the mapping, and guard.c watches over it
  *   everything else             data is NULL and input_read gives the elements in order, in bounded memory
  *   input_load                  brings the rest into memory for those who need all of it (--axis 0, --reverse, Fortran
  * order) */
@@ -41,8 +41,39 @@ static int file_options(const options *o, tally_file_options *f)
     f->column = o->value[OPT_column];
     f->header = !header ? 0 : header[0] == 'y' ? 1 : -1;
     f->skip_bad = has(o, OPT_skip_bad);
+    f->table = has(o, OPT_axis) && !has(o, OPT_shape);
+    f->keep = has(o, OPT_keep);
     const int code = dtype_option(o, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
+}
+
+/* Elements that are mapped become the data, unless the mapping cannot be guarded. */
+static void use_mapping(input *in)
+{
+    const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
+    in->guard = guard_add(in->info.mapped, bytes);
+    if (in->guard) in->data = in->info.mapped;
+}
+
+static int open_as(input *in, tally *ctx, const tally_file_options *f, const char *path)
+{
+    in->ctx = ctx;
+    const tally_status status = tally_file_open(ctx, path, f, &in->file);
+    if (status) return fail_status(ctx, status);
+    tally_file_get_info(in->file, &in->info);
+    in->name = path;
+    in->label = strcmp(path, "-") ? path : "standard input";
+    in->dtype = in->info.dtype;
+    in->n = in->info.elements;
+    in->ndim = in->info.ndim;
+    memcpy(in->shape, in->info.shape, sizeof in->shape);
+    in->column_major = in->info.fortran && in->ndim > 1;
+    in->columns = in->info.elements < 0 && in->ndim == 2 ? in->shape[1] : 0;
+    in->keep = f->keep;
+    /* A mapping counts as resident while it is used, so a file that would crowd out everything else is read in pieces.
+     */
+    if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) use_mapping(in);
+    return DONE;
 }
 
 int input_open(input *in, tally *ctx, const options *o, const char *path)
@@ -53,21 +84,17 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
     if (code) return code;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
-    in->ctx = ctx;
-    const tally_status status = tally_file_open(ctx, path, &f, &in->file);
-    if (status) return fail_status(ctx, status);
-    tally_file_get_info(in->file, &in->info);
-    in->name = path;
-    in->label = strcmp(path, "-") ? path : "standard input";
-    in->dtype = in->info.dtype;
-    in->n = in->info.elements;
-    in->ndim = in->info.ndim;
-    memcpy(in->shape, in->info.shape, sizeof in->shape);
-    in->column_major = in->info.fortran && in->ndim > 1;
-    /* A mapping counts as resident while it is used, so a file that would crowd out everything else is read in pieces.
-     */
-    if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) in->data = in->info.mapped;
-    return DONE;
+    if (is_operator(path) && access(path, F_OK) != 0)
+        return fail(BAD_DATA, "%s: there is no such file; it is an operator, and several have commas between them: `tally %s %s,%s`",
+                    path, verb_table[o->verb].name, o->args[0], path);
+    return open_as(in, ctx, &f, path);
+}
+
+int input_open_offsets(input *in, tally *ctx, const char *path)
+{
+    const tally_file_options f = {.assume = TALLY_I64};
+    memset(in, 0, sizeof *in);
+    return open_as(in, ctx, &f, path);
 }
 
 /* Elements [from, from + count) of the C order out of column-major data. */
@@ -75,6 +102,7 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
 {
     const size_t size = tally_dtype_size(in->dtype);
     int64_t index[DIMS], step[DIMS], at = 0, rest = from, stride = 1;
+    if (count == 0) return; /* an extent may be 0 */
     for (int d = 0; d < in->ndim; d++) {
         step[d] = stride;
         stride *= in->shape[d];
@@ -99,7 +127,12 @@ static int read_file(input *in, void *buffer, int64_t max, int64_t *got)
 {
     const tally_status status = tally_file_read(in->file, buffer, max, got);
     if (status) return fail_status(in->ctx, status);
-    return DONE;
+    const char *line;
+    size_t length;
+    int code = DONE;
+    while (in->keep && !code && tally_file_line(in->file, &line, &length) == TALLY_OK && line)
+        code = lines_put(&in->kept, line, length);
+    return code;
 }
 
 /* Everything that is left, into memory; for a length that is unknown the buffer doubles. */
@@ -126,7 +159,7 @@ static int load(input *in)
         free(all);
         return code;
     }
-    if (in->n < 0) in->shape[0] = n;
+    if (in->n < 0) in->shape[0] = in->columns ? n / in->columns : n;
     in->n = n;
     in->data = in->own = all;
     return DONE;
@@ -135,13 +168,18 @@ static int load(input *in)
 int input_load(input *in, int any_order)
 {
     int code = DONE;
-    if (!in->data && in->info.mapped) in->data = in->info.mapped; /* larger than half the memory, and asked for whole */
+    if (!in->data && in->info.mapped) use_mapping(in); /* larger than half the memory, and asked for whole */
     if (!in->data) code = load(in);
     if (code || !in->column_major || any_order) return code;
     const size_t size = tally_dtype_size(in->dtype);
     char *turned = malloc(in->n ? (size_t)in->n * size : 1);
     if (!turned) return fail_memory("turning Fortran order into C order", in->n * (int64_t)size);
     gather(in, 0, in->n, turned);
+    code = input_sound(in);
+    if (code) {
+        free(turned);
+        return code;
+    }
     free(in->own);
     in->data = in->own = turned;
     in->column_major = 0;
@@ -191,19 +229,29 @@ int input_reshape(input *in, const char *shape)
     return code;
 }
 
+int input_sound(input *in)
+{
+    if (!in->guard) return DONE;
+    tally_file_get_info(in->file, &in->info);
+    if (!guard_hit(in->guard) && !in->info.shrunk) return DONE;
+    return fail(BAD_DATA, "%s: the file became shorter while it was read", in->label);
+}
+
 void input_note(input *in, const options *o)
 {
     tally_file_get_info(in->file, &in->info);
     in->skipped = in->info.skipped;
-    if (in->skipped && !has(o, OPT_quiet))
-        fprintf(stderr, "tally: %s: skipped %lld bad cell%s\n", in->label, (long long)in->skipped,
-                in->skipped == 1 ? "" : "s");
+    if (in->skipped)
+        note(o, "%s: skipped %lld bad cell%s", in->label, (long long)in->skipped, in->skipped == 1 ? "" : "s");
 }
 
 void input_close(input *in)
 {
+    guard_remove(in->guard);
     tally_file_close(in->file);
     free(in->own);
+    lines_free(&in->kept);
     in->file = NULL;
+    in->guard = 0;
     in->own = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * json.c - strings, values and bits as JSON. What JSON has no number for (nan, inf) is a string; "bits" is always
- * exact. */
+ * json.c - JSON (RFC 8259), always in UTF-8: strings, values, bits, and the object that every verb's results come in
+ * (doc/formats.md). What JSON has no number for (nan, inf) is a string; "bits" is always exact. */
 #include "cli.h"
 
 #include <string.h>
@@ -9,14 +9,16 @@ void print_json_string(FILE *f, const char *text)
 {
     static const char plain[] = "\"\\\n\t\r", escaped[] = "\"\\ntr";
     fputc('"', f);
-    for (; *text; text++) {
+    for (uint32_t c; *text;) {
+        const size_t n = utf8_length(text, &c);
         const char *const at = strchr(plain, *text);
         if (at)
             fprintf(f, "\\%c", escaped[at - plain]);
-        else if ((unsigned char)*text < 0x20)
-            fprintf(f, "\\u%04x", (unsigned)*text);
+        else if (!n || !is_shown(c))
+            fprintf(f, "\\u%04x", n ? (unsigned)c : 0xfffdu); /* a byte that is not UTF-8: the replacement character */
         else
-            fputc(*text, f);
+            fwrite(text, 1, n, f);
+        text += n ? n : 1;
     }
     fputc('"', f);
 }
@@ -34,4 +36,51 @@ void print_json_bits(FILE *f, tally_dtype dtype, const void *value)
     char text[64];
     tally_format_value(dtype, value, 1, text, sizeof text);
     fprintf(f, "\"%s\"", text);
+}
+
+void json_begin(FILE *f, const char *file, tally_dtype dtype)
+{
+    fputs("{\"file\": ", f);
+    print_json_string(f, file);
+    fprintf(f, ", \"dtype\": \"%s\", \"order\": \"E v1\", \"results\": [", tally_dtype_name(dtype));
+}
+
+void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per)
+{
+    fputs(number ? ",\n  {\"op\": " : "\n  {\"op\": ", f);
+    print_json_string(f, op);
+    fprintf(f, ", \"dtype\": \"%s\", \"per\": \"%s\"", tally_dtype_name(dtype), per);
+}
+
+void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put)
+{
+    const size_t size = tally_dtype_size(info->output);
+    const char *at = results;
+    for (int64_t i = 0; i < count; i++) {
+        if (i) fputs(", ", f);
+        if (info->lanes > 1) fputc('[', f);
+        for (int lane = 0; lane < info->lanes; lane++, at += size) {
+            if (lane) fputs(", ", f);
+            put(f, info->output, at);
+        }
+        if (info->lanes > 1) fputc(']', f);
+    }
+}
+
+void json_end(FILE *f, const tally *ctx, const answer *a, const char *path)
+{
+    fprintf(f, "], \"n\": %lld, \"shape\": [", (long long)a->n);
+    for (int d = 0; d < a->ndim; d++) fprintf(f, "%s%lld", d ? ", " : "", (long long)a->shape[d]);
+    if (a->names) fputs("], \"columns\": [", f);
+    for (int64_t i = 0; a->names && i < a->count; i++) {
+        if (i) fputs(", ", f);
+        print_json_string(f, a->names[i]);
+    }
+    fprintf(f, "], \"skipped\": %lld", (long long)a->skipped);
+    if (path) {
+        fputs(", \"path\": ", f);
+        print_json_string(f, path);
+    }
+    json_ran(f, ctx, &a->ran);
+    fputc('}', f);
 }

@@ -32,14 +32,20 @@ static int operands(const options *o, int least, int most, const char *what)
 
 int run_ladder(const options *o)
 {
-    static const char *const words[] = {"reduce", "scan", "window", "show", "break", "try", "diff", NULL};
+    enum { SHAPES = 5, SHOW = SHAPES, BREAK, TRY, GRADE, DIFF, EXPORT }; /* places in words */
+    static const char *const words[] = {"reduce", "scan", "window", "transpose", "histogram", "show",
+                                        "break",  "try",  "grade",  "diff",      "export",    NULL};
     ladder_options l = {.device = o->value[OPT_place],
                         .dtype = o->value[OPT_dtype_rung],
                         .operation = o->value[OPT_op],
                         .rung = o->value[OPT_rung],
                         .json = o->value[OPT_json_file],
                         .html = o->value[OPT_html],
-                        .sweep = has(o, OPT_sweep)};
+                        .to = o->value[OPT_to_rung],
+                        .output = o->value[OPT_output],
+                        .host = has(o, OPT_host),
+                        .sweep = has(o, OPT_sweep),
+                        .plain = has(o, OPT_plain)};
     ladder_error error = {0};
     int64_t warp, banks, runs;
     int code = opt_count(o, OPT_n, 0, (int64_t)1 << 32, -1, &l.n);
@@ -68,18 +74,36 @@ int run_ladder(const options *o)
         if (!*known) return fail_choice(USAGE, "rung", plain, ladder_rungs());
         at += n + (at[n] == ',');
     }
-    if (!word || which < 3) {
+    const int exports = word && (which == EXPORT || (which == SHOW && l.host));
+    if (l.plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
+    if ((l.output || l.to || l.host) && !exports)
+        return fail(USAGE, "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
+                    l.output ? "output" : l.to ? "to" : "host");
+    if (!word || which < SHAPES) {
         l.shape = word;
         code = word ? operands(o, 0, 0, "no operand") : DONE;
         return code ? code : finish(ladder_run(&l, stdout, &error), &error);
     }
-    code = which == 6 ? operands(o, 2, 2, "two files that --json wrote")
-                      : operands(o, 1, 1, which == 5 ? "a file with a kernel" : "the name of a rung");
+    static const struct {
+        int count;
+        const char *what;
+    } takes[] = {{1, "the name of a rung, or a file with a kernel"},
+                 {1, "the name of a rung"},
+                 {1, "a file with a kernel"},
+                 {2, "an assignment and a file with a kernel"},
+                 {2, "two files that --json wrote"},
+                 {1, "the name of a rung"}};
+    code = operands(o, takes[which - SHAPES].count, takes[which - SHAPES].count, takes[which - SHAPES].what);
     if (code) return code;
+    if (l.html && which != TRY) return fail(USAGE, "`tally ladder %s` writes no page, so --html is not for it", word);
+    if (l.json && which != TRY && which != GRADE)
+        return fail(USAGE, "`tally ladder %s` writes no JSON, so --json is not for it", word);
     const char *const what = o->args[1];
-    code = which == 3   ? ladder_show(&l, what, stdout, &error)
-           : which == 4 ? ladder_break(&l, what, stdout, &error)
-           : which == 5 ? ladder_try(&l, what, stdout, &error)
-                        : ladder_diff(what, o->args[2], stdout, &error);
+    code = exports          ? ladder_export(&l, what, stdout, &error)
+           : which == SHOW  ? ladder_show(&l, what, stdout, &error)
+           : which == BREAK ? ladder_break(&l, what, stdout, &error)
+           : which == TRY   ? ladder_try(&l, what, stdout, &error)
+           : which == GRADE ? ladder_grade(&l, what, o->args[2], stdout, &error)
+                            : ladder_diff(what, o->args[2], stdout, &error);
     return finish(code, &error);
 }

@@ -10,26 +10,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_axis(layout *l, input *in, const options *o)
+enum { STREAMED = 4096 }; /* columns with a stream each; a table of more is loaded */
+
+static int axis_option(const input *in, const options *o, int *axis)
 {
-    int64_t axis;
-    int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &axis);
+    int64_t given;
+    const int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &given);
     if (code) return code;
-    if (axis < -in->ndim || axis >= in->ndim)
-        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)axis, in->label,
+    if (given < -in->ndim || given >= in->ndim)
+        return fail(USAGE, "--axis is %lld, and %s has %d dimension%s: must be %d..%d%s", (long long)given, in->label,
                     in->ndim, in->ndim == 1 ? "" : "s", -in->ndim, in->ndim - 1,
                     in->ndim == 1 && strcmp(in->info.format, "npy") ? " (--shape RxC makes an array)" : "");
-    l->axis = (int)(axis < 0 ? axis + in->ndim : axis);
+    *axis = (int)(given < 0 ? given + in->ndim : given);
+    return DONE;
+}
+
+int layout_columns(const input *in, const options *o, int64_t *columns)
+{
+    int axis = 0;
+    *columns = 0;
+    if (!in->columns) return DONE;
+    if (has(o, OPT_segments))
+        return fail(USAGE, "--segments cuts one sequence, and %s is read as a table of %lld column%s", in->label,
+                    (long long)in->columns, in->columns == 1 ? "" : "s");
+    const int code = axis_option(in, o, &axis);
+    if (!code && axis == 0 && !has(o, OPT_reverse) && in->columns <= STREAMED) *columns = in->columns;
+    return code;
+}
+
+void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out)
+{
+    const char *at = data + (size_t)c * size;
+    for (int64_t i = 0; i < count; i++, at += (size_t)columns * size, out += size) memcpy(out, at, size);
+}
+
+static int open_axis(layout *l, input *in, const options *o)
+{
+    int code = axis_option(in, o, &l->axis);
+    if (code) return code;
     /* Rows in order can be reduced while they are read; everything else needs all of the array. */
     const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
     code = in_order ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
+    if (code) return code;
     l->outer = l->inner = 1;
+    l->len = in->shape[l->axis];
     const int swap = in->column_major;
-    for (int d = 0; d < in->ndim; d++) {
-        if (d == l->axis)
-            l->len = in->shape[d];
-        else
-            *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
+    /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
+    int64_t results = 16; /* bytes: the largest result is two values of 8 */
+    int none = in->n == 0 && o->verb != VERB_reduce; /* nothing to scan */
+    for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
+    if (none) l->outer = l->inner = 0;
+    for (int d = 0; d < in->ndim && !none; d++) {
+        if (d == l->axis) continue;
+        if (__builtin_mul_overflow(results, in->shape[d], &results))
+            return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63", in->label,
+                        (long long)l->axis);
+        *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
         const int64_t outer = l->outer;
@@ -42,21 +78,11 @@ static int open_axis(layout *l, input *in, const options *o)
 /* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
-    tally_file_options f = {.dtype = TALLY_I64};
-    char head[6] = "";
-    FILE *const sniff = strcmp(path, "-") ? fopen(path, "rb") : NULL;
-    if (sniff && fread(head, 1, sizeof head, sniff) == sizeof head && !memcmp(head, "\x93NUMPY", 6)) f.dtype = 0;
-    if (sniff) fclose(sniff);
     options none = {.nargs = 0};
-    input in = {.ctx = ctx, .name = path, .label = path};
-    tally_status status = tally_file_open(ctx, path, &f, &in.file);
-    if (status) return fail_status(ctx, status);
-    tally_file_get_info(in.file, &in.info);
-    in.dtype = in.info.dtype;
-    in.n = in.info.elements;
-    in.ndim = in.info.ndim;
-    memcpy(in.shape, in.info.shape, sizeof in.shape);
-    int code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
+    input in;
+    int code = input_open_offsets(&in, ctx, path);
+    if (code) return code;
+    code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
                                             path, tally_dtype_name(in.dtype))
                                      : input_load(&in, 0);
     if (!code) {
@@ -71,6 +97,7 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
                       is_signed = in.dtype == TALLY_I8 || in.dtype == TALLY_I16 || in.dtype == TALLY_I32;
             l->offsets[i] = is_signed ? (int64_t)(bits << shift) >> shift : (int64_t)bits;
         }
+        if (!code) code = input_sound(&in);
     }
     input_note(&in, &none);
     input_close(&in);
@@ -94,13 +121,11 @@ static int open_segments(layout *l, input *in, const options *o)
     if (l->offsets[count - 1] > in->n)
         return fail(BAD_DATA, "--segments %s: the last offset is %lld, and %s has %lld elements", path,
                     (long long)l->offsets[count - 1], in->label, (long long)in->n);
-    if (o->verb != VERB_reduce && (l->offsets[0] != 0 || l->offsets[count - 1] != in->n))
-        return fail(
-            BAD_DATA,
-            "--segments %s: `tally %s` writes every element, so the offsets must run from 0 to %lld and run from "
-            "%lld to %lld",
-            path, verb_table[o->verb].name, (long long)in->n, (long long)l->offsets[0],
-            (long long)l->offsets[count - 1]);
+    if (l->offsets[0] != 0 || l->offsets[count - 1] != in->n)
+        return fail(BAD_DATA,
+                    "--segments %s: every element is in a segment, so the offsets must run from 0 to %lld and run from "
+                    "%lld to %lld",
+                    path, (long long)in->n, (long long)l->offsets[0], (long long)l->offsets[count - 1]);
     l->segments = count - 1;
     return code;
 }
@@ -119,6 +144,11 @@ void layout_close(layout *l)
 }
 
 int64_t layout_sequences(const layout *l) { return l->offsets ? l->segments : l->outer * l->inner; }
+
+const char *layout_per(const layout *l, const input *in)
+{
+    return l->offsets ? "segment" : in->ndim != 2 ? "sequence" : l->axis ? "row" : "column";
+}
 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step)

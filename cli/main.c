@@ -3,7 +3,8 @@
  * arrived. */
 #include "cli.h"
 
-#include <signal.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 static int (*const run[VERB_COUNT])(const options *) = {
@@ -16,6 +17,9 @@ static int unknown_verb(const char *given)
 {
     const char *names[VERB_COUNT + 1] = {NULL};
     for (int v = 0; v < VERB_COUNT; v++) names[v] = verb_table[v].name;
+    if (is_operator(given))
+        return fail(USAGE, "there is no verb '%s', which is an operator: `tally reduce %s`, `tally scan %s` or `tally window %s -w W`",
+                    given, given, given, given);
     return fail_choice(USAGE, "verb", given, names);
 }
 
@@ -47,9 +51,17 @@ static int dispatch(int argc, char **argv)
     return wrong ? wrong : run[o.verb](&o);
 }
 
+/* A file that is opened while one of the three is closed would take its place, and get what belongs there. */
+static void hold_places(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd) return;
+}
+
 int main(int argc, char **argv)
 {
-    /* A closed pipe becomes a failed write, so that temporary files are removed on the way out. */
-    signal(SIGPIPE, SIG_IGN);
+    hold_places();
+    signals_begin();
+    stdout_begin();
     return stdout_finish(dispatch(argc, argv));
 }

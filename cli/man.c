@@ -69,6 +69,20 @@ static void put_verb(FILE *f, int verb)
         if (option_table[i].verbs == 1u << verb) put_option(f, &option_table[i]);
 }
 
+/* Operands in the synopsis: a line may end after a | and nowhere else. */
+static void put_operands(FILE *f, const char *text)
+{
+    char one[2] = "";
+    if (*text) fputs("\\~", f);
+    for (char before = 0; *text; before = *text++) {
+        one[0] = *text;
+        if (*text == ' ' && before != '|')
+            fputs("\\~", f);
+        else
+            put(f, one);
+    }
+}
+
 void help_man(FILE *f)
 {
     fprintf(f,
@@ -77,9 +91,9 @@ void help_man(FILE *f)
             tally_version());
     fputs(".SH NAME\ntally \\- reductions, scans and sliding windows with the same bits everywhere\n.SH SYNOPSIS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) {
-        fprintf(f, "%s.B tally %s\n", v ? ".br\n" : "", verb_table[v].name);
-        put(f, verb_table[v].operands);
-        fputs(" [\\fIOPTION\\fR...]\n", f);
+        fprintf(f, "%s\\fBtally\\~%s\\fR", v ? ".br\n" : "", verb_table[v].name);
+        put_operands(f, verb_table[v].operands);
+        fputs("\\~[\\fIOPTION\\fR...]\n", f);
     }
     fputs(".SH DESCRIPTION\n", f);
     put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1), so it "
@@ -95,14 +109,22 @@ void help_man(FILE *f)
            "`tally ops` lists them.\n");
     fputs(".SH OUTPUT\n", f);
     put(f,
-        "In a pipe, tally reduce prints one value a line for one operator and one file; otherwise a header line and\n"
-        "tab-separated values, the first column naming the file when there are several. On a terminal it prints an "
-        "aligned\n"
-        "table. Decimals are the shortest that read back to the same bits; --hex prints the bits. --digest prints the "
-        "SHA-256\n"
-        "of the results as little-endian bytes: sha256sum of the same results written as raw gives the same hash. "
-        "With\n"
-        "--json, nan and inf are strings, and bits holds the exact bits of every value.\n");
+        "Text has one result a line and tabs between its columns; a header line comes first if there are several "
+        "operators or\n"
+        "files, and then the first column names the file. Csv always has a header line. On a terminal tally reduce prints "
+        "an\n"
+        "aligned table. Decimals are the shortest that read back to the same bits; --hex prints the bits.\n");
+    fputs(".PP\n", f);
+    put(f,
+        "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It is written "
+        "beside\n"
+        "its place, brought to the disk and renamed, so that FILE is the old or the whole new one. --json and --digest "
+        "print on\n"
+        "standard output in place of the values, or beside a FILE that has them. --digest is the SHA-256 of the results "
+        "as\n"
+        "little-endian bytes: sha256sum of the same results written as raw gives the same hash. In JSON, nan and inf are "
+        "strings,\n"
+        "bits holds the exact bits of every value, and ran_on says which device computed.\n");
     fputs(".SH VERBS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
     fputs(".SH COMMON OPTIONS\n", f);

@@ -34,8 +34,10 @@ static void json_row(const char *name, tally_dtype dtype, const tally_operator_i
     fputs("}", stdout);
 }
 
-static int list(tally_dtype dtype, int json)
+/* dtype 0: for f64, and those that floats have not for i64. */
+static int list(tally_dtype asked, int json)
 {
+    const tally_dtype dtype = asked ? asked : TALLY_F64;
     tally_operator_info i;
     int rows = 0;
     if (json)
@@ -43,13 +45,14 @@ static int list(tally_dtype dtype, int json)
     else
         printf("%-8s %-6s %-5s %-8s %-38s %s\n", "name", "output", "class", "param", "of nothing", "what");
     for (const char *const *name = tally_operators(); *name; name++) {
-        if (ask(*name, dtype, &i) != TALLY_OK) continue; /* not for this type: bit operators of floats */
+        const int whole = ask(*name, dtype, &i) != TALLY_OK; /* not for this type: bit operators of floats */
+        if (whole && (asked || ask(*name, TALLY_I64, &i) != TALLY_OK)) continue;
         if (json) {
-            json_row(*name, dtype, &i, !rows++);
+            json_row(*name, whole ? TALLY_I64 : dtype, &i, !rows++);
             continue;
         }
-        printf("%-8s %-6s %-5s %-8s %-38s %s\n", *name, tally_dtype_name(i.output), i.exact ? "X" : "R", i.param,
-               i.empty, i.text);
+        printf("%-8s %-6s %-5s %-8s %-38s %s%s\n", *name, tally_dtype_name(i.output), i.exact ? "X" : "R", i.param,
+               i.empty, i.text, whole ? "; integers only, shown for i64" : "");
     }
     if (json)
         puts("\n]");
@@ -120,5 +123,5 @@ int run_ops(const options *o)
         const tally_status status = ask(o->args[0], dtype, &i);
         if (status) return fail_status(NULL, status);
     }
-    return o->nargs ? detail(o->args[0], has(o, OPT_json)) : list(dtype ? dtype : TALLY_F64, has(o, OPT_json));
+    return o->nargs ? detail(o->args[0], has(o, OPT_json)) : list(dtype, has(o, OPT_json));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * progress.c - a line on standard error for work over a second, on a terminal only; and --explain. */
+ * progress.c - a line on standard error for work over a second, on a terminal only. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -23,7 +23,9 @@ void progress_show(progress *p, int64_t done, int64_t total)
     p->shown = now;
     p->drawn = 1;
     const double rate = (double)done / (now - p->start);
-    fprintf(stderr, "\r\033[K%.60s  %.2f", p->name, (double)done * 1e-9);
+    fputs("\r\033[K", stderr);
+    put_plain(stderr, p->name);
+    fprintf(stderr, "  %.2f", (double)done * 1e-9);
     if (total > 0)
         fprintf(stderr, " of %.2f GB  %.0f%%  %.2f GB/s  %.0f s left", (double)total * 1e-9,
                 100.0 * (double)done / (double)total, rate * 1e-9, (double)(total - done) / rate);
@@ -36,56 +38,4 @@ void progress_end(progress *p)
 {
     if (p->drawn) fputs("\r\033[K", stderr);
     p->drawn = 0;
-}
-
-/* What was asked for; and when that is auto and there is no choice, what it was. */
-static void device_text(const options *o, char *text, size_t bytes)
-{
-    const char *const env = getenv("TALLY_DEVICE");
-    const char *asked = has(o, OPT_device) ? o->value[OPT_device] : "auto";
-    tally_device_info d;
-    const char *only = NULL;
-    int usable = 0;
-    for (int i = 0; tally_device(i, &d) == TALLY_OK; i++)
-        if (d.usable && !usable++) only = d.name;
-    if (!strncmp(asked, "auto", 4) && env && *env) asked = env;
-    if (!strncmp(asked, "auto", 4) && usable == 1) asked = only;
-    snprintf(text, bytes, "%.*s", (int)strcspn(asked, ","), asked);
-}
-
-/* On a GPU: where the time went. */
-static void explain_device(tally *ctx)
-{
-    tally_times_info t;
-    if (tally_times(ctx, &t) != TALLY_OK || t.device_bytes + t.bytes_to_device == 0) return;
-    fprintf(stderr, "  kernels      %.6f s on the device, %.3f s to compile or load them\n", t.kernels, t.compile);
-    fprintf(stderr, "  copies       to the device %lld bytes in %.6f s, from it %lld bytes in %.6f s, beside the kernels if large\n",
-            (long long)t.bytes_to_device, t.to_device, (long long)t.bytes_from_device, t.from_device);
-    fprintf(stderr, "  memory       %lld bytes on the device, %lld page-locked\n", (long long)t.device_bytes,
-            (long long)t.locked_bytes);
-}
-
-void explain(const options *o, tally *ctx, const input *in, const explanation *e)
-{
-    if (!has(o, OPT_explain)) return;
-    const double taken = seconds() - e->start;
-    char device[64];
-    device_text(o, device, sizeof device);
-    fprintf(stderr, "tally: %s %s of %s\n", e->verb, e->op, in->label);
-    fprintf(stderr, "  device       %s, isa %s, %d thread%s\n", device, tally_isa(ctx), tally_threads(ctx),
-            tally_threads(ctx) == 1 ? "" : "s");
-    fprintf(stderr, "  elements     %lld of %s, format %s, %s\n", (long long)in->n, tally_dtype_name(in->dtype),
-            in->info.format,
-            in->data && !in->own ? "mapped"
-            : in->own            ? "loaded"
-                                 : "streamed");
-    fprintf(stderr, "  accumulator  %s\n",
-            e->info->accumulator ? tally_dtype_name(e->info->accumulator) : "none (moves and comparisons)");
-    fprintf(stderr, "  output       %s%s\n", tally_dtype_name(e->info->output),
-            e->info->lanes > 1 ? ", several values a result" : "");
-    fprintf(stderr, "  order        E v1, class %s\n",
-            e->info->exact ? "X (exact: every schedule gives these bits)" : "R (rounding: the tree decides the bits)");
-    fprintf(stderr, "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",
-            (long long)e->bytes, taken, taken > 0 ? (double)e->bytes / taken * 1e-9 : 0.0);
-    explain_device(ctx);
 }

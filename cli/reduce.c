@@ -16,32 +16,26 @@ static const int64_t watched_bytes = 256 << 20; /* with progress to show, one ca
 typedef struct job {
     const options *o;
     tally *ctx;
-    char *list; /* the operators, cut at the commas */
-    const char **op;
-    int ops;
+    operators ops;
 } job;
 
-static int split_operators(job *j, const char *text)
-{
-    j->list = strdup(text);
-    j->op = calloc(strlen(text) + 1, sizeof *j->op);
-    if (!j->list || !j->op) return fail_memory("the operators", (int64_t)strlen(text) * 9);
-    for (char *at = j->list; at; j->ops++) {
-        char *const comma = strchr(at, ',');
-        if (comma) *comma = '\0';
-        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
-        const int code = operator_check(at, strlen(at));
-        if (code) return code;
-        j->op[j->ops] = at;
-        at = comma ? comma + 1 : NULL;
-    }
-    return DONE;
-}
+/* The sequences that pass through at once: one, or the columns of a table; each with a stream for each operator. */
+typedef struct passage {
+    tally_stream **streams;
+    int64_t columns;
+    char *column; /* of several, one column of a piece */
+} passage;
 
-static int open_streams(const job *j, tally_dtype dtype, tally_stream **streams)
+static int open_streams(const job *j, tally_dtype dtype, passage *pass)
 {
-    for (int i = 0; i < j->ops; i++) {
-        const tally_status status = tally_stream_reduce(j->ctx, j->op[i], dtype, &streams[i]);
+    const int64_t count = pass->columns * j->ops.count;
+    pass->streams = calloc((size_t)count, sizeof(tally_stream *));
+    if (pass->columns > 1) pass->column = malloc(READ_BYTES);
+    if (!pass->streams || (pass->columns > 1 && !pass->column))
+        return fail_memory("the streams", count * (int64_t)sizeof(tally_stream *) + READ_BYTES);
+    for (int64_t i = 0; i < count; i++) {
+        const tally_status status =
+            tally_stream_reduce(j->ctx, j->ops.name[i % j->ops.count], dtype, &pass->streams[i]);
         if (status) return fail_status(j->ctx, status);
     }
     return DONE;
@@ -50,9 +44,9 @@ static int open_streams(const job *j, tally_dtype dtype, tally_stream **streams)
 /* Pushes n elements through every stream, piece by piece. */
 static int push(const job *j, tally_stream **streams, const char *data, int64_t n, size_t size)
 {
-    const int64_t most = j->ops == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
+    const int64_t most = j->ops.count == 1 ? n : (tally_threads(j->ctx) > 1 ? PIECE_MANY : PIECE_ONE) / (int64_t)size;
     for (int64_t at = 0; at < n; at += most)
-        for (int i = 0; i < j->ops; i++) {
+        for (int i = 0; i < j->ops.count; i++) {
             const int64_t now = n - at < most ? n - at : most;
             const tally_status status = tally_stream_push(streams[i], data + (size_t)at * size, now, NULL, NULL);
             if (status) return fail_status(j->ctx, status);
@@ -60,14 +54,27 @@ static int push(const job *j, tally_stream **streams, const char *data, int64_t 
     return DONE;
 }
 
-/* The next `limit` elements (-1: all) of the input as one sequence, into result number `row` of every operator. */
-static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, char *buffer, progress *p)
+static int push_columns(const job *j, const passage *pass, const char *data, int64_t n, size_t size)
+{
+    if (pass->columns == 1) return push(j, pass->streams, data, n, size);
+    int code = DONE;
+    for (int64_t c = 0; c < pass->columns && !code; c++) {
+        layout_gather(data, n / pass->columns, pass->columns, c, size, pass->column);
+        code = push(j, pass->streams + c * j->ops.count, pass->column, n / pass->columns, size);
+    }
+    return code;
+}
+
+/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a table, into the results of every operator
+ * from number `row` on. */
+static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns, char *buffer,
+                progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t room = READ_BYTES / (int64_t)size, total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
-    tally_stream **streams = calloc((size_t)j->ops, sizeof *streams);
-    if (!streams) return fail_memory("the streams", j->ops * (int64_t)sizeof *streams);
-    int code = open_streams(j, in->dtype, streams);
+    const int64_t room = READ_BYTES / (int64_t)size / columns * columns,
+                  total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
+    passage pass = {.columns = columns};
+    int code = open_streams(j, in->dtype, &pass);
     int64_t done = 0;
     while (!code && done != limit) {
         const int64_t want = limit >= 0 && limit - done < room ? limit - done : room;
@@ -82,19 +89,21 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
             code = input_read(in, buffer, want, &got);
         }
         if (code || !got) break;
-        code = push(j, streams, at, got, size);
+        code = push_columns(j, &pass, at, got, size);
         done += got;
         if (p->on && in->n < 0) tally_file_get_info(in->file, &in->info);
         progress_show(p, in->n >= 0 ? (row * (limit < 0 ? 0 : limit) + done) * (int64_t)size : in->info.bytes_read,
                       total);
     }
-    for (int i = 0; i < j->ops; i++) {
-        char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
-        const tally_status status = code ? TALLY_OK : tally_stream_finish(streams[i], out, NULL);
+    for (int64_t i = 0; pass.streams && i < columns * j->ops.count; i++) {
+        const result *const r = &a->results[i % j->ops.count];
+        char *const out = (char *)r->bits + (size_t)(row + i / j->ops.count) * result_bytes(&r->info);
+        const tally_status status = code ? TALLY_OK : tally_stream_finish(pass.streams[i], out, NULL);
         if (status) code = fail_status(j->ctx, status);
-        tally_stream_close(streams[i]);
+        tally_stream_close(pass.streams[i]);
     }
-    free(streams);
+    free(pass.streams);
+    free(pass.column);
     if (limit < 0) in->n = in->n < 0 ? done : in->n;
     return code;
 }
@@ -102,10 +111,10 @@ static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, 
 static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
 {
     const int64_t bytes = in->n * (int64_t)tally_dtype_size(in->dtype);
-    if (j->ops > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
-        return fold(j, in, a, 0, -1, buffer, p);
+    if (j->ops.count > 1 || !in->data || in->column_major || (p->on && bytes > watched_bytes))
+        return fold(j, in, a, 0, -1, 1, buffer, p);
     const tally_view view = tally_flat(in->data, in->dtype, in->n);
-    const tally_status status = tally_reduce(j->ctx, j->op[0], &view, a->results[0].bits);
+    const tally_status status = tally_reduce(j->ctx, j->ops.name[0], &view, a->results[0].bits);
     return status ? fail_status(j->ctx, status) : DONE;
 }
 
@@ -117,7 +126,7 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     int code = DONE;
     for (int64_t row = 0; row < l->outer && !code;) {
         if (!each) {
-            code = fold(j, in, a, row++, l->len, buffer, p);
+            code = fold(j, in, a, row++, l->len, 1, buffer, p);
             continue;
         }
         const int64_t now = l->outer - row < each ? l->outer - row : each;
@@ -127,9 +136,9 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
             have += got;
         }
         const tally_view view = tally_rows(buffer, in->dtype, now, l->len);
-        for (int i = 0; i < j->ops && !code; i++) {
+        for (int i = 0; i < j->ops.count && !code; i++) {
             char *const out = (char *)a->results[i].bits + (size_t)row * result_bytes(&a->results[i].info);
-            const tally_status status = tally_reduce(j->ctx, j->op[i], &view, out);
+            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, out);
             if (status) code = fail_status(j->ctx, status);
         }
         row += now;
@@ -145,12 +154,12 @@ static int batches(const job *j, const input *in, answer *a, const layout *l)
     tally_view view;
     int64_t at, step;
     for (int64_t b = 0; layout_batch(l, b, in->data, in->dtype, size, l->len, &view, &at, &step); b++)
-        for (int i = 0; i < j->ops; i++) {
+        for (int i = 0; i < j->ops.count; i++) {
             const size_t each = result_bytes(&a->results[i].info);
             char *const out = (char *)a->results[i].bits + (size_t)at * each;
             char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
             if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
-            const tally_status status = tally_reduce(j->ctx, j->op[i], &view, near);
+            const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, near);
             if (step != 1 && !status)
                 for (int64_t r = 0; r < view.rows; r++)
                     memcpy(out + (size_t)(r * step) * each, near + (size_t)r * each, each);
@@ -162,12 +171,12 @@ static int batches(const job *j, const input *in, answer *a, const layout *l)
 
 static int answer_room(const job *j, const input *in, answer *a)
 {
-    a->results = calloc((size_t)j->ops, sizeof *a->results);
-    if (!a->results) return fail_memory("the results", j->ops * (int64_t)sizeof *a->results);
-    a->ops = j->ops;
-    for (int i = 0; i < j->ops; i++) {
+    a->results = calloc((size_t)j->ops.count, sizeof *a->results);
+    if (!a->results) return fail_memory("the results", j->ops.count * (int64_t)sizeof *a->results);
+    a->ops = j->ops.count;
+    for (int i = 0; i < j->ops.count; i++) {
         result *const r = &a->results[i];
-        r->op = j->op[i];
+        r->op = j->ops.name[i];
         const int code = operator_info(j->ctx, r->op, in->dtype, &r->info);
         if (code) return code;
         r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
@@ -176,41 +185,61 @@ static int answer_room(const job *j, const input *in, answer *a)
     return DONE;
 }
 
+/* The columns' names outlive the file. */
+static int copy_names(answer *a, const input *in)
+{
+    if (!in->info.columns) return DONE;
+    a->names = calloc((size_t)a->count, sizeof *a->names);
+    for (int64_t i = 0; a->names && i < a->count; i++)
+        if (!(a->names[i] = strdup(in->info.columns[i]))) return fail_memory("the names of the columns", a->count);
+    return a->names ? DONE : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
+}
+
 static int reduce_file(const job *j, const char *path, answer *a)
 {
     const options *const o = j->o;
     const double start = seconds();
+    const place before = ran_since(j->ctx, NULL);
     input in;
     layout l = {0};
     progress p;
+    int64_t columns = 0;
     memset(a, 0, sizeof *a);
     int code = input_open(&in, j->ctx, o, path);
     if (code) return code;
     progress_begin(&p, o, path);
     char *const buffer = malloc(READ_BYTES);
-    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments);
+    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
-    if (!code && !a->flat) code = layout_open(&l, &in, o);
-    a->count = a->flat ? 1 : layout_sequences(&l);
+    if (!code) code = layout_columns(&in, o, &columns);
+    if (!code && !a->flat && !columns) code = layout_open(&l, &in, o);
+    a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
+    a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
     if (!code) code = answer_room(j, &in, a);
+    if (!code && columns) code = copy_names(a, &in);
     if (!code)
-        code = a->flat   ? flat(j, &in, a, buffer, &p)
+        code = columns   ? fold(j, &in, a, 0, -1, columns, buffer, &p)
+               : a->flat ? flat(j, &in, a, buffer, &p)
                : in.data ? batches(j, &in, a, &l)
                          : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
+    if (!code) code = input_sound(&in);
     if (!code) {
         input_note(&in, o);
         a->file = path;
         a->dtype = in.dtype;
         a->n = in.n;
+        a->ran = ran_since(j->ctx, &before);
+        ran_note(o, j->ctx, in.label, &a->ran);
         a->skipped = in.skipped;
         a->ndim = in.ndim;
         memcpy(a->shape, in.shape, sizeof a->shape);
         if (in.ndim == 1) a->shape[0] = in.n;
+        if (in.columns) a->shape[0] = in.n / in.columns;
         const int64_t bytes = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
-        for (int i = 0; i < j->ops; i++) {
-            const explanation e = {"reduce", j->op[i], &a->results[i].info, bytes, start};
+        for (int i = 0; i < j->ops.count; i++) {
+            const explanation e = {"reduce", j->ops.name[i], &a->results[i].info, bytes, start, a->ran};
             explain(o, j->ctx, &in, &e);
         }
     }
@@ -223,7 +252,10 @@ static int reduce_file(const job *j, const char *path, answer *a)
 static void answer_free(answer *a)
 {
     for (int i = 0; a->results && i < a->ops; i++) free(a->results[i].bits);
+    for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
+    free(a->names);
     free(a->results);
+    a->names = NULL;
     a->results = NULL;
 }
 
@@ -238,7 +270,9 @@ int run_reduce(const options *o)
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int files = o->nargs > 1 ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
-    int code = answers ? split_operators(&j, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    int code =
+        answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
+    if (!code) code = output_check(o, j.ops.count);
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */
@@ -256,8 +290,7 @@ int run_reduce(const options *o)
     }
     for (int i = 0; i < good; i++) answer_free(&answers[i]);
     free(answers);
-    free(j.op);
-    free(j.list);
+    operators_free(&j.ops);
     tally_close(j.ctx);
     return worst;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * series.c - what scan and window share: elements in, results out, in pieces; the whole array only where it must be.
  *
- * A forward scan or a window over one sequence streams in bounded memory. --reverse, --axis and --segments hold the
- * data and the results in memory, since their results are not born in the order of the file. */
+ * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse, --axis and
+ * --segments hold the data and the results in memory, since their results are not born in the order of the file. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -17,9 +17,10 @@ enum { WIDE = 1 << 24 }; /* elements a window may span on a pipe before its leng
 typedef struct run {
     const options *o;
     tally *ctx;
-    const char *op;
-    tally_operator_info info;
+    operators ops;
     series how;
+    tally_window_options fitted; /* how.window, cut to the length of the data */
+    uint64_t *init; /* --init as a value of each operator's output */
     progress p;
 } run;
 
@@ -30,106 +31,200 @@ int series_begin(const options *o)
         return fail(USAGE, "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
                     verb_table[o->verb].operands, verb);
     if (o->nargs > 2) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
-    if (strchr(o->args[0], ','))
-        return fail(USAGE, "`tally %s` takes one operator, and '%s' is several", verb, o->args[0]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
-    return operator_check(o->args[0], strlen(o->args[0]));
+    if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
+    return DONE;
 }
 
-static int open_stream(const run *r, tally_dtype dtype, tally_stream **stream)
+/* The scan's options for operator i. */
+static const tally_scan_options *scan_options(const run *r, int i, tally_scan_options *own)
 {
-    const tally_status status = r->how.scan ? tally_stream_scan(r->ctx, r->op, dtype, r->how.scan, stream)
-                                            : tally_stream_window(r->ctx, r->op, dtype, r->how.window, stream);
-    return status ? fail_status(r->ctx, status) : DONE;
+    if (!r->init) return r->how.scan;
+    *own = *r->how.scan;
+    own->init = &r->init[i];
+    return own;
 }
 
-static int pump(run *r, input *in, tally_stream *stream, sink *to, char *buffer, char *out)
+/* ---- in pieces: every column (of a table; else one) in a stream for every operator ---- */
+
+typedef struct flow {
+    input *in;
+    sink *to;
+    int64_t columns, most;   /* rows in a piece */
+    tally_stream **streams;  /* columns x operators */
+    char *buffer, *column;   /* a piece; of several columns one */
+    char *made, **out;       /* the results of one column; of every operator, rows of all columns */
+} flow;
+
+static int flow_open(run *r, flow *f)
 {
+    const size_t size = tally_dtype_size(f->in->dtype);
+    const int ops = r->ops.count;
+    f->most = PIECE_BYTES / (int64_t)size / f->columns;
+    f->streams = calloc((size_t)(f->columns * ops), sizeof(tally_stream *));
+    f->out = calloc((size_t)ops, sizeof(char *));
+    f->buffer = malloc(PIECE_BYTES);
+    if (f->columns > 1) f->column = malloc(PIECE_BYTES);
+    int good = f->streams && f->out && f->buffer && (f->columns == 1 || f->column);
+    size_t each = 1;
+    int64_t room = 0;
+    for (int64_t i = 0; good && i < f->columns * ops; i++) {
+        tally_scan_options own;
+        const int op = (int)(i % ops);
+        const char *const name = r->ops.name[op];
+        const tally_status status =
+            r->how.scan ? tally_stream_scan(r->ctx, name, f->in->dtype, scan_options(r, op, &own), &f->streams[i])
+                        : tally_stream_window(r->ctx, name, f->in->dtype, r->how.window, &f->streams[i]);
+        if (status) return fail_status(r->ctx, status);
+        const int64_t on_push = tally_stream_room(f->streams[i], f->most),
+                      at_end = tally_stream_room(f->streams[i], -1);
+        if (i == 0) room = on_push > at_end ? on_push : at_end;
+        const size_t bytes = result_bytes(&r->ops.info[op]);
+        if (bytes > each) each = bytes;
+        good = room >= 0 && room < INT64_MAX / 1024 / f->columns;
+        if (good && i < ops) good = (f->out[i] = malloc((size_t)(room * f->columns) * bytes + 1)) != NULL;
+    }
+    if (good && f->columns > 1) good = (f->made = malloc((size_t)room * each + 1)) != NULL;
+    return good ? DONE
+                : fail_memory("a piece of the data and its results",
+                              PIECE_BYTES + room / 64 * 64 * f->columns * (int64_t)each * ops);
+}
+
+static void flow_close(run *r, flow *f)
+{
+    for (int64_t i = 0; f->streams && i < f->columns * r->ops.count; i++) tally_stream_close(f->streams[i]);
+    for (int i = 0; f->out && i < r->ops.count; i++) free(f->out[i]);
+    free(f->streams);
+    free(f->out);
+    free(f->made);
+    free(f->column);
+    free(f->buffer);
+}
+
+/* The next `rows` rows at `at` through every stream (at NULL: the end of the data), and what came out to the sink. */
+static int flow_push(run *r, flow *f, const char *at, int64_t rows)
+{
+    const size_t size = tally_dtype_size(f->in->dtype);
+    const int64_t k = f->columns;
+    int64_t made = 0;
+    for (int64_t c = 0; c < k; c++) {
+        if (k > 1 && at) layout_gather(at, rows, k, c, size, f->column);
+        for (int i = 0; i < r->ops.count; i++) {
+            tally_stream *const stream = f->streams[c * r->ops.count + i];
+            char *const out = k > 1 ? f->made : f->out[i];
+            const tally_status status = at ? tally_stream_push(stream, k > 1 ? f->column : at, rows, out, &made)
+                                           : tally_stream_finish(stream, out, &made);
+            if (status) return fail_status(r->ctx, status);
+            const size_t each = result_bytes(&r->ops.info[i]);
+            for (int64_t j = 0; k > 1 && j < made; j++)
+                memcpy(f->out[i] + (size_t)(j * k + c) * each, out + (size_t)j * each, each);
+        }
+    }
+    if (guard_hit(f->in->guard)) return input_sound(f->in); /* not what the file had */
+    return sink_write(f->to, (const char *const *)f->out, made * k);
+}
+
+static int pump(run *r, flow *f)
+{
+    input *const in = f->in;
     const size_t size = tally_dtype_size(in->dtype);
-    const int64_t most = PIECE_BYTES / (int64_t)size, total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total;
-    int64_t done = 0, made = 0;
-    int code = DONE;
+    const int64_t total = in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total, most = f->most * f->columns;
+    int64_t done = 0;
     for (;;) {
         int64_t got = 0;
-        const char *at = buffer;
+        int code = DONE;
+        const char *at = f->buffer;
         if (in->data && !in->column_major) {
             got = in->n - done < most ? in->n - done : most;
             if (got) at = in->data + (size_t)done * size;
         } else {
-            code = input_read(in, buffer, most, &got);
+            code = input_read(in, f->buffer, most, &got);
         }
-        if (code || !got) break;
-        const tally_status status = tally_stream_push(stream, at, got, out, &made);
-        if (status) return fail_status(r->ctx, status);
+        if (!code && got) code = flow_push(r, f, at, got / f->columns);
+        if (code) return code;
+        if (!got) break;
         done += got;
-        if ((code = sink_write(to, out, made))) return code;
         if (r->p.on && in->n < 0) tally_file_get_info(in->file, &in->info);
         progress_show(&r->p, in->n >= 0 ? done * (int64_t)size : in->info.bytes_read, total);
     }
-    if (code) return code;
     if (in->n < 0) in->n = done;
-    made = 0;
-    const tally_status status = tally_stream_finish(stream, out, &made);
-    return status ? fail_status(r->ctx, status) : sink_write(to, out, made);
+    const int code = flow_push(r, f, NULL, 0);
+    return code ? code : input_sound(in);
+}
+
+/* The lines of a table before the first that has a result: with edges valid, those that only the first window reaches. */
+static int64_t lines_before(const run *r)
+{
+    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID ? r->how.window->before : 0;
 }
 
 /* A window that reaches beyond the data has no more to remember than the data: extents are cut to its length. For that
  * a very wide window on a pipe needs the length first. */
-static int fit_window(run *r, input *in, tally_window_options *fitted)
+static int fit_window(run *r, input *in, int64_t columns)
 {
     if (!r->how.window) return DONE;
+    tally_window_options *const fitted = &r->fitted;
     *fitted = *r->how.window;
-    const int wide = fitted->before > WIDE || fitted->after > WIDE;
+    const int wide = fitted->before > WIDE / columns || fitted->after > WIDE / columns;
     const int code = wide && in->n < 0 ? input_load(in, 1) : DONE;
     if (!code && in->n >= 0) {
-        if (fitted->before > in->n) fitted->before = in->n;
-        if (fitted->after > in->n) fitted->after = in->n;
+        if (fitted->before > in->n / columns) fitted->before = in->n / columns;
+        if (fitted->after > in->n / columns) fitted->after = in->n / columns;
         r->how.window = fitted;
     }
     return code;
 }
 
-static int run_stream(run *r, input *in)
+static int run_stream(run *r, input *in, int64_t columns)
 {
-    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->info);
-    const int64_t most = PIECE_BYTES / (int64_t)size;
-    tally_window_options fitted;
-    int code = fit_window(r, in, &fitted);
+    flow f = {.in = in, .columns = columns ? columns : 1};
+    int code = fit_window(r, in, f.columns);
     if (code) return code;
-    const int64_t length = in->n < 0 ? -1 : r->how.scan ? in->n : tally_window_length(in->n, r->how.window);
-    tally_stream *stream = NULL;
-    sink *to = NULL;
-    char *buffer = NULL, *out = NULL;
-    code = open_stream(r, in->dtype, &stream);
-    if (!code) {
-        const int64_t on_push = tally_stream_room(stream, most), at_end = tally_stream_room(stream, -1);
-        const int64_t room = on_push > at_end ? on_push : at_end;
-        buffer = malloc(PIECE_BYTES);
-        out = room < INT64_MAX / 64 ? malloc((size_t)room * each + 1) : NULL;
-        if (!buffer || !out)
-            code = fail_memory("a piece of the data and its results", PIECE_BYTES + room / 64 * 64 * (int64_t)each);
-    }
-    if (!code) code = sink_open(&to, r->ctx, r->o, in, r->op, &r->info, 1, &length);
-    if (!code) code = pump(r, in, stream, to, buffer, out);
+    const int64_t rows = in->n / f.columns;
+    const int64_t shape[2] = {in->n < 0 ? -1 : r->how.scan ? rows : tally_window_length(rows, r->how.window), columns};
+    code = flow_open(r, &f);
+    if (!code) code = sink_open(&f.to, r->ctx, r->o, in, &r->ops, columns ? 2 : 1, shape, lines_before(r));
+    if (!code) code = pump(r, &f);
     progress_end(&r->p);
-    code = sink_close(to, code);
-    free(buffer);
-    free(out);
-    tally_stream_close(stream);
+    code = sink_close(f.to, code);
+    flow_close(r, &f);
     return code;
 }
 
-static int batch(const run *r, const tally_view *in, const tally_view *out)
+/* ---- the whole array ---- */
+
+static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
 {
-    const tally_status status = r->how.scan ? tally_scan(r->ctx, r->op, in, out, r->how.scan)
-                                            : tally_window(r->ctx, r->op, in, out, r->how.window);
+    tally_scan_options own;
+    const tally_status status = r->how.scan
+                                    ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
+                                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
     return status ? fail_status(r->ctx, status) : DONE;
+}
+
+/* All results of operator i, count of them. */
+static int whole(const run *r, const input *in, const layout *l, int i, int64_t len, int64_t count, char **out)
+{
+    const tally_operator_info *const info = &r->ops.info[i];
+    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
+    tally_view from, into;
+    int64_t at, step;
+    int code = DONE;
+    *out = calloc((size_t)count + 1, each);
+    if (!*out)
+        return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
+    for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
+        layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
+        code = batch(r, i, &from, &into);
+    }
+    return code;
 }
 
 static int run_whole(run *r, input *in)
 {
-    const size_t size = tally_dtype_size(in->dtype), each = result_bytes(&r->info);
-    const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments);
+    const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments) || in->columns;
+    const int array = has(r->o, OPT_axis) || in->columns;
     layout l = {.outer = 1, .inner = 1};
     int code = cut ? layout_open(&l, in, r->o) : input_load(in, 0);
     if (!cut) l.len = in->n;
@@ -141,69 +236,73 @@ static int run_whole(run *r, input *in)
     const int64_t count = l.offsets ? in->n : l.outer * len * l.inner;
     int64_t shape[DIMS];
     memcpy(shape, in->shape, sizeof shape);
-    if (has(r->o, OPT_axis))
+    if (array)
         shape[l.axis] = len;
     else
         shape[0] = count;
     sink *to = NULL;
-    char *const out = calloc((size_t)count + 1, each);
-    if (!out) {
-        code = fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
-    } else {
-        tally_view from, into;
-        int64_t at, step;
-        for (int64_t b = 0; !code && layout_batch(&l, b, in->data, in->dtype, size, l.len, &from, &at, &step); b++) {
-            layout_batch(&l, b, out, r->info.output, each, len, &into, &at, &step);
-            code = batch(r, &from, &into);
-        }
-    }
-    if (!code) code = sink_open(&to, r->ctx, r->o, in, r->op, &r->info, has(r->o, OPT_axis) ? in->ndim : 1, shape);
-    if (!code) code = sink_write(to, out, count);
+    char **const out = calloc((size_t)r->ops.count, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.count && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
+    if (!code) code = input_sound(in);
+    if (!code)
+        code =
+            sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
+    if (!code) code = sink_write(to, (const char *const *)out, count);
     code = sink_close(to, code);
+    for (int i = 0; out && i < r->ops.count; i++) free(out[i]);
     free(out);
     layout_close(&l);
     return code;
 }
 
-static int parse_init(const run *r, void *value)
+static int parse_init(run *r)
 {
     const char *const text = r->o->value[OPT_init];
-    if (tally_parse_value(r->info.output, text, strlen(text), value) == TALLY_OK) return DONE;
-    return fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
-                tally_dtype_name(r->info.output), r->op);
+    r->init = calloc((size_t)r->ops.count, sizeof *r->init);
+    if (!r->init) return fail_memory("--init", r->ops.count * (int64_t)sizeof *r->init);
+    for (int i = 0; i < r->ops.count; i++)
+        if (tally_parse_value(r->ops.info[i].output, text, strlen(text), &r->init[i]) != TALLY_OK)
+            return fail(USAGE, "--init is '%s', which is not a value of %s, the output of %s", text,
+                        tally_dtype_name(r->ops.info[i].output), r->ops.name[i]);
+    return DONE;
 }
 
 int series_run(const options *o, const series *how)
 {
     const char *const path = o->nargs > 1 ? o->args[1] : "-";
     const double start = seconds();
-    run r = {.o = o, .op = o->args[0], .how = *how};
+    run r = {.o = o, .how = *how};
     input in = {.file = NULL};
-    uint64_t init = 0;
-    tally_scan_options scan;
-    int code = session_open(&r.ctx, o);
+    int64_t columns = 0;
+    int code = operators_split(&r.ops, o->args[0]);
+    if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path);
-    if (!code) code = operator_info(r.ctx, r.op, in.dtype, &r.info);
+    if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
-    if (!code && has(o, OPT_init)) {
-        scan = *how->scan;
-        scan.init = &init;
-        r.how.scan = &scan;
-        code = parse_init(&r, &init);
-    }
+    if (!code && has(o, OPT_init)) code = parse_init(&r);
+    if (!code) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
     if (!code)
-        code =
-            has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) ? run_whole(&r, &in) : run_stream(&r, &in);
+        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns
+                   ? columns ? run_stream(&r, &in, columns) : run_whole(&r, &in)
+                   : run_stream(&r, &in, 0);
     progress_end(&r.p);
     if (!code) {
         input_note(&in, o);
         const int64_t read = in.info.bytes_read > 0 ? in.info.bytes_read : in.n * (int64_t)tally_dtype_size(in.dtype);
-        const explanation e = {verb_table[o->verb].name, r.op, &r.info, read + in.n * (int64_t)result_bytes(&r.info),
-                               start};
-        explain(o, r.ctx, &in, &e);
+        const place ran = ran_since(r.ctx, NULL);
+        ran_note(o, r.ctx, in.label, &ran);
+        for (int i = 0; i < r.ops.count; i++) {
+            const tally_operator_info *const info = &r.ops.info[i];
+            const explanation e = {verb_table[o->verb].name, r.ops.name[i], info,
+                                   read + in.n * (int64_t)result_bytes(info), start, ran};
+            explain(o, r.ctx, &in, &e);
+        }
     }
     input_close(&in);
     tally_close(r.ctx);
+    operators_free(&r.ops);
+    free(r.init);
     return code;
 }

@@ -2,8 +2,10 @@
  * session.c - opens the context that the options ask for, and looks names up. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { NAMES = 32 };
 
@@ -63,6 +65,14 @@ static struct {
 } own[OP_FILES];
 static int owned;
 
+int is_operator(const char *name)
+{
+    const size_t length = strcspn(name, ":,");
+    for (const char *const *known = tally_operators(); *known; known++)
+        if (strlen(*known) == length && memcmp(*known, name, length) == 0) return 1;
+    return 0;
+}
+
 int session_operators(const options *o)
 {
     for (int i = 0; i < o->op_files; i++) {
@@ -74,6 +84,9 @@ int session_operators(const options *o)
         if (!length || length >= NAME_ROOM || !*path)
             return fail(USAGE, "--op-file is '%s': must be NAME=FILE, or a FILE whose name is the operator's", given);
         snprintf(own[owned].name, NAME_ROOM, "%.*s", (int)length, name);
+        if (is_operator(own[owned].name))
+            return fail(USAGE, "--op-file %s: '%s' is a built-in operator; give yours a name of its own: --op-file NAME=%s", given,
+                        own[owned].name, path);
         own[owned++].path = path;
     }
     return DONE;
@@ -106,7 +119,7 @@ int session_open(tally **ctx, const options *o)
              has(o, OPT_isa) ? o->value[OPT_isa] : "");
     const tally_status status = tally_open(ctx, text);
     if (status) return fail_status(NULL, status);
-    if (has(o, OPT_explain)) tally_time(*ctx, 1);
+    tally_time(*ctx, has(o, OPT_explain)); /* either way it counts what runs where from here on */
     code = define_own(*ctx);
     if (code) {
         tally_close(*ctx);
@@ -127,6 +140,8 @@ int operator_check(const char *op, size_t length)
     for (const char *const *name = tally_operators(); *name && count < NAMES + OP_FILES; name++) names[count++] = *name;
     for (int i = 0; i < count; i++)
         if (strcmp(names[i], base) == 0) return DONE;
+    if (access(op, F_OK) == 0)
+        return fail(USAGE, "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`", op, op);
     return fail_choice(USAGE, "operator", base, names);
 }
 
@@ -134,6 +149,41 @@ int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_
 {
     const tally_status status = tally_operator(ctx, op, dtype, info);
     return status ? fail_status(ctx, status) : DONE;
+}
+
+int operators_split(operators *ops, const char *text)
+{
+    const size_t most = strlen(text) + 1;
+    ops->list = strdup(text);
+    ops->name = calloc(most, sizeof *ops->name);
+    ops->info = calloc(most, sizeof *ops->info);
+    if (!ops->list || !ops->name || !ops->info)
+        return fail_memory("the operators", (int64_t)(most * (sizeof *ops->name + sizeof *ops->info)));
+    for (char *at = ops->list; at; ops->count++) {
+        char *const comma = strchr(at, ',');
+        if (comma) *comma = '\0';
+        if (!*at) return fail(USAGE, "the operators '%s' have an empty name among them", text);
+        const int code = operator_check(at, strlen(at));
+        if (code) return code;
+        ops->name[ops->count] = at;
+        at = comma ? comma + 1 : NULL;
+    }
+    return DONE;
+}
+
+int operators_info(operators *ops, tally *ctx, tally_dtype dtype)
+{
+    int code = DONE;
+    for (int i = 0; i < ops->count && !code; i++) code = operator_info(ctx, ops->name[i], dtype, &ops->info[i]);
+    return code;
+}
+
+void operators_free(operators *ops)
+{
+    free(ops->list);
+    free(ops->name);
+    free(ops->info);
+    *ops = (operators){NULL, NULL, NULL, 0};
 }
 
 size_t result_bytes(const tally_operator_info *info) { return tally_dtype_size(info->output) * (size_t)info->lanes; }

@@ -1,101 +1,209 @@
 /* SPDX-License-Identifier: MIT
- * sink.c - where the results of scan and window go: a file or text on standard output, a JSON object, a digest. */
+ * sink.c - where the results of scan and window go: a file or text on standard output, a JSON document, digests
+ * (doc/formats.md, "Results").
+ *
+ *   one operator        a file of the library's (text, csv, npy, raw)
+ *   several, --keep,    a table (sheet.c), which is text: a line for each element, or for each line of the input's table
+ *   or named columns
+ *   JSON                from memory, when all is known */
 #include "cli.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct memory { /* the results of one operator */
+    char *data;
+    size_t used, room;
+} memory;
+
 struct sink {
     tally *ctx;
-    tally_file *file; /* NULL: JSON values, or only a digest */
-    const char *op, *path;
-    tally_operator_info info;
-    int json, hashed, values; /* values: JSON lists them, since no file does */
-    int to_stdout;
+    input *in;
+    tally_file *file; /* NULL: a table, a document, or only digests */
+    sheet *table;
+    document doc;
+    const operators *ops;
+    const char *path;
+    int json, hashed, to_stdout; /* json: there is a document, */
+    int values;                  /* which has the values and their bits */
     int64_t count;
-    sha256 hash;
+    memory *kept;                /* one for each operator, as the rest */
+    sha256 *hash;
 };
 
-int sink_open(sink **sink_, tally *ctx, const options *o, const input *in, const char *op,
-              const tally_operator_info *info, int ndim, const int64_t *shape)
+static int stdout_failed(const sink *s, tally_status status)
 {
-    sink *const s = *sink_ = calloc(1, sizeof *s);
-    if (!s) return fail_memory("the output", sizeof *s);
-    s->ctx = ctx;
-    s->op = op;
-    s->info = *info;
-    s->json = has(o, OPT_json);
-    s->hashed = has(o, OPT_digest);
-    s->path = o->value[OPT_output];
-    sha256_begin(&s->hash);
-    const char *const path = s->path ? s->path : "-";
-    s->to_stdout = !strcmp(path, "-");
-    if (s->to_stdout && s->json) { /* one object: its head, the values as they come, its tail */
-        s->values = !s->hashed;
-        fputs("{\"file\": ", stdout);
-        print_json_string(stdout, in->name);
-        fprintf(stdout, ", \"dtype\": \"%s\", \"op\": ", tally_dtype_name(in->dtype));
-        print_json_string(stdout, op);
-        fprintf(stdout, ", \"order\": \"E v1\", \"output\": \"%s\"", tally_dtype_name(info->output));
-        if (s->values) fputs(", \"values\": [", stdout);
-        return DONE;
+    if (s->to_stdout && stdout_closed()) return CLOSED_PIPE;
+    return fail_status(s->ctx, status);
+}
+
+/* The first line of csv: the names of the values of a result, or of the places along the last axis, counted as sheet.c
+ * counts them. */
+static int head(const sink *s, int ndim, const int64_t *dims)
+{
+    const tally_operator_info *const info = s->ops->info;
+    char name[80], *line = NULL;
+    size_t bytes;
+    const int64_t columns = ndim > 1 ? dims[ndim - 1] : 1;
+    FILE *const f = open_memstream(&line, &bytes);
+    if (!f) return fail_memory("the names of the columns", columns);
+    if (ndim == 1 || info->lanes > 1)
+        for (int lane = 0; lane < info->lanes; lane++)
+            fprintf(f, "%s%s", lane ? "," : "", lane_name(s->ops->name[0], info->lanes, lane, name, sizeof name));
+    else
+        for (int64_t i = 0; i < columns; i++)
+            fprintf(f, "%s%s.%lld", i ? "," : "", s->ops->name[0], (long long)i + (s->in->columns > 0));
+    const int bad = fclose(f) != 0;
+    const tally_status status = bad ? TALLY_OK : tally_file_head(s->file, line);
+    free(line);
+    return bad ? fail_memory("the names of the columns", columns) : status ? stdout_failed(s, status) : DONE;
+}
+
+static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape, int64_t passed)
+{
+    static const char *const names[] = {[TO_TEXT] = "text", [TO_CSV] = "csv", [TO_NPY] = "npy", [TO_RAW] = "raw"};
+    const tally_operator_info *const info = s->ops->info;
+    const char *const path = s->to_stdout ? "-" : s->path;
+    const int several = s->ops->count > 1, keep = has(o, OPT_keep), named = s->in->columns > 1 && s->in->info.columns;
+    if (several || keep || named) {
+        if (format == TO_TEXT || format == TO_CSV)
+            return sheet_open(&s->table, s->ctx, o, s->in, s->ops, path, ndim > 1 ? shape[ndim - 1] : 1, passed);
+        if (several || keep)
+            return fail(
+                USAGE,
+                "--output %s: a file of this format holds one type and no lines of text, so %s, or write .csv or .txt",
+                path, several ? "give one operator" : "leave out --keep");
     }
-    if (s->to_stdout && s->hashed) return DONE;
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values a result need one more dimension than there is", in->label);
+        return fail(USAGE, "%s: several values a result need one more dimension than there is", s->in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     const tally_status status =
-        tally_file_create(ctx, path, o->value[OPT_to], info->output, ndim, dims, has(o, OPT_hex), &s->file);
-    if (!status) return DONE;
-    if (s->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(ctx, status);
+        tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);
+    if (status) return stdout_failed(s, status);
+    return format == TO_CSV ? head(s, ndim, dims) : DONE;
 }
 
-int sink_write(sink *s, const void *results, int64_t count)
+int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
+              const int64_t *shape, int64_t passed)
 {
-    const size_t size = tally_dtype_size(s->info.output);
-    const int64_t n = count * s->info.lanes;
-    if (s->hashed) sha256_values(&s->hash, results, size, n);
-    for (int64_t i = 0; i < n && s->values; i++) {
-        const int lane = (int)(i % s->info.lanes);
-        if (s->count || i) fputs(", ", stdout);
-        if (s->info.lanes > 1 && !lane) fputc('[', stdout);
-        print_json_value(stdout, s->info.output, (const char *)results + (size_t)i * size);
-        if (s->info.lanes > 1 && lane == s->info.lanes - 1) fputc(']', stdout);
+    sink *const s = *sink_ = calloc(1, sizeof *s);
+    if (!s) return fail_memory("the output", sizeof *s);
+    const enum format format = output_format(o);
+    s->ctx = ctx;
+    s->in = in;
+    s->ops = ops;
+    s->path = o->value[OPT_output];
+    s->to_stdout = !output_filed(o);
+    s->hashed = has(o, OPT_digest);
+    s->json = has(o, OPT_json) || format == TO_JSON;
+    s->values = s->json && (format == TO_JSON || s->to_stdout) && !(s->to_stdout && s->hashed);
+    if (s->json && has(o, OPT_keep)) return fail(USAGE, "--keep and JSON exclude each other: JSON has no lines");
+    s->kept = calloc((size_t)ops->count, sizeof *s->kept);
+    s->hash = calloc((size_t)ops->count, sizeof *s->hash);
+    if (!s->kept || !s->hash)
+        return fail_memory("the results", ops->count * (int64_t)(sizeof *s->kept + sizeof *s->hash));
+    for (int i = 0; i < ops->count; i++) sha256_begin(&s->hash[i]);
+    const int filed = format != TO_JSON && (!s->to_stdout || (!s->json && !s->hashed));
+    const int code = filed ? open_file(s, o, format, ndim, shape, passed) : DONE;
+    return code || !s->json ? code : document_open(&s->doc, ctx, format == TO_JSON && !s->to_stdout ? s->path : NULL);
+}
+
+static int keep_results(memory *m, const void *results, size_t bytes)
+{
+    if (bytes > m->room - m->used) {
+        const size_t room = m->room * 2 > m->used + bytes ? m->room * 2 : m->used + bytes;
+        char *const more = realloc(m->data, room);
+        if (!more) return fail_memory("JSON, which is written from memory,", (int64_t)room);
+        m->data = more;
+        m->room = room;
+    }
+    if (bytes) memcpy(m->data + m->used, results, bytes);
+    m->used += bytes;
+    return DONE;
+}
+
+int sink_write(sink *s, const char *const *results, int64_t count)
+{
+    const operators *const ops = s->ops;
+    int code = DONE;
+    for (int k = 0; k < ops->count && !code; k++) {
+        const size_t size = tally_dtype_size(ops->info[k].output);
+        const int64_t n = count * ops->info[k].lanes;
+        if (s->hashed) sha256_values(&s->hash[k], results[k], size, n);
+        if (s->values) code = keep_results(&s->kept[k], results[k], (size_t)n * size);
     }
     s->count += count;
+    if (code || s->table) return code ? code : sheet_write(s->table, results, count);
     if (!s->file) return ferror(stdout) ? stdout_finish(DONE) : DONE;
-    const tally_status status = tally_file_write(s->file, results, n);
-    if (!status) return DONE;
-    if (s->to_stdout && stdout_closed()) return CLOSED_PIPE;
-    return fail_status(s->ctx, status);
+    const tally_status status = tally_file_write(s->file, results[0], count * ops->info->lanes);
+    return status ? stdout_failed(s, status) : DONE;
+}
+
+static void write_document(const sink *s, char (*hex)[65])
+{
+    FILE *const f = s->doc.f;
+    const input *const in = s->in;
+    tally_file_info info;
+    tally_file_get_info(in->file, &info);
+    answer a = {.n = in->n, .skipped = info.skipped, .ndim = in->ndim, .ran = ran_since(s->ctx, NULL),
+                .names = in->columns ? (char **)(size_t)in->info.columns : NULL, .count = in->columns};
+    memcpy(a.shape, in->shape, sizeof a.shape);
+    if (a.ndim == 1) a.shape[0] = a.n;
+    if (in->columns) a.shape[0] = a.n / in->columns;
+    json_begin(f, in->name, in->dtype);
+    for (int k = 0; k < s->ops->count; k++) {
+        const tally_operator_info *const op = &s->ops->info[k];
+        json_result(f, k, s->ops->name[k], op->output, "element");
+        for (int bits = 0; bits < 2 && s->values; bits++) {
+            fputs(bits ? ", \"bits\": [" : ", \"values\": [", f);
+            json_list(f, op, s->kept[k].data, s->count, bits ? print_json_bits : print_json_value);
+            fputc(']', f);
+        }
+        fprintf(f, ", \"count\": %lld", (long long)s->count);
+        if (s->hashed) fprintf(f, ", \"sha256\": \"%s\"", hex[k]);
+        fputc('}', f);
+    }
+    json_end(f, s->ctx, &a, s->file || s->table ? s->path : NULL);
+    fputc('\n', f);
+}
+
+/* The digests: one alone, several below their operators' names. */
+static void print_digests(const sink *s, char (*hex)[65])
+{
+    const int n = s->ops->count;
+    for (int k = 0; k < n && n > 1; k++) printf("%s%s", s->ops->name[k], k + 1 < n ? "\t" : "\n");
+    for (int k = 0; k < n; k++) printf("%s%s", hex[k], k + 1 < n ? "\t" : "\n");
+}
+
+/* What is reported when the values have their place. */
+static int report(sink *s, int code)
+{
+    char(*const hex)[65] = calloc((size_t)s->ops->count, sizeof *hex);
+    if (!hex) return code ? code : fail_memory("the digests", s->ops->count * (int64_t)sizeof *hex);
+    for (int k = 0; k < s->ops->count; k++) sha256_end(&s->hash[k], hex[k]);
+    const int in_document = s->json && !s->doc.file;
+    if (!code && s->json) write_document(s, hex);
+    if (s->json) code = document_close(&s->doc, code);
+    if (!code && s->hashed && !in_document) print_digests(s, hex);
+    free(hex);
+    return code;
 }
 
 int sink_close(sink *s, int code)
 {
     if (!s) return code;
+    if (s->table) code = sheet_close(s->table, code);
     if (!code && s->file) {
         const tally_status status = tally_file_commit(s->file);
-        if (status) code = s->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(s->ctx, status);
+        if (status) code = stdout_failed(s, status);
     }
     tally_file_close(s->file); /* a file that was not committed disappears */
-    char hex[65] = "";
-    sha256_end(&s->hash, hex);
-    if (!code && s->json) {
-        if (!s->to_stdout) {
-            fputs("{\"op\": ", stdout);
-            print_json_string(stdout, s->op);
-            fprintf(stdout, ", \"order\": \"E v1\", \"output\": \"%s\", \"path\": ", tally_dtype_name(s->info.output));
-            print_json_string(stdout, s->path);
-        }
-        fprintf(stdout, "%s, \"results\": %lld", s->values ? "]" : "", (long long)s->count);
-        if (s->hashed) fprintf(stdout, ", \"sha256\": \"%s\"", hex);
-        fputs("}\n", stdout);
-    } else if (!code && s->hashed) {
-        printf("%s\n", hex);
-    }
+    code = s->hash ? report(s, code) : code;
+    for (int k = 0; s->kept && k < s->ops->count; k++) free(s->kept[k].data);
+    free(s->kept);
+    free(s->hash);
     free(s);
     return code;
 }

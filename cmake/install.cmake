@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line, its man page and completions.
+# `cmake --install`: header, libraries, CMake package, pkg-config file, the command line, its man page and completions;
+# the documents, the examples and the operators among them, laid out as in the tree: the README's commands hold there.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-if(TARGET tally)
-  target_link_options(tally PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/packaging/tally.map)
-  set_property(TARGET tally APPEND PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/packaging/tally.map)
-endif()
 set_target_properties(tally_static PROPERTIES EXPORT_NAME tally_static)
 install(TARGETS ${libraries} EXPORT tallyTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES include/tally.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY doc data DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN expected EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)
 install(EXPORT tallyTargets NAMESPACE tally:: DESTINATION ${package_dir})
@@ -30,14 +30,15 @@ function(tally_print file)
   add_custom_command(OUTPUT ${file} COMMAND tally_cli ${ARGN} > ${file}.new
                      COMMAND ${CMAKE_COMMAND} -E rename ${file}.new ${file} DEPENDS tally_cli VERBATIM)
 endfunction()
-if(TARGET tally_cli)
+if(TARGET tally_cli AND TALLY_TOOLS)
   set(manual ${PROJECT_BINARY_DIR}/manual)
   file(MAKE_DIRECTORY ${manual})
   tally_print(${manual}/tally.1 help --man)
   tally_print(${manual}/tally.bash help --completion bash)
   tally_print(${manual}/_tally help --completion zsh)
   tally_print(${manual}/tally.fish help --completion fish)
-  add_custom_target(manual ALL DEPENDS ${manual}/tally.1 ${manual}/tally.bash ${manual}/_tally ${manual}/tally.fish)
+  add_custom_target(tally_manual ALL
+                    DEPENDS ${manual}/tally.1 ${manual}/tally.bash ${manual}/_tally ${manual}/tally.fish)
   install(TARGETS tally_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES ${manual}/tally.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${manual}/tally.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tally)

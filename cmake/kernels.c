@@ -3,17 +3,19 @@
  *
  *   make_kernels OUT CACHE NVRTC FATBINARY JOBS ARCHS SET
  *
- * OUT        the archive                       CACHE      folder of programs compiled before, named by a key of text,
- * NVRTC      libnvrtc                                     compiler, options and architectures
+ * OUT        the archive
+ * CACHE      folder of programs compiled before, named by a key of text, compiler, options and architectures
+ * NVRTC      libnvrtc
  * FATBINARY  the toolkit's program that packs machine code of several architectures and compresses it
- * JOBS       processes; 0: the processors here            ARCHS      as 80,90,100: machine code for each; PTX for the
- * last SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added
- */
+ * JOBS       processes; 0: the processors here
+ * ARCHS      as 80,90,100: machine code for each; PTX for the last
+ * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added */
 #define _GNU_SOURCE
 #include "device/archive.h"
 #include "device/gpu.h"
 #include "device/nvrtc.h"
 #include "operators.h"
+#include "parameter.h"
 #include "user.h"
 #include <errno.h>
 #include <stdio.h>
@@ -33,8 +35,7 @@ typedef struct {
     char path[PATH_ROOM]; /* of the fatbinary in the cache */
 } program;
 
-/* operators.c looks for kernels of processors and for operators of users; this program has neither. */
-const tl_kernel_table tl_kernels_generic[] = {{0, 0}};
+/* operators.c looks for operators of users; this program has none. */
 tl_user *tl_user_find(const tally *ctx, const char *name, size_t length)
 {
     (void)ctx, (void)name, (void)length;
@@ -84,8 +85,9 @@ static int add_shapes(const char *op, tally_dtype dtype)
     static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
     const tl_scalar *scalar;
     tl_par par;
-    char with[80];
-    snprintf(with, sizeof with, "%.70s:0.5", op);
+    char name[80], parameter[TL_SAMPLE_ROOM], with[80 + TL_SAMPLE_ROOM];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(op, ":"), op);
+    snprintf(with, sizeof with, "%.79s%s", op, tl_sample_parameter(name, parameter));
     if (tl_resolve(NULL, op, dtype, &scalar, &par) && tl_resolve(NULL, with, dtype, &scalar, &par)) return 0;
     for (int s = 0; s < 4; s++) add_program(scalar, shapes[s]);
     return 1;

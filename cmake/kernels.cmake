@@ -36,9 +36,9 @@ endif()
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
   add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/operators.c src/error.c src/io/number.c src/device/program.c
-    src/device/nvrtc.c src/device/archive.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
+    src/device/gpu_kernels.c     src/device/nvrtc.c src/device/archive.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
-  target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING TALLY_HAVE_generic=1)
+  target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
   target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
   target_link_libraries(make_kernels PRIVATE OpenMP::OpenMP_C m ${CMAKE_DL_LIBS})
 endif()

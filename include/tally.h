@@ -10,6 +10,7 @@
  *   3  the context                            7  fragments: data that is cut and merged
  *   4  the three verbs                        8  operators of your own
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
+ *  11  the end of a process in the middle of a call
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -42,7 +43,9 @@ extern "C" {
  * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
  * by their own close/free call, which accepts NULL.
  * Alignment: any. Element pointers need not be aligned to their type.
- * Nothing prints, exits or aborts. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); what compiles at
+ * Nothing prints, exits or aborts. Where threads cannot be made (limits of address space or processes), calls run on those that can,
+ * and in a process that was forked from one with threads on one thread; the bits are the same. A GPU's context is of no use
+ * after a fork, as its driver is. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); what compiles at
  * run time, GPU devices and users' operators, also does then (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or
  * HOME for the folder of compiled kernels).
  * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
@@ -93,7 +96,7 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 /* Opens a context on a device and stores it in *ctx.
  * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same, "cuda:N"
  * and "opencl:N", as tally_device lists them (N may be left out: 0).
- * Options follow a comma: "cpu,threads=2,isa=avx2". threads: 1..1024, default the processors this process may run on (or
+ * Options follow a comma: "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors this process may run on (or
  * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
  * memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20,
  * 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do.
@@ -154,50 +157,17 @@ typedef struct tally_times_info {
     int64_t bytes_to_device, bytes_from_device;
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */
+    int64_t launches;      /* kernels started on the device, and */
+    int64_t on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
 } tally_times_info;
 /* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing more. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
-/* What was measured since tally_time; waits for what is under way. All zero on the processors. */
+/* What was measured since tally_time; waits for what is under way. All zero on a device that is the processors. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
-/* ---- 4 the three verbs, on views ----------------------------------------------------------------------------------
- *
- * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. */
-typedef struct tally_view {
-    void *data;             /* element (0, 0); never written through an input view; NULL allowed when there is no element */
-    tally_dtype dtype;
-    int64_t rows;           /* how many sequences */
-    int64_t n;              /* elements in each (ignored with offsets) */
-    int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
-    int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
-    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
-                               on a GPU device host or device memory (section 3) */
-} tally_view;
+/* ---- 4 the three verbs --------------------------------------------------------------------------------------------- */
 
-/* n neighbouring elements: one sequence. */
-static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL};
-    return v;
-}
-/* The rows of a row-major matrix of rows x columns elements. */
-static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL};
-    return v;
-}
-/* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows` elements. */
-static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL};
-    return v;
-}
-/* `segments` sequences of neighbouring elements, cut by segments + 1 ascending offsets. */
-static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets, int64_t segments)
-{
-    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets};
-    return v;
-}
+typedef struct tally_view tally_view; /* what they run on: section 5 */
 
 /* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32), NAME:PARAM or
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists the
@@ -245,6 +215,49 @@ TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view
 /* Results in a sequence of n elements (n, or what edges valid leaves). */
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
+/* ---- 5 views: rows, columns, every k-th, segments ------------------------------------------------------------------
+ *
+ * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. Strides may be anything that stays
+ * within memory. Stride 0 repeats an element and row_stride 0 a sequence, in inputs: that many elements are read, from one place. A view of
+ * results must have a place of its own for each. Strides that no element depends on (of a sequence of one element, of a single
+ * sequence) are ignored, and so is all of a view without elements but rows, n and offsets: 2^62 rows of 0 elements are nothing to scan.
+ * Elements and the reach of strides are less than 2^63 bytes each, counted as they are read. */
+struct tally_view {
+    void *data;             /* element (0, 0); never written through an input view; NULL allowed when there is no element */
+    tally_dtype dtype;
+    int64_t rows;           /* how many sequences */
+    int64_t n;              /* elements in each (ignored with offsets) */
+    int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
+    int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
+    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
+                               on a GPU device host or device memory (section 3) */
+};
+
+/* n neighbouring elements: one sequence. */
+static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL};
+    return v;
+}
+/* The rows of a row-major matrix of rows x columns elements. */
+static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL};
+    return v;
+}
+/* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows` elements. */
+static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL};
+    return v;
+}
+/* `segments` sequences of neighbouring elements, cut by segments + 1 ascending offsets. */
+static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets, int64_t segments)
+{
+    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets};
+    return v;
+}
+
 /* ---- 6 streams ----------------------------------------------------------------------------------------------------
  * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64 nodes
  * (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the order of data. */
@@ -261,7 +274,7 @@ TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, in
 /* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results still owed. The stream can only be
  * closed after that. */
 TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int64_t *produced);
-/* The most results a push of n elements can write; with n = -1, the most a finish can. */
+/* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
 
@@ -308,39 +321,66 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
 typedef struct tally_file_options {
     const char *format;  /* NULL or "auto", "npy", "raw", "text", "csv" */
     tally_dtype dtype;   /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
-    const char *column;  /* csv, text: a column's name or its number from 1; NULL: the first (csv: the only numeric one) */
+    const char *column;  /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
+                          * NULL: csv: the only one with numbers; text: every number is a value, line by line */
     char delimiter;      /* 0: guess (csv: comma, semicolon or tab; text: white space) */
     int header;          /* 0 guess, 1 the first line is a header, -1 it is not */
-    int skip_bad;        /* bad cells are skipped and counted instead of being an error */
+    int skip_bad;        /* bad cells are skipped and counted instead of being an error; in a table each with its line */
+    tally_dtype assume;  /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
+    int table;           /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
+                          * column NULL then means all that have numbers */
+    int keep;            /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
 
 typedef struct tally_file_info {
     const char *name;      /* as given; "-" is standard input */
     const char *format;    /* "npy", "raw", "text" or "csv" */
     tally_dtype dtype;
-    int ndim;              /* 1 for raw, text, csv */
-    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes) */
+    int ndim;              /* 1 for raw, text, csv; 2 for a table */
+    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
     int64_t elements;      /* product of shape, or -1 */
     int fortran;           /* npy: column-major order */
-    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them) */
+    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
+                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at
+                            * `shrunk` when the work is done. tally_file_read has neither, it fails */
     int64_t skipped;       /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
+    int shrunk;            /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
+    const char *header;    /* csv, text: the header's line, or NULL */
+    const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
+    char delimiter;        /* csv, text: 0 is white space */
 } tally_file_info;
 
-/* Opens a file for reading. The error sentence names the file and what is wrong with it. */
+/* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is NULL, and the error
+ * sentence names the file and what is wrong with it. ctx NULL: one thread, and the sentence is in tally_error(NULL). */
 TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file);
+/* What is known now (counts grow while it is read). Its pointers, `mapped` too, are the file's: read them until tally_file_close. file NULL:
+ * all zero, bytes_total -1. */
 TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
-/* Reads at most max elements, in order, into buffer; *got is 0 at the end. */
+/* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end. (Column-major data
+ * comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line NULL: that was
+ * the last. It is valid until the next tally_file_read, and lines that were not asked for until then are passed over. */
+TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
+/* Ends reading or writing, and frees the file; NULL is fine. One that was created must be closed too, after its commit as well; without a
+ * commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and devices keep what they were given.) */
 TALLY_API void tally_file_close(tally_file *file);
 
-/* Creates a file for writing: everything goes to a temporary file beside it, which tally_file_commit renames into place. path
+/* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and renames into
+ * place. Where the file system can (O_TMPFILE) the new file has no name until then, and nothing is left if the process dies; elsewhere
+ * it is .tally-*.tmp, which close removes if it was not committed (and tally_abandon, section 11). A symbolic link's file is
+ * replaced, not the link; the mode of an old file is kept; FIFOs and devices are written directly. path
  * "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the name's ending (.npy, .csv,
  * .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first axis only). hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
+/* A line before the first element, such as the names of the columns. Text and csv only. */
+TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
+/* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one if there is
+ * one axis only. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
-/* Flushes, completes the header, renames. On any failure the temporary file is removed and the old file is untouched. */
+/* Flushes, completes the header, waits until the disk has it (fsync), renames. On any failure the temporary file is removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);
 
 /* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never locale-dependent.
@@ -387,6 +427,14 @@ TALLY_API tally_status tally_device(int index, tally_device_info *info);
 /* Checks the context's device against the law executed in scalar C: `cases` random cases (operator, dtype, shape, view, sizes,
  * hostile values) from `seed`, each compared by memcmp. *report is one sentence, owned by ctx. */
 TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
+
+/* ---- 11 the end of a process in the middle of a call --------------------------------------------------------------- */
+
+/* Ends compilers that run for users' operators, and removes their folders and the named temporary files of files that are
+ * not committed: all of this process. tally installs no signal handlers; a program that wants to leave nothing behind calls
+ * this from its own, before it ends, and with atexit. It may be called from a signal handler, and in any thread. Files open for
+ * writing then cannot be committed. Files written by a child of fork are the child's. */
+TALLY_API void tally_abandon(void);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BROKEN_N = 4999 }; /* a prime: the last tile is not full */
+enum { BROKEN_N = 4999, OTHER_N = 3700 }; /* the last tile is not full: its first part, then its second */
 
 typedef struct damage {
     const char *what; /* in words */
@@ -80,10 +80,19 @@ static const char *noticed_by(const row *x)
                                      "the bounds check",
                                      "the check for values never written",
                                      "the barrier check",
-                                     "the step limit"};
+                                     "the step limit",
+                                     "the alignment check"};
     if (x->counts.defect) return by[x->counts.defect];
     if (x->verdict == RIGHT) return "nothing";
     return strncmp(x->reason, "a loop", 6) ? "the answer" : by[5];
+}
+
+/* The whole line, without its indent: a part would hide what was damaged. */
+static void print_line(FILE *out, const char *mark, const char *text, int line)
+{
+    for (; line > 1; line--) text += strcspn(text, "\n") + 1;
+    text += strspn(text, " ");
+    fprintf(out, "%s %.*s\n", mark, (int)strcspn(text, "\n"), text);
 }
 
 static int try_one(const alone *a, const rung *g, const damage *d, const char *at, FILE *out, ladder_error *error,
@@ -93,11 +102,17 @@ static int try_one(const alone *a, const rung *g, const damage *d, const char *a
     row x;
     if (!broken) return fail_with(error, 1, "out of memory");
     ladder_error own = {0};
-    const int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
-    const size_t length = strcspn(at, "\n") < 30 ? strcspn(at, "\n") : 30;
+    int code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+    if (!code && a->shape->n == BROKEN_N && noticed_by(&x)[0] == 'n') {
+        a->shape->n = OTHER_N;
+        code = run_rung(&a->report, a->shape, g, broken, a->place, 0, &x, &own);
+        a->shape->n = BROKEN_N;
+    }
+    const int line = line_of(a->text, at);
+    fprintf(out, "%4d  %-22s %s\n", line, d->what, code ? "the compiler" : noticed_by(&x));
+    print_line(out, "      was ", a->text, line);
+    print_line(out, "      now ", broken, line);
     free(broken);
-    fprintf(out, "%4d  %-22s %-34s  %.*s\n", line_of(a->text, at), d->what, code ? "the compiler" : noticed_by(&x),
-            (int)length, at);
     if (code) fprintf(out, "      %s\n", own.sentence);
     if (!code && x.reason[0]) fprintf(out, "      %s\n", x.reason);
     *seen += code || noticed_by(&x)[0] != 'n';
@@ -113,8 +128,8 @@ int ladder_break(const ladder_options *o, const char *name, FILE *out, ladder_er
     if (!code) {
         rung plain = *a.rung;
         plain.note = PLAIN;
-        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld\n\nline  %-22s %-34s  at\n", a.path,
-                (long long)a.shape->n, "damage", "noticed by");
+        fprintf(out, "ladder/%s, damaged in one place at a time, n = %lld%s\n\nline  %-22s %s\n", a.path,
+                (long long)a.shape->n, a.shape->n == BROKEN_N ? ", and 3700 where nothing is noticed" : "", "damage", "noticed by");
         for (size_t k = 0; k < sizeof damages / sizeof *damages && !code; k++)
             for (const char *at = a.text; (at = strstr(at, damages[k].find)) && !code; at++) {
                 if (!fits(a.text, &damages[k], at)) continue;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Data with known results: 1, 2, ..., 127, 1, 2, ... as the first seed has it ("a pattern of repeated consecutive
- * sequence"), so that the sum is a formula and not another loop. Floats are tenths of these, which no float holds
- * exactly: their sum needs rounding, and every order rounds differently. The exact sum of the stored floats is a whole
- * number of 2^-60, in 128 bits. */
+ * sequence"), so that the sum is a formula and not another loop. Whole numbers are these times the largest odd number
+ * with which the sum still fits, so that a sum kept in a float or in fewer bits shows. Floats are tenths of these,
+ * which no float holds exactly: their sum needs rounding, and every order rounds differently. The exact sum of the
+ * stored floats is a whole number of 2^-60, in 128 bits.
+ *
+ * min and max: the last element is beyond all others, so that a lost tail shows. Where n is odd the others and it are
+ * positive for min and negative for max, so that a 0 in place of NEUTRAL shows; where n is even it alone has another
+ * sign (or the highest bit), so that a comparison with or without signs shows. */
 #include "rung.h"
 #include <math.h>
 #include <string.h>
@@ -69,33 +74,73 @@ void data_put(void *x, kind k, int64_t i, element e)
     }
 }
 
-static element value_of(kind k, int number, int tenths)
+static element value_of(kind k, int64_t number, int tenths)
 {
     element e;
     if (k < KIND_F32)
         e.i = number;
     else
-        e.f = k == KIND_F32 ? (double)(float)(tenths ? number * 0.1 : number) : tenths ? number * 0.1 : number;
+        e.f = k == KIND_F32 ? (double)(float)(tenths ? (double)number * 0.1 : (double)number)
+              : tenths      ? (double)number * 0.1
+                            : (double)number;
     return e;
 }
 
-/* min: 0 is below the others; max: 128 is above. */
-static int last_number(int64_t n, int operation)
+static int64_t factor_of(kind k, int64_t n)
 {
-    return operation == 1 ? 0 : operation == 2 ? PERIOD + 1 : (int)((n - 1) % PERIOD) + 1;
+    if (k >= KIND_F32) return 1;
+    const int64_t most = (kind_bytes(k) == 4 ? INT32_MAX : INT64_MAX) / (PERIOD + 1) / (n + PERIOD);
+    return most < 1 ? 1 : (most - 1) | 1;
 }
+
+static int has_sign(kind k) { return k != KIND_U32 && k != KIND_U64; }
+
+/* The element for `v` of 1 .. PERIOD; the last one of min and max: 0. */
+static element pattern(kind k, int64_t n, int operation, int tenths, int v)
+{
+    const int negative = operation == 2 && has_sign(k);
+    if (!operation) return value_of(k, v * factor_of(k, n), tenths);
+    if (v) return value_of(k, negative ? -(v + 1) : operation == 1 ? v + 1 : v, tenths);
+    if (n % 2 || (operation == 1 && !has_sign(k)))
+        return value_of(k, negative ? -1 : operation == 1 ? 1 : PERIOD + 1, tenths);
+    const int64_t top = has_sign(k) ? 0 : k == KIND_U32 ? (int64_t)1 << 31 : INT64_MIN;
+    return value_of(k, operation == 1 ? -PERIOD - 1 : top + PERIOD + 1, tenths);
+}
+
+static int last_number(int64_t n, int operation) { return operation ? 0 : (int)((n - 1) % PERIOD) + 1; }
 
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths)
 {
     const size_t size = kind_bytes(k);
     const int64_t first = n < PERIOD ? n : PERIOD;
-    for (int64_t i = 0; i < first; i++) data_put(x, k, i, value_of(k, (int)i + 1, tenths));
+    for (int64_t i = 0; i < first; i++) data_put(x, k, i, pattern(k, n, operation, tenths, (int)i + 1));
     for (int64_t done = first; done < n;) { /* whole periods, twice as many each time */
         const int64_t more = done < n - done ? done / PERIOD * PERIOD : n - done;
         memcpy((char *)x + (size_t)done * size, x, (size_t)more * size);
         done += more;
     }
-    if (n) data_put(x, k, n - 1, value_of(k, last_number(n, operation), tenths));
+    if (n) data_put(x, k, n - 1, pattern(k, n, operation, tenths, last_number(n, operation)));
+}
+
+/* Every 64th element or so, and none in every second stretch of 4096, so that segments go over many tiles too. */
+int segment_starts(int64_t i) { return i == 0 || (!(i >> 12 & 1) && (uint32_t)i * 2654435761u >> 26 == 0); }
+
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols)
+{
+    *cols = (int64_t)sqrt((double)n);
+    *rows = *cols ? n / *cols : 0;
+}
+
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation)
+{
+    if (s != SHAPE_transpose && s != SHAPE_histogram) {
+        data_fill(x, k, n, operation, s != SHAPE_scan);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t v = s == SHAPE_transpose ? i & 0xffffff : i % PERIOD + 1; /* 24 bits: what an f32 holds */
+        data_put(x, k, i, k < KIND_F32 ? (element){.i = v} : (element){.f = (double)v});
+    }
 }
 
 static huge scaled(double x) { return (huge)ldexp(x, SCALE); }
@@ -137,10 +182,10 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
             e.i = operation == 1 ? high[k] : low[k];
         return e;
     }
-    if (operation) return value_of(k, last_number(n, operation), tenths);
+    if (operation) return pattern(k, n, operation, tenths, 0);
     if (k < KIND_F32) {
         const uint64_t full = (uint64_t)(n / PERIOD), rest = (uint64_t)(n % PERIOD);
-        const uint64_t sum = full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2;
+        const uint64_t sum = (full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2) * (uint64_t)factor_of(k, n);
         e.i = k == KIND_I32 ? (int64_t)(int32_t)(uint32_t)sum : k == KIND_U32 ? (int64_t)(uint32_t)sum : (int64_t)sum;
         return e;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder diff A B: two --json files side by side, rung by rung. Reads JSON as json.c writes it. */
+ * tally ladder diff A B: two --json files side by side, rung by rung: rates, and the counts that differ. Reads JSON
+ * as json.c writes it. */
 #include "rung.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -103,12 +104,31 @@ static void cell(FILE *out, double rate)
         fprintf(out, " %10s", "-");
 }
 
+/* Counts that are not the same. */
+static void compare_counts(const char *x, const char *y, FILE *out)
+{
+    static const char *const keys[] = {"launches",  "barriers", "branches", "divergent", "shared",
+                                       "conflicts", "requests", "sectors",  "races",     "worst_degree"};
+    const char *const one = value_of(x, "model"), *const two = value_of(y, "model");
+    if (!one || !two) return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const double a = number_at(one, keys[i]), b = number_at(two, keys[i]);
+        if (a != b) fprintf(out, "  %-16s %10.0f %10.0f\n", keys[i], a, b);
+    }
+}
+
 static void compare_shape(const char *a, const char *b, FILE *out)
 {
     char name[64], left[16], right[16];
+    char kinds[2][16];
     text_at(a, "shape", name, sizeof name);
-    fprintf(out, "\n%s: n = %.0f and %.0f\n%-18s %10s %10s %8s  %s\n", name, number_at(a, "n"), number_at(b, "n"),
-            "GB/s", "A", "B", "B / A", "check");
+    text_at(a, "dtype", kinds[0], sizeof kinds[0]);
+    text_at(b, "dtype", kinds[1], sizeof kinds[1]);
+    const int alike = number_at(a, "n") == number_at(b, "n") && number_at(a, "width") == number_at(b, "width") &&
+                      !strcmp(kinds[0], kinds[1]);
+    fprintf(out, "\n%s: n = %.0f %s and %.0f %s\n", name, number_at(a, "n"), kinds[0], number_at(b, "n"), kinds[1]);
+    if (!alike) fprintf(out, "Not the same problem: rates and counts are not compared.\n");
+    fprintf(out, "%-18s %10s %10s %8s  %s\n", "GB/s", "A", "B", "B / A", "check");
     const char *const list = value_of(a, "rungs"), *const other = value_of(b, "rungs"), *x;
     for (int i = 0; (x = element_of(list, i)); i++) {
         text_at(x, "rung", name, sizeof name);
@@ -120,7 +140,7 @@ static void compare_shape(const char *a, const char *b, FILE *out)
         fprintf(out, "%-18s", name);
         cell(out, one);
         cell(out, two);
-        if (one > 0 && two > 0)
+        if (one > 0 && two > 0 && alike)
             fprintf(out, " %7.2fx", two / one);
         else
             fprintf(out, " %8s", "");
@@ -128,6 +148,7 @@ static void compare_shape(const char *a, const char *b, FILE *out)
                 !y                    ? " / not run"
                 : strcmp(left, right) ? right
                                       : "");
+        if (y && alike) compare_counts(x, y, out);
     }
     static const char *const keys[] = {"device_read", "device_copy", "host_read", "host_copy"};
     for (int i = 0; i < 4; i++) {

@@ -3,7 +3,7 @@
 #include "rung.h"
 #include <math.h>
 
-static void text(FILE *f, const char *name, const char *value, const char *end)
+void json_text(FILE *f, const char *name, const char *value, const char *end)
 {
     fprintf(f, "\"%s\": \"", name);
     for (; *value; value++) {
@@ -50,21 +50,26 @@ static void counts(FILE *f, const model_counts *c)
 static void one(FILE *f, const row *x)
 {
     fprintf(f, "    {");
-    text(f, "rung", x->rung->name, ", ");
-    text(f, "after", x->rung->after, ", ");
-    text(f, "verdict", verdict_word(x), ", ");
-    text(f, "reason", x->reason, ", ");
-    text(f, "got", x->got, ", ");
-    text(f, "want", x->want, ", ");
+    json_text(f, "rung", x->rung->name, ", ");
+    json_text(f, "after", x->rung->after, ", ");
+    json_text(f, "verdict", verdict_word(x), ", ");
+    json_text(f, "reason", x->reason, ", ");
+    json_text(f, "got", x->got, ", ");
+    json_text(f, "want", x->want, ", ");
     number(f, "error_ulp", x->error_ulp < 0 ? NAN : x->error_ulp, ", ");
+    fprintf(f, "\"checked\": %lld, \"off\": %lld, \"counted_n\": %lld, ", (long long)x->checked, (long long)x->off,
+            (long long)x->counted_n);
+    if (x->trials) fprintf(f, "\"trials\": %d, \"trials_wrong\": %d, ", x->trials, x->trials_wrong);
     fprintf(f, "\"by_bits\": %s, \"on_host\": %s, \"launches\": %lld,\n      ", x->bits ? "true" : "false",
             x->on_host ? "true" : "false", (long long)x->launches);
-    text(f, "sentence", x->sentence, "");
+    json_text(f, "sentence", x->sentence, "");
     if (x->timed) {
         const timing *t = &x->timing;
         fprintf(f, ",\n      \"time\": {\"runs\": %d, ", t->runs);
         number(f, "median", t->median, ", "), number(f, "low", t->low, ", "), number(f, "high", t->high, ", ");
         number(f, "copy_in", t->copy_in, ", "), number(f, "copy_out", t->copy_out, ", ");
+        number(f, "fold", t->fold, ", ");
+        fprintf(f, "\"launches\": %lld, \"uncertain\": %s, ", (long long)t->launches, uncertain(t) ? "true" : "false");
         fprintf(f, "\"bytes\": %lld, ", (long long)t->bytes);
         number(f, "bytes_a_second", (double)t->bytes / t->median, "}");
     }
@@ -83,18 +88,18 @@ void report_json(const report *r, FILE *f)
 {
     static const char *const operations[] = {"sum", "min", "max"};
     fprintf(f, "{\"ladder\": 1, ");
-    text(f, "device", r->device, ", ");
-    text(f, "device_text", r->device_text, ", ");
-    text(f, "machine", r->machine, ", ");
-    text(f, "version", tally_version(), ", ");
-    text(f, "operation", operations[r->operation], ", ");
+    json_text(f, "device", r->device, ", ");
+    json_text(f, "device_text", r->device_text, ", ");
+    json_text(f, "machine", r->machine, ", ");
+    json_text(f, "version", tally_version(), ", ");
+    json_text(f, "operation", operations[r->operation], ", ");
     fprintf(f, "\"warp\": %d, \"banks\": %d, \"threads\": %d, \"wrong\": %d, \"shapes\": [", r->warp, r->banks,
             r->threads, r->wrong);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
         fprintf(f, "%s\n  {", i ? "," : "");
-        text(f, "shape", shape_name(s->shape), ", ");
-        text(f, "dtype", kind_name(s->kind), ", ");
+        json_text(f, "shape", shape_name(s->shape), ", ");
+        json_text(f, "dtype", kind_name(s->kind), ", ");
         fprintf(f, "\"n\": %lld, \"width\": %lld, \"ceilings\": {", (long long)s->n,
                 s->shape == SHAPE_window ? (long long)s->width : 0LL);
         number(f, "device_read", s->device.read, ", "), number(f, "device_copy", s->device.copy, ", ");

@@ -8,7 +8,11 @@
  *   measure.c  verify.c  run.c           timing; verdicts; one rung, everywhere
  *   report.c  table.c  sentence.c        the whole report, on a terminal
  *   json.c  diff.c  html.c  plots.c      for programs, for two machines, as a page
- *   show.c  break.c  try.c               looking closer */
+ *   story.c  why.c  estimate.c           the page's story; roofline and estimates (machines.def, recorded.def)
+ *   stepper.c  tree.c  report.js         the page's stepper and trees, from the model's trace
+ *   export.c  words.c  host/             a rung as a program in CUDA, OpenCL or C
+ *   show.c  break.c  try.c  grade.c      looking closer
+ *   student.c  foreign.c  examine.c      a reader's kernel: read, translated from CUDA or OpenCL, tried in many ways */
 #ifndef LADDER_H
 #define LADDER_H
 #include <stdint.h>
@@ -24,9 +28,12 @@ typedef struct ladder_options {
     int64_t width;         /* of windows */
     int warp, banks, runs;
     int sweep;               /* GB/s over n too */
+    int plain;               /* show: the text alone */
     int columns;             /* of the terminal */
     int colour;              /* bars in colour? */
     const char *json, *html; /* files to write, or NULL; "-": standard output instead of the table */
+    const char *to, *output; /* export: cuda, opencl, c; the file, or NULL: standard output */
+    int host;                /* export: the host code alone */
 } ladder_options;
 
 typedef struct ladder_error {
@@ -36,9 +43,12 @@ typedef struct ladder_error {
 
 /* Each returns 0, or error->code with the sentence set (4 without one: the table has said it). */
 int ladder_run(const ladder_options *options, FILE *out, ladder_error *error);
-int ladder_show(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+int ladder_show(const ladder_options *options, const char *rung_or_file, FILE *out, ladder_error *error);
 int ladder_break(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
 int ladder_try(const ladder_options *options, const char *file, FILE *out, ladder_error *error);
+int ladder_export(const ladder_options *options, const char *rung, FILE *out, ladder_error *error);
+int ladder_grade(const ladder_options *options, const char *assignment, const char *file, FILE *out,
+                 ladder_error *error);
 int ladder_diff(const char *one, const char *other, FILE *out, ladder_error *error);
 /* All rungs, NULL-terminated; static memory. */
 const char *const *ladder_rungs(void);

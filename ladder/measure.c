@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many launches of
- * the rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. The
- * input is one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache. */
+ * Jobs and their timing. A time is the median of `runs` batches after one to warm up; a batch is as many runs of the
+ * rung, one after the other, as take 2 ms, divided by their number, so that the wait at its end counts little. A run
+ * ends when the result is on the device: what the processor would fold is folded there by one launch more. The input is
+ * one of several copies in turn, 256 MiB in all, so that it comes from memory and not from a cache; ceilings are
+ * measured in the same way, at the same size. */
 #define _GNU_SOURCE
 #include "ceiling.h"
 #include "rung.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MOST = 200, RUNS_MOST = 101, HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */ };
+enum {
+    BATCH_MOST = 200,
+    RUNS_MOST = 101,
+    COPIES_MOST = 64,
+    HOST_LEAST = 1 << 27 /* bytes: more than most caches hold */
+};
+static const int64_t ROTATED = (int64_t)1 << 28; /* bytes of the copies of the input */
+
+int input_copies(int64_t bytes)
+{
+    const int64_t copies = bytes > 0 ? ROTATED / bytes : 1;
+    return copies < 2 ? 2 : copies > COPIES_MOST ? COPIES_MOST : (int)copies;
+}
 
 int host_finish(job *j, int64_t partials, element *out, ladder_error *error);
 
@@ -16,15 +30,25 @@ static int on_host(const job *j) { return j->rung->schedule <= LIBRARY; }
 
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count, ladder_error *error)
 {
+    const int takes = program_parameters(j->program, kernel);
     j->launches++;
+    if (takes >= 2 && takes < count) count = takes; /* as slides have them: without n */
     return place_launch(j->place, j->program, kernel, groups, j->rung->threads, arguments, count, j->counts, error);
 }
 
-void job_needs(const job *j, int64_t bytes[6])
+int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                   ladder_error *error)
+{
+    j->launches++;
+    if (j->counts) j->counts->launches++;
+    return place_launch(j->place, j->support, kernel, groups, SUPPORT_THREADS, arguments, count, NULL, error);
+}
+
+void job_needs(const job *j, int64_t bytes[WORK_MOST])
 {
     const int64_t size = (int64_t)kind_bytes(j->setting.elem), n = j->n, each = j->rung->each ? j->rung->each : 1;
     const int64_t tiles = (n + each - 1) / each;
-    memset(bytes, 0, 6 * sizeof *bytes);
+    memset(bytes, 0, WORK_MOST * sizeof *bytes);
     switch (j->rung->schedule) {
     case LOOP:
     case OPENMP:
@@ -57,8 +81,17 @@ void job_needs(const job *j, int64_t bytes[6])
         int64_t above = tiles;
         bytes[0] = n * size;
         if (first == 2) bytes[1] = n * size;
-        for (int i = first; i < 6; i++, above = (above + each - 1) / each) {
+        for (int i = first; i < WORK_MOST; i++, above = (above + each - 1) / each) {
             bytes[i] = above * size;
+            if (above <= 1) break;
+        }
+        break;
+    }
+    case SEGMENTS: {
+        int64_t above = tiles;
+        bytes[0] = n * size, bytes[1] = bytes[2] = n * 4;
+        for (int i = 3; i + 1 < WORK_MOST; i += 2, above = (above + each - 1) / each) {
+            bytes[i] = above * size, bytes[i + 1] = above * 4;
             if (above <= 1) break;
         }
         break;
@@ -67,30 +100,48 @@ void job_needs(const job *j, int64_t bytes[6])
         bytes[0] = n * size, bytes[1] = bytes[2] = tiles * size, bytes[3] = tiles * 4, bytes[4] = 4;
         break;
     case WINDOW:
+    case TRANSPOSE:
         bytes[0] = n * size;
+        break;
+    case HISTOGRAM:
+        bytes[0] = BINS * 4;
         break;
     }
 }
 
+static int write_heads(job *j, ladder_error *error)
+{
+    uint32_t *const heads = malloc((size_t)j->n * sizeof *heads + 1);
+    if (!heads) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)j->n * 4);
+    for (int64_t i = 0; i < j->n; i++) heads[i] = (uint32_t)segment_starts(i);
+    const int code = place_write(j->place, j->work[HEADS], heads, j->n * 4, error);
+    free(heads);
+    return code;
+}
+
 int job_open(job *j, ladder_error *error)
 {
-    int64_t bytes[6];
+    int64_t bytes[WORK_MOST];
     int code = 0;
     job_needs(j, bytes);
     int64_t room = j->rung->shape == SHAPE_reduce ? (bytes[0] > bytes[1] ? bytes[0] : bytes[1]) : j->n * 8;
     if (room < MODEL_THREADS_MOST * 8)
         room = MODEL_THREADS_MOST * 8; /* TILES leaves up to a group's worth of the input */
     j->output = malloc((size_t)room);
+    j->output_bytes = room;
     if (!j->output) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)room);
-    for (int i = 0; i < 6 && !code; i++)
+    for (int i = 0; i < WORK_MOST && !code; i++)
         if (bytes[i] || (i == 0 && !on_host(j)) || (i == 0 && j->rung->schedule == LIBRARY))
             code = place_alloc(j->place, bytes[i], &j->work[i], error);
-    return code;
+    if (!code && !on_host(j) && j->rung->shape == SHAPE_reduce) code = place_alloc(j->place, 8, &j->cell, error);
+    return code || j->rung->schedule != SEGMENTS || !j->n ? code : write_heads(j, error);
 }
 
 void job_close(job *j)
 {
-    for (int i = 0; i < 6; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
+    for (int i = 0; i < WORK_MOST; i++) place_free(j->place, j->work[i]), j->work[i] = NULL;
+    place_free(j->place, j->cell);
+    j->cell = NULL;
     free(j->output);
     j->output = NULL;
 }
@@ -121,7 +172,10 @@ static int batch(job *j, int count, int *at, double *seconds, int64_t *partials,
 {
     int code = 0;
     const double start = clock_seconds();
-    for (int i = 0; i < count && !code; i++) code = job_launch(j, (*at)++, partials, error);
+    for (int i = 0; i < count && !code; i++) {
+        code = job_launch(j, (*at)++, partials, error);
+        if (!code) code = job_complete(j, *partials, error);
+    }
     if (!code && !(on_host(j) && j->rung->schedule != LIBRARY)) code = place_wait(j->place, error);
     *seconds = (clock_seconds() - start) / count;
     return code;
@@ -144,10 +198,16 @@ int measure(job *j, int runs, timing *t, ladder_error *error)
     t->median = runs % 2 ? times[runs / 2] : (times[runs / 2 - 1] + times[runs / 2]) / 2;
     t->low = times[0];
     t->high = times[runs - 1];
+    t->launches = j->launches;
     if (on_host(j)) return 0;
     double start = clock_seconds();
+    j->copying = -1;
     code = job_finish(j, partials, &e, error);
     t->copy_out = clock_seconds() - start;
+    if (j->copying >= 0) { /* a reduction: some of that was the processor's fold */
+        t->fold = t->copy_out - j->copying;
+        t->copy_out = j->copying;
+    }
     start = clock_seconds();
     if (!code)
         code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(j->setting.elem), error);
@@ -181,16 +241,16 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
-    enum { COPIES = 4 };
-    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, ""};
+    const int copies = input_copies(n * (int64_t)kind_bytes(k));
+    static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, "", NULL};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
-    memory *in[COPIES] = {NULL}, *out = NULL;
-    argument inputs[COPIES];
+    memory *in[COPIES_MOST] = {NULL}, *out = NULL;
+    argument inputs[COPIES_MOST];
     const int64_t bytes = n * (int64_t)kind_bytes(k), groups = job_groups(&j);
     int code = place_build(p, ladder_text("support.cl"), "support.cl", &j.setting, &j.program, error);
     char *zeros = calloc(1, (size_t)bytes + 64);
     if (!zeros && !code) code = fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
-    for (int i = 0; i < COPIES && !code; i++) {
+    for (int i = 0; i < copies && !code; i++) {
         code = place_alloc(p, bytes, &in[i], error);
         if (!code) code = place_write(p, in[i], zeros, bytes, error);
         inputs[i] = (argument){PUT_MEMORY, in[i], 0};
@@ -200,22 +260,22 @@ static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, l
     if (!code) {
         const argument rest[] = {MEMORY(out), COUNT(n)};
         error->code = 0;
-        const double read = best_of(&j, "read_all", groups, inputs, COPIES, rest, 2, runs, error);
+        const double read = best_of(&j, "read_all", groups, inputs, copies, rest, 2, runs, error);
         const double copy =
-            error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, COPIES, rest, 2, runs, error);
+            error->code ? 0 : best_of(&j, "copy_all", (n / 4 + 255) / 256, inputs, copies, rest, 2, runs, error);
         code = error->code;
         if (read > 0) c->read = (double)bytes / read;
         if (copy > 0) c->copy = 2 * (double)bytes / copy;
     }
     free(zeros);
-    for (int i = 0; i < COPIES; i++) place_free(p, in[i]);
+    for (int i = 0; i < copies; i++) place_free(p, in[i]);
     place_free(p, out);
     place_unload(p, j.program);
     return code;
 }
 
-/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where others use the
- * machine too). */
+/* The processors' ceilings: the best of several reads and copies, by all threads and by one (all of them lose where
+ * others use the machine too). */
 static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_error *error)
 {
     const int64_t each = bytes < HOST_LEAST ? HOST_LEAST : bytes;
@@ -237,8 +297,10 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
 
 int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error)
 {
-    const int code = host_ceilings(p, n * (int64_t)kind_bytes(k), runs, host, error);
-    if (code || place_is_model(p) || !n) return code;
+    const int64_t bytes = n * (int64_t)kind_bytes(k);
+    if (bytes * input_copies(bytes) < HOST_LEAST) return 0; /* such an input comes from a cache, in part or whole */
+    const int code = host_ceilings(p, bytes, runs, host, error);
+    if (code || place_is_model(p)) return code;
     const int there = device_ceilings(p, k, n, runs, device, error);
     if (place_shares_memory(p)) { /* PoCL's own loops can be slower than the memory is */
         if (host->read > device->read) device->read = host->read;

@@ -4,6 +4,9 @@
 
 static T NAME(c)(const order_how *h, T a, T b)
 {
+#ifdef COMBINE /* tree.c: what is combined is a node, and not a number */
+    return COMBINE(h, a, b);
+#endif
     if (h->operation == 0) return (T)((WORK)a + (WORK)b);
     if (h->operation == 1) return a < b ? a : b;
     return b < a ? a : b;

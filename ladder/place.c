@@ -16,7 +16,7 @@ struct program {
     model_program *model; /* always: the model reads the same text */
 };
 struct place {
-    int model, groups; /* groups: the model's */
+    int model, groups, watched_only; /* the model's */
     tally *ctx;
     tl_gpu *gpu;
     char name[40], text[200];
@@ -55,7 +55,13 @@ int place_open(place **out, const char *device, ladder_error *error)
         }
         p->gpu = tl_gpu_of(p->ctx->device)->gpu;
         snprintf(p->name, sizeof p->name, "%s", tl_gpu_of(p->ctx->device)->name);
-        p->gpu->calls->enter(p->gpu);
+        const tally_status entered = p->gpu->calls->enter(p->gpu, p->ctx);
+        if (entered) {
+            const int code = failed(p, entered, error);
+            tally_close(p->ctx);
+            free(p);
+            return code;
+        }
         /* The library's calls then return without waiting, as launches do, so that all rungs are timed alike. */
         tl_gpu_of(p->ctx->device)->stream = 1;
         tally_device_info info;
@@ -79,20 +85,24 @@ int place_shares_memory(const place *p)
 {
     return !p->model && p->gpu->calls->shares_memory && p->gpu->calls->shares_memory(p->gpu);
 }
+/* Such as PoCL: its times say little about GPUs. */
+int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
+int place_is_processors(const place *p) { return !p->model && is_processors(p->text); }
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
 int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * 8; }
 void place_set_groups(place *p, int groups) { p->groups = groups; }
+void place_set_watched_only(place *p, int only) { p->watched_only = only; }
 
 int place_alloc(place *p, int64_t bytes, memory **out, ladder_error *error)
 {
     memory *m = calloc(1, sizeof *m);
     *out = NULL;
     if (!m) return fail_with(error, 1, "out of memory");
-    m->bytes = bytes < 64 ? 64 : bytes;
+    m->bytes = p->model || bytes >= 64 ? bytes : 64; /* the model sees what is beyond the last element */
     if (p->model) {
-        m->host = calloc(1, (size_t)m->bytes);
+        m->host = calloc(1, (size_t)bytes + 64);
         if (!m->host) {
             free(m);
             return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
@@ -137,6 +147,24 @@ int place_read(place *p, void *to, memory *m, int64_t bytes, ladder_error *error
         return 0;
     }
     const tally_status status = p->gpu->calls->read(p->gpu, p->ctx, to, &m->on, 0, (size_t)bytes);
+    return status ? failed(p, status, error) : 0;
+}
+
+int place_poison(place *p, memory *m, ladder_error *error)
+{
+    enum { PIECE = 1 << 20 };
+    if (p->model) {
+        memset(m->host, POISON, (size_t)m->bytes);
+        return 0;
+    }
+    char *piece = malloc(PIECE);
+    tally_status status = TALLY_OK;
+    if (!piece) return fail_with(error, 1, "out of memory");
+    memset(piece, POISON, PIECE);
+    for (int64_t at = 0; at < m->bytes && !status; at += PIECE)
+        status = p->gpu->calls->write(p->gpu, p->ctx, &m->on, (size_t)at, piece,
+                                      (size_t)(m->bytes - at < PIECE ? m->bytes - at : PIECE));
+    free(piece);
     return status ? failed(p, status, error) : 0;
 }
 
@@ -209,7 +237,7 @@ int place_build(place *p, const char *text, const char *path, const model_settin
         const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, 0, &x->gpu);
         free(whole);
         if (status) {
-            failed(p, status, error);
+            failed(p, status == TALLY_BAD_DATA ? TALLY_NO_DEVICE : status, error); /* the model took it */
             place_unload(p, x);
             return error->code;
         }
@@ -227,7 +255,14 @@ void place_unload(place *p, program *x)
 }
 
 const char *program_kernel(const program *x, int index) { return model_kernel(x->model, index); }
+int program_parameters(const program *x, const char *kernel)
+{
+    for (int i = 0; model_kernel(x->model, i); i++)
+        if (!strcmp(model_kernel(x->model, i), kernel)) return model_kernel_parameters(x->model, i);
+    return 0;
+}
 int program_threads(const program *x, int index) { return model_kernel_threads(x->model, index); }
+void program_follow(program *x, model_trace *trace) { model_follow(x->model, trace); }
 
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
                  int count, model_counts *counts, ladder_error *error)
@@ -247,7 +282,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
                 list[i].i64 = arguments[i].count;
             }
         }
-        return model_launch(x->model, kernel, groups, list, count, counts, sentence, sizeof sentence)
+        return model_launch(x->model, kernel, groups, list, count, p->watched_only, counts, sentence, sizeof sentence)
                    ? fail_with(error, 4, "%s", sentence)
                    : 0;
     }
@@ -258,6 +293,6 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
-    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, threads, list, count);
+    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
     return status ? failed(p, status, error) : 0;
 }

@@ -32,7 +32,7 @@ void plot_rates(const shape_report *s, FILE *f)
         snprintf(value, sizeof value, "%.1f", 1e-9 * rate);
         bar_row(f, x->rung->name, rate / most, row_ceiling(s, x) / most, x->on_host, value);
     }
-    const int reads = s->shape == SHAPE_reduce;
+    const int reads = reads_only(s->shape);
     fprintf(f,
             "</div><figcaption>Bytes that any algorithm must move, by the median time. The upright line is the "
             "measured ceiling, a %s of as "
@@ -43,7 +43,8 @@ void plot_rates(const shape_report *s, FILE *f)
             1e-9 * (reads ? s->host.read : s->host.copy));
 }
 
-enum { PLOT_W = 720, PLOT_H = 330, EDGE_LEFT = 56, EDGE_TOP = 10, EDGE_BOTTOM = 40, EDGE_RIGHT = 150 };
+/* 360 units wide, so that its words can be read on a phone. */
+enum { PLOT_W = 360, PLOT_H = 330, EDGE_LEFT = 46, EDGE_TOP = 10, EDGE_BOTTOM = 40, EDGE_RIGHT = 40 };
 
 typedef struct axes {
     double n_low, n_high, rate_low, rate_high; /* logarithms */
@@ -107,27 +108,40 @@ void plot_sweep(const shape_report *s, FILE *f)
     if (s->sweep_count < 2 || most <= 0) return;
     const axes a = {log2((double)s->sweep[0].n), log2((double)s->sweep[s->sweep_count - 1].n), floor(log10(least)),
                     ceil(log10(most * 1.0001))};
-    fprintf(f,
-            "<h3>GB/s over n</h3><figure class=\"sweep\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-            "aria-label=\"plot over n\">"
-            "<svg viewBox=\"0 0 %d %d\" style=\"min-width:34rem\" role=\"img\" aria-label=\"GB/s over n, a line a "
-            "rung; the table below has the figures\">\n",
-            PLOT_W, PLOT_H);
+    fprintf(
+        f,
+        "<h3>GB/s over n</h3><figure class=\"sweep\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"GB/s over n, "
+        "a line for each rung; the table below has the figures\">\n",
+        PLOT_W, PLOT_H);
     sweep_grid(s, &a, f);
-    for (int i = 0, n = 0; i < s->count; i++) {
-        if (!s->rows[i].timed) continue;
-        fprintf(f, "<polyline fill=\"none\" stroke-width=\"2\" stroke=\"hsl(%d 60%% 52%%)\"%s points=\"", n * 47 % 360,
-                n % 2 ? " stroke-dasharray=\"6 3\"" : "");
-        for (int k = 0; k < s->sweep_count; k++)
-            if (s->sweep[k].rate[i] > 0)
-                fprintf(f, "%.1f,%.1f ", across(&a, (double)s->sweep[k].n), down(&a, s->sweep[k].rate[i]));
-        fprintf(
-            f, "\"><title>%s</title></polyline><text x=\"%d\" y=\"%d\" style=\"fill:hsl(%d 60%% 52%%)\">%s</text>\n",
-            s->rows[i].rung->name, PLOT_W - EDGE_RIGHT + 8, EDGE_TOP + 8 + 14 * n, n * 47 % 360, s->rows[i].rung->name);
-        n++;
+    double below = -100; /* numbers at the ends of the lines, none over another */
+    int done[RESULTS_MOST] = {0}, count = 0, number[RESULTS_MOST] = {0};
+    for (int i = 0; i < s->count; i++)
+        if (s->rows[i].timed) {
+            number[i] = ++count;
+            fprintf(f, "<polyline class=\"line\" style=\"--hue:%d\"%s points=\"", count * 47 % 360,
+                    count % 2 ? "" : " stroke-dasharray=\"6 3\"");
+            for (int k = 0; k < s->sweep_count; k++)
+                if (s->sweep[k].rate[i] > 0)
+                    fprintf(f, "%.1f,%.1f ", across(&a, (double)s->sweep[k].n), down(&a, s->sweep[k].rate[i]));
+            fprintf(f, "\"><title>%s</title></polyline>\n", s->rows[i].rung->name);
+        }
+    for (int k = 0; k < count; k++) { /* from the fastest down */
+        int best = -1;
+        const double *const end = s->sweep[s->sweep_count - 1].rate;
+        for (int i = 0; i < s->count; i++)
+            if (number[i] && !done[i] && (best < 0 || end[i] > end[best])) best = i;
+        done[best] = 1;
+        const double y = end[best] > 0 ? fmax(down(&a, end[best]), below + 12) : below + 12;
+        below = y;
+        fprintf(f, "<text x=\"%d\" y=\"%.1f\">%d</text>", PLOT_W - EDGE_RIGHT + 4 + 16 * (k % 2), y + 4, number[best]);
+        if (k % 2 == 0) below -= 6;
     }
-    fprintf(f, "</svg></div><figcaption>Both scales are logarithmic. Small n measures launches, large n measures "
-               "memory.</figcaption></figure>\n");
+    fprintf(f,
+            "</svg><figcaption>Both scales are logarithmic. Small n measures launches, large n measures memory.<ol>");
+    for (int i = 0; i < s->count; i++)
+        if (number[i]) fprintf(f, "<li>%s</li>", s->rows[i].rung->name);
+    fprintf(f, "</ol></figcaption></figure>\n");
     sweep_table(s, f);
 }
 
@@ -137,30 +151,35 @@ void plot_steps(const shape_report *s, FILE *f)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled && s->rows[i].counts.steps > 0;
     if (!any) return;
-    fprintf(f, "<h3>Threads at work, from barrier to barrier</h3><figure class=\"steps\"><div class=\"scroll\" "
-               "tabindex=\"0\" role=\"region\" aria-label=\"threads at work\"><div class=\"strips\">\n");
+    fprintf(f,
+            "<h3>Threads and warps at work, from barrier to barrier</h3><figure class=\"steps\"><div class=\"scroll\" "
+            "tabindex=\"0\" role=\"region\" aria-label=\"threads at work\"><div class=\"strips\">\n");
     for (int i = 0; i < s->count; i++) {
         const model_counts *c = &s->rows[i].counts;
         if (!s->rows[i].modelled || !c->steps) continue;
         fprintf(f, "<span>%s</span><div class=\"strip\" role=\"img\" aria-label=\"%s:", s->rows[i].rung->name,
                 s->rows[i].rung->name);
         for (int k = 0; k < c->steps && k < SHOWN; k++)
-            fprintf(f, "%s %d%s", k ? "," : "", c->step[k].threads, c->step[k].divergent ? " with divergence" : "");
+            fprintf(f, "%s %d in %d warps%s", k ? "," : "", c->step[k].threads, c->step[k].warps,
+                    c->step[k].divergent ? " with divergence" : "");
         fprintf(f, "\">");
         for (int k = 0; k < c->steps && k < SHOWN; k++) {
             const model_step *st = &c->step[k];
             fprintf(f,
-                    "<div class=\"step\" title=\"line %d: %d threads in %d warps, %d diverge, bank conflict "
-                    "%d-fold\"><u><i%s style=\"height:%.1f%%\"></i></u>%d</div>",
-                    st->line, st->threads, st->warps, st->divergent, st->shared_degree,
-                    st->divergent ? " class=\"split\"" : "", c->threads ? 100.0 * st->threads / c->threads : 0,
-                    st->threads);
+                    "<div class=\"step%s\" title=\"line %d: %d threads in %d warps, %d diverge, bank conflict "
+                    "%d-fold\"><u><i%s style=\"height:%.1f%%\"></i></u>%d<br>%d w</div>",
+                    st->warps > 1 && st->threads == st->warps ? " lone" : "", st->line, st->threads, st->warps,
+                    st->divergent, st->shared_degree, st->divergent ? " class=\"split\"" : "",
+                    c->threads ? 100.0 * st->threads / c->threads : 0, st->threads, st->warps);
         }
         fprintf(f, "</div>\n");
     }
     fprintf(f, "</div></div><figcaption>One group. A column is the time between two barriers; its height is the share "
-               "of the group's threads that touch memory. "
-               "Striped: some warp is split by a branch.</figcaption></figure>\n");
+               "of the group's threads that touch memory; below it their number, and the number of warps (w) that they "
+               "are in. "
+               "A warp takes the same time for one thread as for 32. "
+               "Striped: some warp diverges. Framed: one productive thread per warp, in several "
+               "warps.</figcaption></figure>\n");
 }
 
 static void bank_map(FILE *f, const row *x)

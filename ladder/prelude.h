@@ -39,7 +39,10 @@ elem4;
 #define SHUFFLES
 #define shuffle_down(v, d)                __shfl_down_sync(0xffffffffu, v, d)
 #define shuffle_up(v, d)                  __shfl_up_sync(0xffffffffu, v, d)
+#define shuffle_xor(v, d)                 __shfl_xor_sync(0xffffffffu, v, d)
+#define shuffle_from(v, l)                __shfl_sync(0xffffffffu, v, l)
 #define atomic_next(array, index)         atomicAdd((array) + (index), 1u)
+#define atomic_more(array, index, value)  atomicAdd((array) + (index), value)
 #define atomic_read(array, index)         atomicAdd((array) + (index), 0u)
 #define atomic_write(array, index, value) atomicExch((array) + (index), (u32)(value))
 #define exchange_if(p, old, put)          atomicCAS((bits *)(p), old, put)
@@ -63,20 +66,62 @@ typedef struct __attribute__((aligned(16))) {
 #define WARP_BARRIER()                    BARRIER()
 /* No shuffles in OpenCL 1.2: all threads of the group put their values down, meet, and take others'. */
 #define SHUFFLES                          SHARED elem exchange_[THREADS]
-fn elem shuffle_by(LOCAL elem *exchange, elem v, int d)
+fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 {
-    int tid = thread_index(), from = tid % WARP + d;
+    int tid = thread_index(), first = tid - tid % WARP;
     exchange[tid] = v;
     BARRIER();
-    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;
+    elem got = from >= 0 && from < WARP ? exchange[first + from] : v;
     BARRIER();
     return got;
 }
-#define shuffle_down(v, d)                shuffle_by(exchange_, v, d)
-#define shuffle_up(v, d)                  shuffle_by(exchange_, v, -(d))
+#define shuffle_down(v, d)                shuffle_lane(exchange_, v, thread_index() % WARP + (d))
+#define shuffle_up(v, d)                  shuffle_lane(exchange_, v, thread_index() % WARP - (d))
+#define shuffle_xor(v, d)                 shuffle_lane(exchange_, v, (thread_index() % WARP) ^ (d))
+#define shuffle_from(v, l)                shuffle_lane(exchange_, v, l)
 #define atomic_next(array, index)         atomic_inc((array) + (index))
+#define atomic_more(array, index, value)  atomic_add((array) + (index), value)
 #define atomic_read(array, index)         atomic_or((array) + (index), 0u)
 #define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))
+#endif
+
+/* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at once. */
+#if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
+#define copy_async(to, i, from, j)                                                                                     \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                       \
+                     :                                                                                                 \
+                     : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)               \
+                     : "memory")
+#define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
+#else
+#define copy_async(to, i, from, j) ((to)[i] = (from)[j])
+#define copy_wait()                ((void)0)
+#endif
+
+/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */
+#ifdef TL_CUDA
+fn elem warp_combine(elem v)
+{
+#if !ELEM_FLOAT && ELEM_SIZE == 4 && __CUDA_ARCH__ >= 800
+#if OPERATION == 0
+    return __reduce_add_sync(0xffffffffu, v);
+#elif OPERATION == 1
+    return __reduce_min_sync(0xffffffffu, v);
+#else
+    return __reduce_max_sync(0xffffffffu, v);
+#endif
+#else
+    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, shuffle_xor(v, s));
+    return v;
+#endif
+}
+#else
+fn elem warp_fold(LOCAL elem *exchange_, elem v)
+{
+    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, shuffle_xor(v, s));
+    return v;
+}
+#define warp_combine(v) warp_fold(exchange_, v)
 #endif
 
 /* combine(array[index], v) as one step that nobody can come between. */
@@ -104,4 +149,18 @@ fn void combine_at(GLOBAL volatile bits *p, elem v)
     }
 }
 #define atomic_combine(array, index, v) combine_at((GLOBAL volatile bits *)(array) + (index), v)
+#ifndef TL_CUDA
+fn void combine_shared(LOCAL volatile bits *p, elem v)
+{
+    bits old = *p, seen = old + 1;
+    while (seen != old) {
+        seen = old;
+        old = exchange_if(p, seen, to_bits(combine(from_bits(seen), v)));
+    }
+}
+#define shared_combine(array, index, v) combine_shared((LOCAL volatile bits *)(array) + (index), v)
+#endif
+#endif
+#ifndef shared_combine
+#define shared_combine atomic_combine
 #endif

@@ -2,9 +2,14 @@
  * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result a tile, again until at most one tile is left; two arrays take turns; the processor folds
- * the rest LEVELS            the same until one is left STRIDES           one launch; the processor folds a result a
- * group ATOMIC, ONCE      one launch; one cell */
+ *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor folds
+ *                     the rest
+ *   LEVELS            the same until one is left
+ *   STRIDES           one launch; the processor folds a result per group
+ *   ATOMIC, ONCE      one launch; one cell
+ *
+ * What the processor would fold, job_complete folds on the device: times are of the result there. */
+#include "ceiling.h"
 #include "rung.h"
 
 int64_t job_groups(const job *j)
@@ -49,9 +54,19 @@ static int tiles(job *j, memory *in, int64_t *left, int64_t enough, const char *
 static int set_cells(job *j, const char *how, memory *m, int64_t n, ladder_error *error)
 {
     const argument arguments[] = {MEMORY(m), COUNT(n)};
-    j->launches++;
-    return place_launch(j->place, j->support, how, up(n, 256) < 1024 ? up(n, 256) : 1024, 256, arguments, 2, NULL,
-                        error);
+    const int64_t groups = up(n, SUPPORT_THREADS);
+    return launch_support(j, how, groups < 1024 ? groups : 1024, arguments, 2, error);
+}
+
+int job_complete(job *j, int64_t partials, ladder_error *error)
+{
+    if (j->rung->shape != SHAPE_reduce || is_host(j->rung) || !partials) return 0;
+    const int tail = j->rung->schedule == HALVES || j->rung->schedule == EIGHTHS;
+    memory *const from = j->where < 0 ? j->input[0] : j->work[j->where];
+    const argument arguments[] = {MEMORY(from), MEMORY(tail ? j->work[1] : from), MEMORY(j->cell), COUNT(partials),
+                                  COUNT(tail)};
+    j->result = partials == 1 && !tail ? from : j->cell;
+    return j->result == from ? 0 : launch_support(j, "finish", 1, arguments, 5, error);
 }
 
 int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
@@ -123,7 +138,9 @@ int reduce_finish(job *j, int64_t partials, element *out, ladder_error *error)
     *out = known_result(k, 0, j->setting.operation, 0, &bound); /* of nothing */
     if (!partials) return 0;
     memory *from = j->where < 0 ? j->input[0] : j->work[j->where];
+    const double start = clock_seconds();
     int code = place_read(j->place, j->output, from, partials * size, error);
+    j->copying = clock_seconds() - start;
     if (code) return code;
     *out = data_get(j->output, k, 0);
     for (int64_t i = 1; i < partials; i++) *out = fold(j, *out, data_get(j->output, k, i));

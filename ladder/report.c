@@ -7,23 +7,45 @@
 double least_bytes(const rung *g, kind k, int64_t n)
 {
     const double in = (double)n * (double)kind_bytes(k);
-    if (g->shape == SHAPE_reduce) return in;
+    if (reads_only(g->shape)) return in;
     const int widened = g->schedule == LIBRARY && g->shape == SHAPE_scan && k < KIND_F32;
-    return in + (double)n * (widened ? 8 : (double)kind_bytes(k));
+    return in + (double)n * (widened ? 8 : (double)kind_bytes(k)) + (g->schedule == SEGMENTS ? 4 * (double)n : 0);
 }
 
-/* An OpenCL for processors, such as PoCL: its times say little about GPUs, so `auto` takes the model instead. */
-static int is_processors(const char *text) { return strstr(text, "PoCL") || strstr(text, "pthread"); }
-
-int open_places(const ladder_options *o, place **p, ladder_error *error)
+/* auto: the first GPU; an OpenCL for processors says little about GPUs, so the model comes before it. cpu: the
+ * model, and the processors' own rows. why: why the model, where it is not what was asked for. */
+static int open_places(const ladder_options *o, place **p, char *why, size_t room, ladder_error *error)
 {
     const char *const device = o->device ? o->device : "auto";
-    if (strcmp(device, "auto") != 0) return place_open(p, device, error);
     tally_device_info info;
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
-        if (info.usable && strcmp(info.name, "cpu") != 0 && !is_processors(info.text) &&
-            !place_open(p, info.name, error))
+    char passed[40] = "";
+    why[0] = 0;
+    if (!strcmp(device, "cpu")) {
+        snprintf(why, room,
+                 "On the device 'cpu' the rows of the processors have times; kernels are counted by the model.");
+        return place_open(p, "model", error);
+    }
+    if (strcmp(device, "auto") != 0) {
+        if (!strcmp(device, "model"))
+            snprintf(why, room, "The model counts kernels and has no times; rows with times ran on the processors.");
+        return place_open(p, device, error);
+    }
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
+        if (!info.usable || !strcmp(info.name, "cpu")) continue;
+        if (is_processors(info.text))
+            snprintf(passed, sizeof passed, "%.39s", info.name);
+        else if (!place_open(p, info.name, error))
             return 0;
+    }
+    *error = (ladder_error){0};
+    if (passed[0])
+        snprintf(why, room,
+                 "There is no GPU here, so the model counts the kernels; --device %s times them on the processors.",
+                 passed);
+    else
+        snprintf(
+            why, room,
+            "There is no device for kernels here, so the model counts them; rows with times ran on the processors.");
     return place_open(p, "model", error);
 }
 
@@ -66,12 +88,15 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
 {
     shape_report *s = *out = &r->shapes[r->shape_count++];
     const ladder_options *o = &r->options;
-    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width};
+    *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
-    if (which == SHAPE_window && s->kind < KIND_F32)
-        return fail_with(error, 2, "moving averages take f32 or f64, not '%s'", o->dtype);
+    if (!takes_kind(which, s->kind))
+        return fail_with(error, 2,
+                         which == SHAPE_window ? "moving averages take f32 or f64, not '%s'"
+                                               : "histograms take i32 or u32, not '%s'",
+                         o->dtype);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }
@@ -89,6 +114,19 @@ static int is_chosen(const char *list, const rung *g)
     return !list;
 }
 
+/* A ceiling that a rung goes beyond was none: the best that was seen is. */
+void finish_shape(shape_report *s)
+{
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        ceilings *const c = x->on_host ? &s->host : &s->device;
+        double *const most = reads_only(s->shape) ? &c->read : &c->copy;
+        const double rate = x->timed ? (double)x->timing.bytes / x->timing.median : 0;
+        if (*most > 0 && rate > *most) *most = rate;
+    }
+    sentences(s);
+}
+
 static int run_shape(report *r, shape which, place *p, ladder_error *error)
 {
     shape_report *s;
@@ -103,11 +141,11 @@ static int run_shape(report *r, shape which, place *p, ladder_error *error)
         if (out->verdict == WRONG) r->wrong++;
     }
     if (!code && o->sweep) code = sweep(r, s, p, error);
-    if (!code) sentences(s);
+    if (!code) finish_shape(s);
     return code;
 }
 
-static int64_t usual_n(const place *p) { return place_is_model(p) || is_processors(place_text(p)) ? 1 << 20 : 1 << 24; }
+static int64_t usual_n(const place *p) { return place_is_model(p) || place_is_processors(p) ? 1 << 20 : 1 << 24; }
 
 int start_report(const ladder_options *o, report *r, place **p, ladder_error *error)
 {
@@ -122,8 +160,9 @@ int start_report(const ladder_options *o, report *r, place **p, ladder_error *er
         return fail_with(error, 2, "the ladder has no operation '%s'; choices: sum, min, max", o->operation);
     r->warp = o->warp;
     r->banks = o->banks;
-    const int code = open_places(o, p, error);
+    const int code = open_places(o, p, r->device_note, sizeof r->device_note, error);
     if (code) return code;
+    r->processors = place_is_processors(*p);
     r->threads = tally_threads(place_context(*p));
     r->timed_on_model = place_is_model(*p);
     if (o->n < 0) r->options.n = usual_n(*p);
@@ -139,13 +178,21 @@ int run_report(const ladder_options *o, report *r, ladder_error *error)
         int any = 0;
         for (const rung *g = ladder_table; g->name; g++) any |= (int)g->shape == s && is_chosen(o->rung, g);
         if (!any || (o->shape && strcmp(o->shape, shape_name((shape)s)) != 0)) continue;
-        const int whole = o->dtype && strcmp(o->dtype, "f32") != 0 && strcmp(o->dtype, "f64") != 0;
-        if (s == SHAPE_window && whole && !o->shape) continue; /* moving averages are of floats */
+        kind asked;
+        if (o->dtype && !o->shape && kind_parse(o->dtype, &asked) && !takes_kind((shape)s, asked)) continue;
         code = run_shape(r, (shape)s, p, error);
     }
     if (code) report_free(r);
     place_close(p);
     return code;
+}
+
+const char *task_name(const report *r, const shape_report *s)
+{
+    static const char *const operations[] = {"sum", "min", "max"};
+    return s->shape == SHAPE_window  ? "mean"
+           : has_operation(s->shape) ? operations[r->operation]
+                                     : shape_name(s->shape);
 }
 
 void report_free(report *r)
@@ -160,7 +207,9 @@ int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usu
     memset(a, 0, sizeof *a);
     a->rung = find_rung(NULL, name);
     if (!a->rung)
-        return fail_with(error, 2, "there is no rung '%s'; `tally ladder --runs 0 --device model` lists them", name);
+        return fail_with(error, 2,
+                         "there is no rung and no file '%s'; `tally ladder --runs 0 --device model` lists the rungs",
+                         name);
     a->text = rung_text(a->rung, a->path, sizeof a->path);
     with.device = "model";
     if (with.n < 0) with.n = usual;

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MODEL_MOST = 1 << 20 };                   /* elements that the model runs, where a device does the rest */
-static const int64_t ROTATED = (int64_t)1 << 28; /* bytes of the copies of the input */
+enum { MODEL_MOST = 1 << 20 }; /* elements whose values the model computes, where a device does the rest */
+static const int64_t SPARSE_MOST = (int64_t)1 << 31; /* bytes of an input whose launches are only counted */
 
 typedef struct stage {
     report *r;
@@ -41,7 +41,7 @@ static int open_inputs(job *j, int copies, int host_copies, int on_device, ladde
         if (i < host_copies) {
             j->host[i] = malloc((size_t)bytes + 64);
             if (!j->host[i]) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)bytes);
-            data_fill(j->host[i], j->setting.elem, j->n, j->setting.operation, j->rung->shape != SHAPE_scan);
+            data_fill_shape(j->host[i], j->rung->shape, j->setting.elem, j->n, j->setting.operation);
         }
         if (!on_device) continue;
         code = place_alloc(j->place, bytes, &j->input[i], error);
@@ -54,7 +54,6 @@ static int build(job *j, const char *text, ladder_error *error)
 {
     char path[80];
     const char *const own = rung_text(j->rung, path, sizeof path);
-    if (!own) snprintf(path, sizeof path, "%.79s", j->rung->name); /* a student's file */
     int code = place_build(j->place, text ? text : own, path, &j->setting, &j->program, error);
     for (int i = 0; !code && program_kernel(j->program, i); i++)
         if (program_threads(j->program, i) != j->rung->threads)
@@ -62,7 +61,20 @@ static int build(job *j, const char *text, ladder_error *error)
                 error, 2,
                 "%s: the kernel '%s' has groups of %d threads and is launched with %d (`threads: N` in the head)", path,
                 program_kernel(j->program, i), program_threads(j->program, i), j->rung->threads);
-    if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &j->setting, &j->support, error);
+    const model_setting support = {j->setting.elem, j->setting.operation, SUPPORT_THREADS, j->setting.warp,
+                                   j->setting.banks};
+    if (!code) code = place_build(j->place, ladder_text("support.cl"), "support.cl", &support, &j->support, error);
+    return code;
+}
+
+/* What nobody writes must not hold what another run left there, least of all the right answer. */
+static int poison(job *j, ladder_error *error)
+{
+    int code = 0;
+    for (int i = 0; i < WORK_MOST && !code; i++)
+        if (j->work[i] && !(j->rung->schedule == SEGMENTS && i == HEADS))
+            code = place_poison(j->place, j->work[i], error);
+    memset(j->output, POISON, (size_t)j->output_bytes);
     return code;
 }
 
@@ -70,16 +82,27 @@ static int check(job *j, row *out, ladder_error *error)
 {
     int64_t partials = 0;
     element got = {0};
-    int code = job_launch(j, 0, &partials, error);
+    int code = poison(j, error);
+    if (!code) code = job_launch(j, 0, &partials, error);
     if (!code) code = job_finish(j, partials, &got, error);
     out->launches = j->launches;
     if (code) return code;
-    if (j->rung->shape == SHAPE_reduce)
+    switch (j->rung->shape) {
+    case SHAPE_reduce:
         verify_reduce(j, got, out);
-    else if (j->rung->shape == SHAPE_scan)
+        break;
+    case SHAPE_scan:
         verify_scan(j, out);
-    else
+        break;
+    case SHAPE_window:
         verify_window(j, 0, out);
+        break;
+    case SHAPE_transpose:
+        verify_transpose(j, out);
+        break;
+    default:
+        verify_histogram(j, out);
+    }
     return 0;
 }
 
@@ -93,36 +116,56 @@ static int check_hostile(job *j, row *out, ladder_error *error)
     if (j->rung->shape != SHAPE_window || j->n < 8 * j->width) return 0;
     hostile_series(j->host[0], k, j->n);
     int code = j->input[0] ? place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error) : 0;
+    if (!code) code = poison(j, error);
     if (!code) code = job_launch(j, 0, &partials, error);
     if (!code) code = job_finish(j, partials, &got, error);
     if (code) return code;
     verify_window(j, 1, &other);
     data_fill(j->host[0], k, j->n, j->setting.operation, 1);
     if (j->input[0]) code = place_write(j->place, j->input[0], j->host[0], j->n * (int64_t)kind_bytes(k), error);
-    if (other.verdict != RIGHT) { /* the worse of the two is what to tell */
+    if (other.verdict != RIGHT) { /* a kernel of the reader's: the plain series comes first */
+        char plain[sizeof out->reason];
+        memcpy(plain, out->reason, sizeof plain);
+        const int both = plain[0] && j->rung->note == PLAIN;
+        snprintf(out->reason, sizeof out->reason, "%.400s%s%.400s", both ? plain : "", both ? "; " : "", other.reason);
         out->verdict = other.verdict;
-        memcpy(out->reason, other.reason, sizeof out->reason);
+        out->off += other.off;
     }
+    out->checked += other.checked;
     return code;
 }
 
 /* Not an error of the ladder: the rung's own. */
-static int rung_failed(row *out, const ladder_error *error)
+static int rung_failed(row *out, ladder_error *error)
 {
     if (error->code != 4) return error->code;
     out->verdict = WRONG;
-    snprintf(out->reason, sizeof out->reason, "%.199s", error->sentence);
+    snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
+    *error = (ladder_error){0};
     return 0;
 }
 
-static void take_defect(row *out)
+/* What the model found, behind what the values said: the one does not excuse the other. */
+static void take_defects(row *out)
 {
-    const model_counts *c = &out->counts;
-    if (!c->defect) return;
-    const int expected = out->rung->note == RACY && (c->defect == DEFECT_RACE);
-    if (out->verdict == WRONG) return;
-    out->verdict = expected ? EXPECTED : WRONG;
-    snprintf(out->reason, sizeof out->reason, "line %d: %.180s", c->defect_line, c->sentence);
+    out->values_end = (int)strlen(out->reason);
+    for (int k = 1; k < DEFECTS; k++) {
+        const model_finding *f = &out->counts.found[k];
+        const size_t used = strlen(out->reason);
+        if (!f->line || (k == DEFECT_ENDLESS && used)) continue;
+        if (k != DEFECT_RACE || out->rung->note != RACY)
+            out->verdict = WRONG;
+        else if (out->verdict == RIGHT)
+            out->verdict = EXPECTED;
+        snprintf(out->reason + used, sizeof out->reason - used, "%sline %d: %s", used ? "; " : "", f->line,
+                 f->sentence);
+    }
+}
+
+static model_setting setting_of(const stage *t, const rung *g)
+{
+    const int operation = has_operation(g->shape) ? t->r->operation : 0; /* the mean is a sum */
+    return (model_setting){t->s->kind, operation, g->threads, t->r->warp, t->r->banks};
 }
 
 /* Values and counts on the model; *output: the results of a scan, for the device to be compared with (caller frees). */
@@ -130,7 +173,8 @@ static int on_model(const stage *t, const rung *g, const char *text, row *out, i
 {
     const report *r = t->r;
     job j = {.rung = g, .place = t->model, .n = n, .width = t->s->width, .counts = &out->counts, .threads = r->threads};
-    j.setting = (model_setting){t->s->kind, r->operation, g->threads, r->warp, r->banks};
+    j.setting = setting_of(t, g);
+    out->counted_n = n;
     int code = open_inputs(&j, 1, 1, 1, t->error);
     if (!code) code = build(&j, text, t->error);
     if (!code) code = job_open(&j, t->error);
@@ -142,9 +186,34 @@ static int on_model(const stage *t, const rung *g, const char *text, row *out, i
     }
     if (!code) {
         out->modelled = 1;
-        take_defect(out);
+        take_defects(out);
         if (output && g->shape != SHAPE_reduce) *output = j.output, j.output = NULL;
     }
+    job_close(&j);
+    close_inputs(&j);
+    return code;
+}
+
+/* The counts of n elements, where the device computes their values: launches are run in part. */
+static int count_sparsely(const stage *t, const rung *g, const char *text, row *out, int64_t n)
+{
+    model_counts *counts = calloc(1, sizeof *counts);
+    job j = {.rung = g, .place = t->model, .n = n, .width = t->s->width, .counts = counts, .threads = t->r->threads};
+    int64_t partials;
+    j.setting = setting_of(t, g);
+    if (!counts) return fail_with(t->error, 1, "out of memory");
+    place_set_watched_only(t->model, 1);
+    int code = open_inputs(&j, 1, 1, 1, t->error);
+    if (!code) code = build(&j, text, t->error);
+    if (!code) code = job_open(&j, t->error);
+    if (!code) code = job_launch(&j, 0, &partials, t->error);
+    place_set_watched_only(t->model, 0);
+    if (!code) {
+        out->counts = *counts;
+        out->counted_n = n;
+        out->launches = j.launches;
+    }
+    free(counts);
     job_close(&j);
     close_inputs(&j);
     return code;
@@ -154,12 +223,13 @@ static int on_model(const stage *t, const rung *g, const char *text, row *out, i
 static int same_as_model(const stage *t, const rung *g, const char *text, int64_t n, const void *want, row *out)
 {
     job j = {.rung = g, .place = t->device, .n = n, .width = t->s->width, .threads = t->r->threads};
-    j.setting = (model_setting){t->s->kind, t->r->operation, g->threads, t->r->warp, t->r->banks};
+    j.setting = setting_of(t, g);
     int64_t partials;
     element e;
     int code = open_inputs(&j, 1, 1, 1, t->error);
     if (!code) code = build(&j, text, t->error);
     if (!code) code = job_open(&j, t->error);
+    if (!code) code = poison(&j, t->error);
     if (!code) code = job_launch(&j, 0, &partials, t->error);
     if (!code) code = job_finish(&j, partials, &e, t->error);
     if (!code && memcmp(j.output, want, (size_t)n * kind_bytes(t->s->kind)) != 0) {
@@ -172,17 +242,39 @@ static int same_as_model(const stage *t, const rung *g, const char *text, int64_
     return code;
 }
 
+/* The result that the rung is timed to: on the device, folded to one element. Its bits may be those of another
+ * order. */
+static int check_complete(job *j, row *out, ladder_error *error)
+{
+    const kind k = j->setting.elem;
+    int64_t partials = 0;
+    char bytes[8];
+    double bound;
+    if (j->rung->shape != SHAPE_reduce || is_host(j->rung) || !j->n) return 0;
+    int code = job_launch(j, 0, &partials, error);
+    if (!code) code = job_complete(j, partials, error);
+    if (!code) code = place_read(j->place, bytes, j->result, (int64_t)kind_bytes(k), error);
+    if (code) return code;
+    const element got = data_get(bytes, k, 0), want = known_result(k, j->n, j->setting.operation, 1, &bound);
+    if (k < KIND_F32 || j->setting.operation ? same_bits(k, got, want) : ulp_error(k, j->n, 0, 1, got) <= bound)
+        return 0;
+    char text[2][40];
+    element_text(k, got, text[0], sizeof text[0]);
+    element_text(k, want, text[1], sizeof text[1]);
+    out->verdict = WRONG;
+    snprintf(out->reason, sizeof out->reason, "folded to its end on the device: %s instead of %s", text[0], text[1]);
+    return 0;
+}
+
 static int on_device(const stage *t, const rung *g, const char *text, int timed, row *out)
 {
     const report *r = t->r;
     const int64_t bytes = t->s->n * (int64_t)kind_bytes(t->s->kind);
     const int host = is_host(g);
     const int shared = !host || (g->schedule == LIBRARY && !place_is_model(t->device));
-    int copies = timed && bytes ? (int)(ROTATED / bytes) : 1;
-    copies = copies < 2 ? 2 : copies > 64 ? 64 : copies;
-    if (!timed) copies = 1;
+    const int copies = timed ? input_copies(bytes) : 1;
     job j = {.rung = g, .place = t->device, .n = t->s->n, .width = t->s->width, .threads = r->threads};
-    j.setting = (model_setting){t->s->kind, r->operation, g->threads, r->warp, r->banks};
+    j.setting = setting_of(t, g);
     int code = open_inputs(&j, copies, shared ? 1 : copies, shared, t->error);
     if (!code && !host) code = build(&j, text, t->error);
     if (!code) code = job_open(&j, t->error);
@@ -190,6 +282,7 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
         code = check(&j, out, t->error);
         if (!code) code = check_hostile(&j, out, t->error);
         if (code) code = rung_failed(out, t->error);
+        if (!code && timed && out->verdict == RIGHT) code = check_complete(&j, out, t->error);
         if (!code && timed && out->verdict != WRONG && t->s->n) {
             code = measure(&j, r->options.runs, &out->timing, t->error);
             out->timing.bytes = (int64_t)least_bytes(g, t->s->kind, t->s->n);
@@ -210,6 +303,7 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
     void *want = NULL;
     memset(out, 0, sizeof *out);
     out->rung = g;
+    out->text = text;
     out->error_ulp = -1;
     out->on_host = g->schedule == LOOP || g->schedule == OPENMP || (g->schedule == LIBRARY && place_is_model(p));
     if (!host) {
@@ -220,12 +314,14 @@ int run_rung(const report *r, shape_report *s, const rung *g, const char *text, 
             code = place_open(&t.model, "model", error);
         if (!code && t.model != p) place_set_groups(t.model, place_groups(p));
         if (!code) code = on_model(&t, g, text, out, n, &want);
+        if (!code && n < s->n && s->n * (int64_t)kind_bytes(s->kind) <= SPARSE_MOST && out->verdict != WRONG)
+            code = count_sparsely(&t, g, text, out, s->n);
         const int64_t launches = out->launches;
         if (!code && !place_is_model(p) && out->verdict != WRONG) {
             if (g->order == MODEL && want) code = same_as_model(&t, g, text, n, want, out);
             if (!code && out->verdict != WRONG) code = on_device(&t, g, text, timed, out);
         }
-        if (place_is_model(p)) out->launches = launches;
+        out->launches = launches;
     } else {
         code = on_device(&t, g, text, timed, out);
     }

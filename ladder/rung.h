@@ -4,10 +4,11 @@
 #define LADDER_RUNG_H
 #include "ladder.h"
 #include "model/model.h"
+#include "model/trace.h"
 #include "tally.h"
 
 /* ---- rungs ---- */
-typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPES } shape;
+typedef enum { SHAPE_reduce, SHAPE_scan, SHAPE_window, SHAPE_transpose, SHAPE_histogram, SHAPES } shape;
 typedef enum {
     LOOP,
     OPENMP,
@@ -20,9 +21,12 @@ typedef enum {
     ATOMIC,
     ONCE,
     RECURSE,
+    SEGMENTS,
     LOOKBACK,
     WINDOW,
-    DIFFERENCE
+    DIFFERENCE,
+    TRANSPOSE,
+    HISTOGRAM
 } schedule;
 typedef enum {
     NONE,
@@ -47,11 +51,18 @@ typedef struct rung {
     order order;
     note note;
     const char *after;
+    const char *text; /* of a reader's kernel, as it was read; NULL: the embedded one */
 } rung;
 /* Without a kernel of the ladder's? */
 static inline int is_host(const rung *g) { return g->schedule <= LIBRARY; }
 extern const rung ladder_table[]; /* ended by name NULL */
 const char *shape_name(shape s);
+static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_histogram; } /* its ceiling is a read */
+static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
+static inline int takes_kind(shape s, kind k)
+{
+    return s == SHAPE_window ? k >= KIND_F32 : s == SHAPE_histogram ? k <= KIND_U32 : 1;
+}
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
 /* ---- text.c: the embedded files ---- */
@@ -59,6 +70,8 @@ const char *ladder_text(const char *path);                     /* as "reduce/til
 const char *rung_text(const rung *r, char *path, size_t room); /* and its path */
 /* The head's line that begins with `word:`, without it; "" if there is none. */
 void head_line(const char *text, const char *word, char *line, size_t room);
+
+const char *host_text(const rung *r); /* hosted.c: what the host does around its kernel, in words */
 
 /* ---- place.c: where kernels run ---- */
 typedef struct place place;
@@ -88,6 +101,10 @@ const char *place_text(const place *p);      /* one line: what it is */
 tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
 int place_groups(const place *p);            /* groups that it runs at once, about */
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
+int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
+int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
+int is_processors(const char *text);                        /* the same of a device's text */
 int place_alloc(place *p, int64_t bytes, memory **m, ladder_error *error);
 void place_free(place *p, memory *m);
 void *memory_address(const memory *m); /* for the library, and on the model */
@@ -106,6 +123,8 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
+void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
+int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -118,13 +137,18 @@ typedef union element {
 const char *kind_name(kind k);
 int kind_parse(const char *name, kind *k);
 tally_dtype kind_dtype(kind k);
-/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float); for min and max the last one is
- * beyond the others. */
+/* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has the whole story); for
+ * min and max the last one is beyond the others. */
 void data_fill(void *x, kind k, int64_t n, int operation, int tenths);
 element data_get(const void *x, kind k, int64_t i);
 void data_put(void *x, kind k, int64_t i, element e);
+enum { BINS = 128 }; /* of histograms */
+/* 0, 1, 2, ... for transposes; elements of 1 .. 127 for histograms. */
+void data_fill_shape(void *x, shape s, kind k, int64_t n, int operation);
+void matrix_of(int64_t n, int64_t *rows, int64_t *cols); /* about square, of at most n elements */
 int same_bits(kind k, element a, element b);
 void element_text(kind k, element e, char *text, size_t room);
+enum { DATA_PERIOD = 127, POISON = 0xA5 }; /* the bytes of memory that nobody has written */
 /* The result of folding what data_fill made: exact; then rounded once. *bound: what any order can be away from it at
  * most (Higham 2002, 4.2), in ulp. ulp_error: how far got is away from the exact value. */
 element known_result(kind k, int64_t n, int operation, int tenths, double *bound);
@@ -140,7 +164,10 @@ typedef struct order_how {
 } order_how;
 element order_reduce(kind k, const order_how *how, const void *x, int64_t n);
 
+int segment_starts(int64_t i); /* of segmented scans: does one begin at element i? */
+
 /* ---- jobs: a rung on a place with data ---- */
+enum { WORK_MOST = 12, HEADS = 1 }; /* HEADS: of segments, an input in work */
 typedef struct job {
     const rung *rung;
     place *place;
@@ -150,16 +177,21 @@ typedef struct job {
     int copies;  /* of the input, used in turn so that caches are cold */
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
-    memory *work[6]; /* what the schedule needs (job_room) */
-    int64_t work_bytes[6];
+    memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
     int where;    /* the work memory with the partial results; -1: the input */
+    memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
     void *output; /* host: scans and windows; partials of reductions */
+    int64_t output_bytes;
     model_counts *counts;
     int64_t launches;
-    int threads; /* of the host */
+    double copying; /* seconds of job_finish that brought results to the host */
+    int threads;    /* of the host */
 } job;
+enum { SUPPORT_THREADS = 256 }; /* of support.cl's kernels */
 /* One run on input number `at`, launches only (host rungs: all of it); partials: how many results are left to fold. */
 int job_launch(job *j, int at, int64_t *partials, ladder_error *error);
+/* What job_launch leaves of a reduction, to one element in j->cell on the device: what every rung is timed to. */
+int job_complete(job *j, int64_t partials, ladder_error *error);
 /* Brings the result to the host: reductions: *result; scans and windows: j->output. */
 int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
@@ -167,40 +199,52 @@ void job_close(job *j);
 int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched */
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
+int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
+                   ladder_error *error); /* counted as a launch, and no more */
 
 int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error);
 int reduce_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int series_launch(job *j, int at, ladder_error *error);
 int series_finish(job *j, ladder_error *error);
 int host_launch(job *j, int at, ladder_error *error);
-void job_needs(const job *j, int64_t bytes[6]);
+void job_needs(const job *j, int64_t bytes[WORK_MOST]);
 
 /* ---- measure.c ---- */
 typedef struct timing {
     int runs;
-    double median, low, high; /* seconds of the launches (or of the host's loop) */
-    double copy_in, copy_out; /* seconds: the input to the device; partials or results back, and their fold */
-    int64_t bytes;            /* the least that any algorithm moves */
+    double median, low, high;       /* seconds until the result is on the device (or of the host's loop) */
+    double copy_in, copy_out, fold; /* seconds: the input to the device; partials or results back; their fold there */
+    int64_t bytes;                  /* the least that any algorithm moves */
+    int64_t launches;               /* of one run that was timed */
 } timing;
+/* Are its runs so far apart that nothing is to be built on it? */
+static inline int uncertain(const timing *t) { return t->high - t->low > 0.2 * t->median; }
 int measure(job *j, int runs, timing *t, ladder_error *error);
 typedef struct ceilings {
-    double read, copy; /* bytes a second */
+    double read, copy; /* bytes per second */
 } ceilings;
+int input_copies(int64_t bytes); /* of an input that is timed: used in turn, so that it comes from memory */
+/* 0 where the input is too small to come from memory: no ceiling is known there. */
 int measure_ceilings(place *p, kind k, int64_t n, int runs, ceilings *device, ceilings *host, ladder_error *error);
 
 /* ---- results ---- */
 typedef enum { RIGHT, WRONG, EXPECTED, SKIPPED } verdict;
 typedef struct row {
     const rung *rung;
+    const char *text; /* the reader's kernel; NULL: the rung's own */
     verdict verdict;
-    char reason[200]; /* of what is not RIGHT */
+    char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
+    int values_end;                  /* of reason: what the values said */
+    int64_t checked, off;            /* results: all of them are */
+    int trials, trials_wrong;        /* of try: the runs before this one */
     double error_ulp;                /* -1: exact kinds */
     int bits;                        /* 1: compared by bits */
     int timed, on_host;
     timing timing;
     int modelled;
     model_counts counts;
+    int64_t counted_n; /* elements that the counts are of */
     int64_t launches;
     char sentence[300];
 } row;
@@ -208,13 +252,13 @@ typedef struct row {
 enum { RESULTS_MOST = 40, SWEEP_POINTS = 8 };
 typedef struct sweep_row {
     int64_t n;
-    double rate[RESULTS_MOST]; /* bytes a second; 0: none */
+    double rate[RESULTS_MOST]; /* bytes per second; 0: none */
 } sweep_row;
 typedef struct shape_report {
     shape shape;
     kind kind;
     int64_t n, width;
-    int count;
+    int count, processors; /* processors: the device runs on them */
     ceilings device, host;
     row *rows; /* RESULTS_MOST */
     sweep_row sweep[SWEEP_POINTS];
@@ -223,7 +267,9 @@ typedef struct shape_report {
 typedef struct report {
     ladder_options options;
     char device[40], device_text[200], machine[200], host_text[120];
-    int timed_on_model; /* no device: host rungs only have times */
+    int timed_on_model;    /* the model is the device: host rungs only have times */
+    int processors;        /* the device is an OpenCL that runs on them */
+    char device_note[200]; /* why the model, in a sentence */
     int operation, warp, banks, threads;
     shape_report shapes[SHAPES];
     int shape_count, wrong;
@@ -232,6 +278,8 @@ typedef struct report {
 /* ---- verify.c: is it right? fills verdict, reason, got, want, error_ulp, bits ---- */
 void verify_reduce(const job *j, element got, row *out);
 void verify_scan(const job *j, row *out);
+void verify_transpose(const job *j, row *out);
+void verify_histogram(const job *j, row *out);
 /* hostile: the series holds 1e16 and an inf (hostile_series) */
 void verify_window(const job *j, int hostile, row *out);
 void hostile_series(void *x, kind k, int64_t n);
@@ -239,10 +287,13 @@ void hostile_series(void *x, kind k, int64_t n);
 void report_free(report *r);
 void sentences(shape_report *s);
 double past_milliseconds(const rung *r); /* the table of 2010, for 16 million ints; 0: not in it */
+const char *task_name(const report *r, const shape_report *s); /* sum, min, max, mean, transpose, histogram */
 double least_bytes(const rung *r, kind k, int64_t n);
 const row *rung_before(const shape_report *s, int index); /* the rung that it improves on, if it was run; or NULL */
 const char *verdict_word(const row *r);
+void wrapped(FILE *out, const char *text, int indent, int width); /* a text in lines, behind `indent` columns */
 void report_table(const report *r, FILE *out);
+void json_text(FILE *f, const char *name, const char *value, const char *end);
 void report_json(const report *r, FILE *out);
 void report_html(const report *r, FILE *out);
 int run_report(const ladder_options *o, report *r, ladder_error *error);
@@ -259,7 +310,9 @@ typedef struct alone {
 } alone;
 int start_alone(alone *a, const ladder_options *o, const char *name, int64_t usual_n, ladder_error *error);
 void end_alone(alone *a);
-int open_places(const ladder_options *o, place **p, ladder_error *error);
+void finish_shape(shape_report *s); /* all rungs are there: ceilings, sentences */
+int write_reports(const ladder_options *o, const report *r, FILE *out,
+                  ladder_error *error); /* --json, --html, or the table */
 /* Runs, checks, counts and (timed) times one rung; text NULL: the rung's own. */
 int run_rung(const report *r, shape_report *s, const rung *g, const char *text, place *p, int timed, row *out,
              ladder_error *error);

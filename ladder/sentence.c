@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A sentence a rung, from its counts and times and those of the rung before: what changed most for the better, what for
- * the worse, and what came of it on this machine. Nothing is said that was not counted or measured here. */
+ * A sentence for each rung, from its counts and times and those of the rung before: what changed most for the
+ * better, what for the worse, and what came of it on this machine. Nothing is said that was not counted or measured
+ * here. */
 #include "rung.h"
 #include <string.h>
 
@@ -50,7 +51,7 @@ static int say(char *to, size_t room, const fact *f, const char *before)
                  : snprintf(to, room, "%.1f times the %s of %s", 1 / g, f->more, before);
 }
 
-static void compare(row *x, const row *b, double ceiling)
+static void compare(row *x, const row *b, double ceiling, int processors)
 {
     const model_counts *is = &x->counts, *was = &b->counts;
     const fact facts[] = {
@@ -60,7 +61,7 @@ static void compare(row *x, const row *b, double ceiling)
         {"barriers", "no barriers", (double)was->barriers, (double)is->barriers, 0.1 * (double)is->groups, 0, 0},
         {"branches diverge", "", (double)was->divergent, (double)is->divergent, 0.03 * (double)is->branches,
          (double)was->branches, (double)is->branches},
-        {"launches", "no launches", (double)was->launches, (double)is->launches, 0, 0, 0},
+        {"launches", "no launches", (double)b->launches, (double)x->launches, 0, 0, 0},
         {"global requests", "no global requests", (double)was->requests, (double)is->requests, 0, 0, 0},
         {"shared accesses", "no shared accesses", (double)was->shared, (double)is->shared, 0.2 * (double)is->requests,
          0, 0}};
@@ -80,22 +81,26 @@ static void compare(row *x, const row *b, double ceiling)
     }
     if (counted && best < 0 && worst < 0)
         n += snprintf(to + n, room - (size_t)n, "the counts of %s, nearly", b->rung->name);
-    if (!x->timed || !b->timed || n >= (int)room) return;
+    if (!x->timed || !b->timed || uncertain(&x->timing) || uncertain(&b->timing) || n >= (int)room) return;
+    if (processors && n) /* what was counted is not why */
+        n += snprintf(to + n, room - (size_t)n, ", on a GPU. Here, on processors without banks and warps: ");
+    if (n >= (int)room) return;
     const double faster = b->timing.median / x->timing.median,
                  part = ceiling > 0 ? (double)x->timing.bytes / x->timing.median / ceiling : 0;
     const int overlap = x->timing.low <= b->timing.high && b->timing.low <= x->timing.high;
-    const char *const join = n ? ": " : "";
+    const char *const join = n && !processors ? ": " : "";
     if (faster > 0.95 && faster < 1.05)
         snprintf(to + n, room - (size_t)n,
-                 part > 0.8 ? "%sa tie with %s here, both at the limit of the memory (%.0f %%)"
-                            : "%sa tie with %s here (%.0f %% of the ceiling)",
+                 part > 0.8    ? "%sa tie with %s here, both at the limit of the memory (%.0f %%)"
+                 : ceiling > 0 ? "%sa tie with %s here (%.0f %% of the ceiling)"
+                               : "%sa tie with %s here",
                  join, b->rung->name, 100 * part);
     else if (faster > 1)
         snprintf(to + n, room - (size_t)n, "%s%.2f times as fast as %s%s", join, faster, b->rung->name,
                  overlap ? ", though their runs overlap" : "");
     else
         snprintf(to + n, room - (size_t)n, "%sonly %.2f times as fast as %s on this machine",
-                 best >= 0 ? ", and yet " : join, faster, b->rung->name);
+                 best >= 0 && !processors ? ", and yet " : join, faster, b->rung->name);
 }
 
 void sentences(shape_report *s)
@@ -104,10 +109,10 @@ void sentences(shape_report *s)
         row *x = &s->rows[i];
         const row *b = rung_before(s, i);
         const ceilings *c = x->on_host ? &s->host : &s->device;
-        const double ceiling = s->shape == SHAPE_reduce ? c->read : c->copy;
+        const double ceiling = reads_only(s->shape) ? c->read : c->copy;
         if (x->verdict != RIGHT && x->reason[0] && x->verdict != EXPECTED) continue;
-        if (b) compare(x, b, ceiling);
-        if (!x->sentence[0] && x->timed && ceiling > 0)
+        if (b) compare(x, b, ceiling, s->processors);
+        if (!x->sentence[0] && x->timed && ceiling > 0 && !uncertain(&x->timing))
             snprintf(x->sentence, sizeof x->sentence, "%.0f %% of the ceiling of %s",
                      100 * (double)x->timing.bytes / x->timing.median / ceiling,
                      x->on_host ? "these processors" : "this device");

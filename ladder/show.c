@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder show RUNG: its text with the model's counts beside the lines that cause them. */
-#include "rung.h"
+ * tally ladder show RUNG or FILE: its text with the model's counts beside the lines that cause them; with --plain
+ * the text alone, to copy. */
+#include "student.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHOWN_N = 1 << 16 };
@@ -46,23 +48,66 @@ static void print_lines(const char *text, const model_counts *c, FILE *out)
     }
 }
 
+static void show_counts(const char *path, const char *text, const shape_report *s, const report *r, const row *x,
+                        FILE *out)
+{
+    fprintf(out, "%s on the model: n = %lld %s, warps of %d, %d banks\n", path, (long long)s->n, kind_name(s->kind),
+            r->warp, r->banks);
+    fprintf(out,
+            "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
+            "sectors: of 32 bytes, in each request\n\n");
+    print_lines(text, x->modelled ? &x->counts : NULL, out);
+    if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
+    fprintf(out, "\nThe host: choose a device (--device); copy the n elements there, where they are not there already; "
+                 "then\n\n");
+    for (const char *at = host_text(x->rung); *at; at += strcspn(at, "\n") + 1)
+        fprintf(out, "    %.*s\n", (int)strcspn(at, "\n"), at);
+}
+
+static int show_file(const ladder_options *o, const char *file, FILE *out, ladder_error *error)
+{
+    student s;
+    alone a = {0};
+    char like[80];
+    int code;
+    if (o->plain) {
+        char *const text = read_text(file, error);
+        if (text) fputs(text, out);
+        code = text ? 0 : error->code;
+        free(text);
+        return code;
+    }
+    code = student_open(o, file, o->rung, &s, error);
+    if (code) return code;
+    ladder_options with = *o;
+    static const char *const operations[] = {"sum", "min", "max"};
+    if (s.fixed) with.dtype = kind_name(s.kind);
+    if (s.operation >= 0) with.operation = operations[s.operation];
+    snprintf(like, sizeof like, "%s/%s", shape_name(s.like.shape), s.like.name);
+    code = start_alone(&a, &with, like, SHOWN_N, error);
+    row *const x = code ? NULL : &a.shape->rows[a.shape->count++];
+    if (!code) code = run_rung(&a.report, a.shape, &s.rung, s.text, a.place, 0, x, error);
+    if (!code) show_counts(file, s.original, a.shape, &a.report, x, out);
+    end_alone(&a);
+    student_close(&s);
+    return code;
+}
+
 int ladder_show(const ladder_options *o, const char *name, FILE *out, ladder_error *error)
 {
     alone a;
+    FILE *const file = find_rung(NULL, name) ? NULL : fopen(name, "r");
+    if (file) {
+        fclose(file);
+        return show_file(o, name, out, error);
+    }
     int code = start_alone(&a, o, name, SHOWN_N, error);
-    if (!code && !is_host(a.rung)) {
+    if (!code && !is_host(a.rung) && !o->plain) {
+        char path[100];
         row *const x = &a.shape->rows[a.shape->count++];
+        snprintf(path, sizeof path, "ladder/%s", a.path);
         code = run_rung(&a.report, a.shape, a.rung, NULL, a.place, 0, x, error);
-        if (!code) {
-            fprintf(out, "ladder/%s on the model: n = %lld %s, warps of %d, %d banks\n", a.path, (long long)a.shape->n,
-                    kind_name(a.shape->kind), a.report.warp, a.report.banks);
-            fprintf(
-                out,
-                "lanes: active when the line runs; diverge: branches on which a warp disagrees; bank: worst conflict;\n"
-                "sectors: of 32 bytes, a request\n\n");
-            print_lines(a.text, &x->counts, out);
-            if (x->reason[0]) fprintf(out, "\n%s: %s\n", verdict_word(x), x->reason);
-        }
+        if (!code) show_counts(path, a.text, a.shape, &a.report, x, out);
     } else if (!code) {
         print_lines(a.text, NULL, out);
     }

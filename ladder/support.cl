@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Not a rung: what the ladder needs around them. clear sets elements to NEUTRAL, zero sets counters to 0; read_all and copy_all
+ * Not a rung: what the ladder needs around them. clear sets elements to NEUTRAL, zero sets counters to 0; finish folds
+ * what a reduction leaves (and its tail, where tails is 1) to one element; read_all and copy_all
  * measure the ceilings: 16 bytes a lane, four loads under way, as many groups as the device can hold. */
 KERNEL(clear, THREADS)(GLOBAL elem *out, i64 n)
 {
@@ -9,6 +10,22 @@ KERNEL(clear, THREADS)(GLOBAL elem *out, i64 n)
 KERNEL(zero, THREADS)(GLOBAL u32 *out, i64 n)
 {
     for (i64 i = group_index() * THREADS + thread_index(); i < n; i += group_count() * THREADS) out[i] = 0;
+}
+
+KERNEL(finish, THREADS)(GLOBAL const elem *in, GLOBAL const elem *tail, GLOBAL elem *out, i64 n, i64 tails)
+{
+    SHARED elem data[THREADS];
+    int tid = thread_index();
+    elem sum = NEUTRAL;
+
+    for (i64 i = tid; i < n; i += THREADS) sum = combine(sum, in[i]);
+    data[tid] = sum;
+    BARRIER();
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid < s) data[tid] = combine(data[tid], data[tid + s]);
+        BARRIER();
+    }
+    if (tid == 0) out[0] = tails > 0 ? combine(data[0], tail[0]) : data[0];
 }
 
 KERNEL(read_all, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)

@@ -23,40 +23,61 @@ static void rule(FILE *out, int width)
     fputc('\n', out);
 }
 
+void wrapped(FILE *out, const char *text, int indent, int width)
+{
+    int column = indent;
+    for (int first = 1; *text; first = 0) {
+        const int n = (int)strcspn(text, " ");
+        if (!first && column + 1 + n > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n + (text[n] != 0);
+    }
+    fputc('\n', out);
+}
+
 static double ceiling_of(const shape_report *s, const row *x)
 {
     const ceilings *c = x->on_host ? &s->host : &s->device;
-    return s->shape == SHAPE_reduce ? c->read : c->copy;
+    return reads_only(s->shape) ? c->read : c->copy;
 }
 
 static void times(const report *r, const shape_report *s, FILE *out)
 {
     const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    const int wide = width >= 110, bars = width - (wide ? 92 : 56);
+    const int wide = width >= 110, bars = width - (wide ? 98 : 56);
     double most = 0, first = 0;
+    int any_uncertain = 0;
     for (int i = 0; i < s->count; i++)
         if (s->rows[i].timed) {
             const double rate = (double)s->rows[i].timing.bytes / s->rows[i].timing.median;
             if (rate > most) most = rate;
         }
-    fprintf(out, "%-17s %9s %7s ", "rung", "ms", "GB/s");
+    fprintf(out, "%-17.17s %9s %7s ", "rung", "ms", "GB/s");
     fprintf(out, "%-*s %5s %6s", bars, "", "ceil.", "faster");
-    if (wide) fprintf(out, " %7s %7s %7s %9s", "overall", "copy in", "out", "spread");
+    if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "overall", "copy in", "out", "fold", "spread");
     fprintf(out, " %s\n", "check");
     rule(out, width);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        fprintf(out, "%-17s ", x->rung->name);
+        fprintf(out, "%-17.17s ", x->rung->name);
         if (!x->timed) {
             fprintf(out, "%9s %7s %*s %5s %6s", "-", "-", bars, "", "", "");
-            if (wide) fprintf(out, " %7s %7s %7s %9s", "", "", "", "");
+            if (wide) fprintf(out, " %7s %7s %7s %6s %8s", "", "", "", "", "");
             fprintf(out, " %s\n", verdict_word(x));
             continue;
         }
         const timing *t = &x->timing;
         const double rate = (double)t->bytes / t->median, limit = ceiling_of(s, x);
         if (first == 0) first = t->median;
-        fprintf(out, "%9.4f %7.2f ", 1e3 * t->median, 1e-9 * rate);
+        fprintf(out, "%9.4f%c%7.2f ", 1e3 * t->median, uncertain(t) ? '~' : ' ', 1e-9 * rate);
+        any_uncertain |= uncertain(t);
         bar(out, rate / most, bars, r->options.colour);
         if (limit > 0)
             fprintf(out, " %4.0f%%", 100 * rate / limit);
@@ -70,19 +91,33 @@ static void times(const report *r, const shape_report *s, FILE *out)
         if (wide) {
             fprintf(out, " %6.2fx", first / t->median);
             if (x->on_host)
-                fprintf(out, " %7s %7s", "", "");
+                fprintf(out, " %7s %7s %6s", "", "", "");
             else
-                fprintf(out, " %7.3f %7.3f", 1e3 * t->copy_in, 1e3 * t->copy_out);
-            fprintf(out, " %8.1f%%", 100 * (t->high - t->low) / t->median);
+                fprintf(out, " %7.3f %7.3f %6.3f", 1e3 * t->copy_in, 1e3 * t->copy_out, 1e3 * t->fold);
+            fprintf(out, " %7.1f%%", 100 * (t->high - t->low) / t->median);
         }
         fprintf(out, " %s\n", verdict_word(x));
     }
+    if (any_uncertain) fprintf(out, "~ the runs are more than 20 %% apart: not a time to compare with.\n");
     if (s->host.read <= 0) return;
     fprintf(out, "Ceilings: ");
     if (s->device.read > 0)
         fprintf(out, "device read %.1f, copy %.1f GB/s; ", 1e-9 * s->device.read, 1e-9 * s->device.copy);
     fprintf(out, "processors read %.1f, copy %.1f GB/s.%s\n", 1e-9 * s->host.read, 1e-9 * s->host.copy,
-            wide ? " copy in, out: ms, not part of the time." : "");
+            wide ? " Copy in, copy out and the processor's fold: ms, not part of the time." : "");
+}
+
+/* Every result is looked at, and the page says how many there were. */
+static void checked(const shape_report *s, FILE *out)
+{
+    int64_t all = 0, off = 0;
+    for (int i = 0; i < s->count; i++) {
+        all += s->rows[i].checked;
+        off += s->rows[i].off;
+    }
+    if (!all) return;
+    fprintf(out, "Checked: %lld results, every one of every rung", (long long)all);
+    fprintf(out, off ? "; %lld are off.\n" : ".\n", (long long)off);
 }
 
 /* What the seeds warn of: the way to the device can cost more than it saves. */
@@ -106,18 +141,18 @@ static void counts(const shape_report *s, FILE *out)
     int any = 0;
     for (int i = 0; i < s->count; i++) any |= s->rows[i].modelled;
     if (!any) return;
-    fprintf(out, "\n%-17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
+    fprintf(out, "\n%-17.17s %6s %6s %6s %8s %6s %6s %7s %6s\n", "counted", "launch", "bytes", "sector", "bank", "diver-",
             "active", "barriers", "races");
-    fprintf(out, "%-17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
+    fprintf(out, "%-17.17s %6s %6s %6s %8s %6s %6s %8s\n", "", "-es", "/elem", "/req.", "conflict", "gent", "lanes",
             "/1000 el");
     rule(out, 80);
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         const model_counts *c = &x->counts;
         if (!x->modelled) continue;
-        const double n = s->n > (1 << 20) && !x->on_host && x->timed ? 1 << 20 : (double)s->n;
-        fprintf(out, "%-17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
-                (long long)c->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
+        const double n = (double)x->counted_n;
+        fprintf(out, "%-17.17s %6lld %6.2f %6.2f %8lld %5.1f%% %5.1f%% %8.2f %6lld\n", x->rung->name,
+                (long long)x->launches, n > 0 ? 32.0 * (double)c->sectors / n : 0,
                 c->requests ? (double)c->sectors / (double)c->requests : 0, (long long)c->conflicts,
                 c->branches ? 100.0 * (double)c->divergent / (double)c->branches : 0,
                 c->operations ? 100.0 * (double)c->lanes / ((double)c->operations * c->warp) : 0,
@@ -134,7 +169,7 @@ static void steps(const shape_report *s, FILE *out, int width)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (!x->modelled) continue;
-        int column = fprintf(out, "%-17s", x->rung->name);
+        int column = fprintf(out, "%-17.17s", x->rung->name);
         for (int k = 0; k < x->counts.steps; k++) {
             char cell[40], conflict[16] = "";
             const model_step *st = &x->counts.step[k];
@@ -150,23 +185,27 @@ static void steps(const shape_report *s, FILE *out, int width)
     }
 }
 
-static void wrapped(FILE *out, const char *text, int indent, int width)
+/* The analysis of resources is about warps: one that has a single lane at work costs as much as a full one. */
+static void warps(const shape_report *s, FILE *out, int width)
 {
-    int column = indent;
-    for (int first = 1; *text; first = 0) {
-        const int n = (int)strcspn(text, " ");
-        if (!first && column + 1 + n > width) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (!first) {
-            fputc(' ', out);
-            column++;
+    fprintf(out, "\nWarps at work x lanes at work in each of them, from barrier to barrier\n");
+    for (int i = 0; i < s->count; i++) {
+        const row *x = &s->rows[i];
+        if (!x->modelled) continue;
+        int column = fprintf(out, "%-17.17s", x->rung->name);
+        for (int k = 0; k < x->counts.steps; k++) {
+            char cell[40];
+            const model_step *st = &x->counts.step[k];
+            const int each = st->warps ? (st->threads + st->warps - 1) / st->warps : 0;
+            const int n = snprintf(cell, sizeof cell, " %dx%d", st->warps, each);
+            if (column + n > width - 3 && k < x->counts.steps - 1) {
+                fputs(" ..", out);
+                break;
+            }
+            column += fprintf(out, "%s", cell);
         }
-        fprintf(out, "%.*s", n, text);
-        column += n;
-        text += n + (text[n] != 0);
+        fputc('\n', out);
     }
-    fputc('\n', out);
 }
 
 static void words(const shape_report *s, FILE *out, int width)
@@ -174,25 +213,25 @@ static void words(const shape_report *s, FILE *out, int width)
     fprintf(out, "\n");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        char line[600];
+        char line[sizeof x->reason + sizeof x->sentence + 40];
         const char *const mark = x->verdict == WRONG      ? "WRONG: "
                                  : x->verdict == EXPECTED ? "caught, as it should be: "
                                                           : "";
         snprintf(line, sizeof line, "%s%s%s%s%s", mark, x->reason, x->reason[0] && x->sentence[0] ? ". " : "",
                  x->sentence, x->reason[0] || x->sentence[0] ? "." : "");
         if (!line[0]) continue;
-        fprintf(out, "%-17s ", x->rung->name);
+        fprintf(out, "%-17.17s ", x->rung->name);
         wrapped(out, line, 18, width);
     }
 }
 
 static void errors(const shape_report *s, FILE *out)
 {
-    if (s->kind < KIND_F32) return;
-    fprintf(out, "\n%-17s %12s  %s\n", "error in ulp", "", "compared with");
+    if (s->kind < KIND_F32 || s->shape == SHAPE_transpose) return;
+    fprintf(out, "\n%-17.17s %12s  %s\n", "error in ulp", "", "compared with");
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
-        fprintf(out, "%-17s %12.4g  %s\n", x->rung->name, x->error_ulp,
+        fprintf(out, "%-17.17s %12.4g  %s\n", x->rung->name, x->error_ulp,
                 x->bits ? "its documented order, bit for bit" : "the bound of any order");
     }
 }
@@ -207,7 +246,7 @@ static void past(const report *r, const shape_report *s, FILE *out)
     for (int i = 0; i < s->count; i++) {
         const row *x = &s->rows[i];
         if (past_milliseconds(x->rung) <= 0) continue;
-        fprintf(out, "%-17s %9.2f ", x->rung->name, past_milliseconds(x->rung));
+        fprintf(out, "%-17.17s %9.2f ", x->rung->name, past_milliseconds(x->rung));
         if (x->timed)
             fprintf(out, "%10.4f", 1e3 * x->timing.median);
         else
@@ -221,20 +260,21 @@ static void past(const report *r, const shape_report *s, FILE *out)
 void report_table(const report *r, FILE *out)
 {
     const int width = r->options.columns < 80 ? 80 : r->options.columns > 160 ? 160 : r->options.columns;
-    static const char *const operations[] = {"sum", "min", "max"};
     fprintf(out, "%s: %s\n%s; warp %d, %d banks\n", r->device, r->device_text, r->machine, r->warp, r->banks);
     for (int i = 0; i < r->shape_count; i++) {
         const shape_report *s = &r->shapes[i];
-        fprintf(out, "\n%s, %s, n = %lld %s", shape_name(s->shape),
-                s->shape == SHAPE_window ? "mean" : operations[r->operation], (long long)s->n, kind_name(s->kind));
+        fprintf(out, "\n%s", shape_name(s->shape));
+        if (strcmp(task_name(r, s), shape_name(s->shape)) != 0) fprintf(out, ", %s", task_name(r, s));
+        fprintf(out, ", n = %lld %s", (long long)s->n, kind_name(s->kind));
         if (s->shape == SHAPE_window) fprintf(out, ", windows of %lld", (long long)s->width);
         fprintf(out, "\n\n");
         times(r, s, out);
+        checked(s, out);
         copies(s, out);
-        if (r->timed_on_model)
-            fprintf(out, "No device: kernels are counted, not timed. Rows with times ran on processors.\n");
+        if (r->device_note[0]) wrapped(out, r->device_note, 0, width);
         counts(s, out);
         steps(s, out, width);
+        warps(s, out, width);
         errors(s, out);
         past(r, s, out);
         words(s, out, width);

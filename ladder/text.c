@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The table of rungs, and the texts that the build embedded (cmake/ladder.cmake). */
 #include "rung.h"
-#include <stdarg.h>
 #include <string.h>
 
 const rung ladder_table[] = {
@@ -18,10 +17,10 @@ const rung ladder_table[] = {
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL
 #define RUNG(shape, name, schedule, threads, each, order, note, after)                                                 \
-    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after},
+    {SHAPE_##shape, #name, schedule, threads, each, ORDER_OF_##order, note, after, NULL},
 #include "rungs.def"
 #undef RUNG
-    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, ""}};
+    {SHAPES, NULL, LOOP, 0, 0, NONE, PLAIN, "", NULL}};
 
 typedef struct embedded {
     const char *path, *text;
@@ -30,7 +29,7 @@ extern const embedded ladder_texts[]; /* ended by path NULL */
 
 const char *shape_name(shape s)
 {
-    static const char *const names[] = {"reduce", "scan", "window"};
+    static const char *const names[] = {"reduce", "scan", "window", "transpose", "histogram"};
     return names[s];
 }
 
@@ -67,7 +66,8 @@ const char *ladder_text(const char *path)
 const char *rung_text(const rung *r, char *path, size_t room)
 {
     static const char *const endings[] = {"cl", "txt"};
-    const char *text = NULL;
+    const char *text = r->text;
+    if (text) snprintf(path, room, "%s", r->name);
     for (int i = 0; i < 2 && !text; i++) {
         snprintf(path, room, "%s/%s.%s", shape_name(r->shape), r->name, endings[i]);
         text = ladder_text(path);
@@ -80,7 +80,12 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     char start[40];
     line[0] = 0;
     snprintf(start, sizeof start, "%s: ", word);
-    const char *const at = text ? strstr(text, start) : NULL;
+    const char *at = text ? strstr(text, start) : NULL;
+    for (; at; at = strstr(at + 1, start)) { /* the first word of its line, behind the signs of a comment */
+        const char *before = at;
+        while (before > text && strchr(" \t/*", before[-1])) before--;
+        if (before == text || before[-1] == '\n') break;
+    }
     if (!at) return;
     const char *from = at + strlen(start);
     size_t n = strcspn(from, "\n");
@@ -88,14 +93,4 @@ void head_line(const char *text, const char *word, char *line, size_t room)
     if (n >= room) n = room - 1;
     memcpy(line, from, n);
     line[n] = 0;
-}
-
-int fail_with(ladder_error *error, int code, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(error->sentence, sizeof error->sentence, format, list);
-    va_end(list);
-    error->code = code;
-    return code;
 }

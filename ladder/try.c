@@ -1,97 +1,95 @@
 /* SPDX-License-Identifier: MIT
- * tally ladder try FILE: a kernel of the reader's in the place of a rung, with the same checks, counts and clock. The
- * rung is named by
- * --rung or by a line `like: reduce/tiled_1` in the file's head; `threads: 128` and `each: 512` there change the group.
- * The model reads the file itself, so no compiler is needed; a device compiles it with its own. */
-#include "rung.h"
-#include <errno.h>
+ * tally ladder try FILE: a kernel of the reader's in the place of a rung: first many small runs on the model
+ * (examine.c),
+ * then the same checks, counts and clock as the rung's. The rung is named by --rung or by a line `like: reduce/tiled_1`
+ * in the file's head; `threads: 128` and `each: 512` there change the group. The model reads the file itself, so no
+ * compiler is needed; a device compiles it with its own, once the model has found nothing. */
+#include "student.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MOST = 1 << 20 };
+enum { SMALL_N = 1 << 16 };
+static const double MODEL_OPERATIONS_MOST = 0x1p28; /* operations of the model: a few seconds */
 
-static char *read_text(const char *path, ladder_error *error)
+/* Complaints in the row that the table, JSON and the page show. */
+static void tell(row *x, const student *s, const examination *e)
 {
-    FILE *f = fopen(path, "r");
-    char *text = f ? malloc(FILE_MOST + 1) : NULL;
-    if (!f) {
-        fail_with(error, 1, "%s: %s", path, strerror(errno));
-        return NULL;
+    char *const to = x->reason;
+    const size_t room = sizeof x->reason;
+    if (!e->wrong) return;
+    x->verdict = WRONG;
+    size_t n = (size_t)snprintf(to, room, "%d of %d runs went wrong", e->wrong, e->trials);
+    for (int i = 0; i < e->count && n + 20 < room; i++) {
+        char at[100], line[24] = "";
+        trial_text(s, &e->complaints[i].at, at, sizeof at);
+        if (e->complaints[i].line) snprintf(line, sizeof line, "line %d, ", e->complaints[i].line);
+        n += (size_t)snprintf(to + n, room - n, "%s%s%s: %s", i ? "; " : ": ", line, at, e->complaints[i].text);
     }
-    const size_t n = text ? fread(text, 1, FILE_MOST, f) : 0;
-    const int bad = !text || ferror(f) || !feof(f);
-    fclose(f);
-    if (bad) {
-        free(text);
-        fail_with(error, 1, "%s: could not be read as a text of at most 1 MiB", path);
-        return NULL;
-    }
-    text[n] = 0;
-    return text;
 }
 
-static int number_in_head(const char *text, const char *word, int fallback)
+static void about(const examination *e, const student *s, FILE *out)
 {
-    char line[40];
-    head_line(text, word, line, sizeof line);
-    return line[0] ? atoi(line) : fallback;
-}
-
-static int choose(const ladder_options *o, const char *file, const char *text, rung *g, ladder_error *error)
-{
-    char like[80];
-    head_line(text, "like", like, sizeof like);
-    if (o->rung) snprintf(like, sizeof like, "%s", o->rung);
-    like[strcspn(like, " \t\r")] = 0;
-    if (!like[0])
-        return fail_with(error, 2, "%s: which rung does it stand in for? Give --rung, or a line `like: reduce/tiled_1`",
-                         file);
-    const rung *of = find_rung(NULL, like);
-    if (!of || of->schedule <= LIBRARY)
-        return fail_with(error, 2, "%s: there is no rung '%s' with a kernel", file, like);
-    *g = *of;
-    g->threads = number_in_head(text, "threads", of->threads);
-    g->each = number_in_head(text, "each", of->each * g->threads / of->threads);
-    g->order = NONE; /* its order is its own: floats are held to the bound of any order */
-    g->note = PLAIN;
-    g->after = of->name;
-    g->name = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    if (g->threads < 1 || g->threads > MODEL_THREADS_MOST)
-        return fail_with(error, 2, "%s: threads is %d and must be from 1 to %d", file, g->threads, MODEL_THREADS_MOST);
-    if (of->each && g->each < 1) return fail_with(error, 2, "%s: each is %d and must be at least 1", file, g->each);
-    return 0;
+    static const char *const operations[] = {"sum", "min", "max"};
+    char line[300];
+    snprintf(line, sizeof line, "Tried on the model in %d runs: n = %s;", e->trials, e->sizes);
+    fputc('\n', out);
+    wrapped(out, line, 0, 80);
+    fprintf(out, "types %s; %s.\n%lld results checked, %lld off.\n", e->types,
+            s->rung.shape == SHAPE_window   ? "several widths"
+            : !has_operation(s->rung.shape) ? shape_name(s->rung.shape)
+            : s->operation < 0              ? "sum, min and max"
+                                            : operations[s->operation],
+            (long long)e->checked, (long long)e->off);
+    if (e->left_out)
+        fprintf(out, "%d runs were left out: no time, or a type that the kernel does not take.\n", e->left_out);
 }
 
 int ladder_try(const ladder_options *o, const char *file, FILE *out, ladder_error *error)
 {
-    rung mine, like;
-    report r;
+    student s;
+    report r = {0};
     place *p = NULL;
-    shape_report *s;
-    char *text = read_text(file, error);
-    if (!text) return error->code;
-    int code = choose(o, file, text, &mine, error);
-    memset(&r, 0, sizeof r);
+    shape_report *both = NULL;
+    examination e = {0};
+    int code = student_open(o, file, o->rung, &s, error);
+    if (code) return code;
+    ladder_options with = *o;
+    static const char *const operations[] = {"sum", "min", "max"};
+    code = examine(o, &s, &e, error);
     if (!code) {
-        like = *find_rung(shape_name(mine.shape), mine.after);
-        code = start_report(o, &r, &p, error);
+        if (s.fixed) with.dtype = kind_name(s.kind);
+        if (s.operation >= 0) with.operation = operations[s.operation];
+        const int slow = e.work * (double)(o->n < 0 ? 1 << 20 : o->n) > MODEL_OPERATIONS_MOST;
+        if (e.wrong) with.device = "model"; /* what is known to be wrong is not run on a device */
+        if (o->n < 0 && (e.wrong || slow)) with.n = SMALL_N;
+        code = start_report(&with, &r, &p, error);
     }
-    if (!code) code = start_shape(&r, mine.shape, &s, error);
+    if (!code) code = start_shape(&r, s.rung.shape, &both, error);
     const int timed = o->runs && p && !place_is_model(p);
-    if (!code && s->n && timed) code = measure_ceilings(p, s->kind, s->n, o->runs, &s->device, &s->host, error);
-    if (!code) code = run_rung(&r, s, &like, NULL, p, timed, &s->rows[s->count++], error);
+    if (!code && both->n && timed)
+        code = measure_ceilings(p, both->kind, both->n, o->runs, &both->device, &both->host, error);
+    if (!code) code = run_rung(&r, both, &s.like, NULL, p, timed, &both->rows[both->count++], error);
     if (!code) {
-        row *const x = &s->rows[s->count++];
-        code = run_rung(&r, s, &mine, text, p, timed, x, error);
+        row *const x = &both->rows[both->count++];
+        int endless = 0;
+        for (int i = 0; i < e.count; i++) endless |= e.complaints[i].defect == DEFECT_ENDLESS;
+        if (endless) /* not once more */
+            *x = (row){.rung = &s.rung, .verdict = WRONG, .error_ulp = -1, .checked = 0};
+        else
+            code = run_rung(&r, both, &s.rung, s.text, p, timed, x, error);
+        tell(x, &s, &e);
+        x->trials = e.trials;
+        x->trials_wrong = e.wrong;
         if (x->verdict == WRONG) r.wrong++;
     }
     if (!code) {
-        sentences(s);
-        report_table(&r, out);
-        if (r.wrong) code = error->code = 4;
+        finish_shape(both);
+        code = write_reports(&with, &r, out, error);
+        if (!code && !(o->json && !strcmp(o->json, "-")) && !(o->html && !strcmp(o->html, "-"))) about(&e, &s, out);
+        if (!code && r.wrong) code = error->code = 4;
     }
     report_free(&r);
     place_close(p);
-    free(text);
+    student_close(&s);
     return code;
 }

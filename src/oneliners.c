@@ -2,6 +2,7 @@
  * tally_sum_f32 and its like: the kernels without a context. One row a function; the kernels are looked up on first use
  * (every thread would store the same pointers, so a race is harmless and the stores are atomic). */
 #include "fp.h"
+#include "device/isas.h"
 #include "operators.h"
 #include <stdatomic.h>
 
@@ -17,13 +18,11 @@ static void run(entry *e, const void *x, int64_t n, void *out)
     const tl_par par = {0};
     const tl_kernel *k = atomic_load_explicit(&e->kernel, memory_order_acquire);
     if (!k) {
-        int isa = tl_isa_count() - 1;
-        while (isa > 0 && !tl_isa_runs(isa)) isa--;
         const tl_scalar *s;
         tl_par none;
         if (tl_resolve(NULL, e->op, e->dtype, &s, &none)) return;
         tl_plan plan;
-        tl_plan_kernels(&plan, s, par, isa);
+        tl_plan_kernels(&plan, s, par, tl_isa_widest());
         k = plan.fold; /* all of these types have their own */
         atomic_store_explicit(&e->scalar, s, memory_order_relaxed);
         atomic_store_explicit(&e->kernel, k, memory_order_release);

@@ -95,7 +95,8 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
     if (n < 0) return s->verb == REDUCE ? 1 : s->verb == SCAN ? 0 : s->kept;
-    return s->verb == REDUCE ? 0 : s->verb == SCAN ? n : n + s->kept;
+    if (s->verb != WINDOW) return s->verb == REDUCE ? 0 : n;
+    return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
 }
 
 /* One slice through the device's window; *out moves on by what it gave. */

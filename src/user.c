@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The operators of a context that users defined: texts in, instances out, sentences for what compilers say about them.
  */
+#define _GNU_SOURCE
 #include "user.h"
 #include "operators.h"
 #include <ctype.h>
@@ -265,6 +266,28 @@ static void plain_words(char *message)
     }
 }
 
+/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the text's, "NAME:7:11:
+ * note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a constant is written num(c))". next: the line
+ * behind the error's. */
+static int about_word(const char *error, size_t length, const char *next, const char *name, char *to, size_t room)
+{
+    char note[300], word[40] = "";
+    int number, column;
+    const char *message = memmem(error, length, "error: ", 7);
+    for (const char *line = next; message && *line; line += *line == '\n') {
+        size_t n = strcspn(line, "\n");
+        if (memmem(line, n, " error: ", 8)) return 0;
+        if (about(line, n, name, note, sizeof note) &&
+            sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column, word) == 3) {
+            snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number, column,
+                     (int)(error + length - message - 7), message + 7, word);
+            return 1;
+        }
+        line += n;
+    }
+    return 0;
+}
+
 tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
 {
     char message[300], first[300] = "";
@@ -272,7 +295,8 @@ tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
         size_t length = strcspn(line, "\n");
         const char *error = strstr(line, "error");
         if (error && error < line + length) {
-            if (about(line, length, u->name, message, sizeof message)) {
+            if (about(line, length, u->name, message, sizeof message) ||
+                about_word(line, length, line + length, u->name, message, sizeof message)) {
                 plain_words(message);
                 return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
             }

@@ -27,7 +27,7 @@ extern const char *const tl_field_names[TL_FIELD_TYPES + 1], *const tl_acc_names
 /* The facts that are numbers. A value of TL_FACT_REAL_IS_EXACT depends on the instance. */
 enum { TL_FACT_REAL_IS_EXACT = 3 };
 #define TL_FLAGS(F)                                                                                                    \
-    F(EXACT) F(IDEMPOTENT) F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(LANES) F(SIGNLESS)
+    F(EXACT) F(IDEMPOTENT) F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(LANES)
 typedef enum {
 #define FLAG(name) TL_FLAG_##name,
     TL_FLAGS(FLAG)
@@ -50,6 +50,9 @@ typedef struct tl_facts {
 
 /* Reads the facts of a text; TALLY_BAD_DATA with where:line if it is not one. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
+/* The same of a text of op/, which states OP_LANE, OP_WIDEN and OP_CORE too, and leaves to its row what op/ops.def says. For the build
+ * (cmake/operator_texts.c); the sentence is tally_error(NULL). */
+tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
 typedef struct tl_user {

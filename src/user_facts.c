@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const tl_field_names[] = {"real", "ord", "idx", "elem", "wide", NULL};
+static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", NULL}; /* of tl_field_names */
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
@@ -41,12 +42,15 @@ static const char *const flag_names[] = {
 typedef struct {
     tally *ctx;
     const char *where;
-    char *text; /* comments, strings and spliced lines blanked out, every byte in its place */
+    char *text; /* continued lines joined, comments and quoted characters blanked out */
     tl_facts *facts;
     unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
     unsigned has;  /* functions that were found */
+    int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
+    int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
-enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE };
+static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
+enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN };
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
 {
@@ -110,7 +114,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS;
+    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
@@ -118,7 +122,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs               ? "0, 1 or -1"
                    : two                 ? "0, 1, 2 or REAL_IS_EXACT"
                                          : "0, 1 or REAL_IS_EXACT");
-    r->facts->flag[flag] = numbers[v];
+    r->facts->flag[flag] = flag == TL_FLAG_SEED && numbers[v] == 2 ? 1 : numbers[v];
     return TALLY_OK;
 }
 
@@ -126,13 +130,17 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
 {
     static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
-                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  NULL};
+                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  "OP_WIDEN", NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
+    static const char *const of_nan_forms[] = {"OP_COUNTS", "OP_ABSENT", "OP_NAN_CORE", "OP_NAN_WIDEN", NULL};
+    if (find(of_nan_forms, name) >= 0 || (r->built_in && !strcmp(name, "OP_CORE"))) return TALLY_OK;
+    if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
+        return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
     if (fact < 0)
         return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
     if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
@@ -170,25 +178,48 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         if (tally_parse_value(TALLY_F64, value, strlen(value), &f->fallback) || isnan(f->fallback))
             return bad(r, begin, "OP_DEFAULT is '%s': must be a number", value);
         return TALLY_OK;
-    case SEEN_LANE:
-        return TALLY_OK; /* the fields say it */
+    case SEEN_LANE: /* users' fields say it */
+        r->lane = find(lane_names, value);
+        if (r->built_in && r->lane < 0)
+            return bad(r, begin, "OP_LANE is '%.40s': must be REAL, ORD, IDX, ELEM or WIDE", value);
+        return TALLY_OK;
+    case SEEN_WIDEN: /* users' operators are compiled for each type */
+        if (r->built_in && find(widen_names, value) < 0)
+            return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
+        return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
     }
 }
 
-/* A line that begins with #. */
+static const char *const directives[] = {"define", "undef", "else", "elif", "error", "if", "ifdef", "ifndef", "endif", NULL};
+static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
+
+/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part of the cache's
+ * key), moves the lines of error messages, or means something on one device only. */
+static tally_status check_directive(const reader *r, const char *at)
+{
+    char what[TL_USER_NAME];
+    const char *begin = at++;
+    skip(&at);
+    word(&at, what, sizeof what);
+    if (!strncmp(what, "include", 7) || !strcmp(what, "import") || !strcmp(what, "embed"))
+        return bad(r, begin, "an operator includes nothing");
+    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
+        return bad(r, begin, "#line would mislead error messages");
+    if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
+    return bad(r, begin,
+               "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error", what);
+}
+
+/* A line that begins with # and has passed that check. */
 static tally_status read_directive(reader *r, const char *at, int *depth)
 {
     char what[TL_USER_NAME], name[TL_USER_NAME];
     const char *begin = at++;
     skip(&at);
-    word(&at, what, sizeof what);
-    if (!strcmp(what, "include")) return bad(r, begin, "an operator includes nothing");
-    if (!strncmp(what, "if", 2)) ++*depth;
-    if (!strcmp(what, "endif")) --*depth;
-    if (!strcmp(what, "line") || isdigit((unsigned char)*what))
-        return bad(r, begin, "#line would mislead error messages");
+    if (!*word(&at, what, sizeof what)) return TALLY_OK;
+    *depth += nests[find(directives, what)];
     if (strcmp(what, "define") && strcmp(what, "undef")) return TALLY_OK;
     skip(&at);
     word(&at, name, sizeof name);
@@ -248,6 +279,43 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
+/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and lines in a way
+ * of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the compiler for something. */
+static tally_status check_written(reader *r, const char *written)
+{
+    int line = 1;
+    for (const char *p = written; *p; line += *p++ == '\n') {
+        const char *why = NULL;
+        if (p[0] == '?' && p[1] == '?' && p[2] && strchr("=/'()!<>-", p[2])) why = "?? begins a trigraph";
+        if (*p == '\r' && p[1] != '\n') why = "a carriage return without a newline ends a line for some compilers only";
+        const char *end = p + 1 + strspn(p + 1, " \t\v\f");
+        if (*p == '\\' && end > p + 1 && (*end == '\n' || *end == '\r'))
+            why = "there are blanks between a backslash and the end of its line";
+        if (why) return tl_fail(r->ctx, TALLY_BAD_DATA, "%.200s:%d: %s", r->where, line, why);
+    }
+    int fresh = 1;
+    char name[TL_USER_NAME];
+    tally_status status;
+    for (const char *at = r->text; *at;) {
+        const char *begin = at;
+        if (fresh && *at == '#' && (status = check_directive(r, at))) return status;
+        if (is_word(*at)) {
+            word(&at, name, sizeof name);
+            if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
+                return bad(r, begin, "%s: names that begin with two underscores, and _Pragma, are the compilers'", name);
+        } else {
+            at++;
+        }
+        if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
+        if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
+        if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
+        if (*begin == '#' && !fresh) return bad(r, begin, "# stands at the beginning of a line: an operator pastes no words");
+        if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
+        fresh = *begin == '\n' || (fresh && is_space(*begin));
+    }
+    return TALLY_OK;
+}
+
 static tally_status read_text(reader *r)
 {
     char name[TL_USER_NAME];
@@ -289,21 +357,56 @@ static tally_status check(const reader *r)
     return TALLY_OK;
 }
 
-tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
+/* What a text of op/ needs besides. */
+static tally_status check_built_in(const reader *r)
 {
-    reader r = {ctx, where, strdup(text), facts, 0, 0};
+    const tl_facts *f = r->facts;
+    int has_lane = 0, longest = 0; /* 64 bits whatever the types */
+    if (!(r->seen >> SEEN_WIDEN & 1))
+        return bad(r, r->text, "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get (doc/dialect.md)");
+    if (!(r->seen >> SEEN_LANE & 1))
+        return bad(r, r->text,
+                   "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");
+    for (int i = 0; i < f->fields; i++) {
+        has_lane |= f->field[i] == r->lane;
+        longest |= f->field[i] == TL_FIELD_IDX || f->field[i] == TL_FIELD_WIDE;
+    }
+    if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
+        return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field", lane_names[r->lane]);
+    return TALLY_OK;
+}
+
+static tally_status read_all(reader r, tl_facts *facts)
+{
+    const char *text = r.text;
+    tally *ctx = r.ctx;
+    r.text = strdup(text);
+    r.facts = facts;
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
     facts->flag[TL_FLAG_LANES] = 1;
+    join_lines(r.text);
     blank(r.text);
-    tally_status status = read_text(&r);
+    tally_status status = check_written(&r, text);
+    if (!status) status = read_text(&r);
     if (facts->acc == TL_ACC_NONE && !(r.seen >> SEEN_OUT & 1)) facts->out = TL_OUT_SAME;
     for (const char *at = strstr(r.text, "OP_STATE"); at && !facts->state_line; at = NULL) {
         facts->state_line = 1;
         for (const char *p = r.text; p < at; p++) facts->state_line += *p == '\n' || *p == '\v';
     }
     if (!status) status = check(&r);
+    if (!status && r.built_in) status = check_built_in(&r);
     if (!status && !*facts->param) facts->fallback = 0;
     free(r.text);
     return status;
+}
+
+tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts)
+{
+    return read_all((reader){.ctx = ctx, .where = where, .text = (char *)(size_t)text}, facts);
+}
+
+tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts)
+{
+    return read_all((reader){.where = where, .text = (char *)(size_t)text, .built_in = 1}, facts);
 }

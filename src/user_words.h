@@ -7,33 +7,44 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Comments and literals become spaces; a newline inside them or after a backslash becomes \v, which is a space that
- * counts. */
+static inline int is_space(char c) { return c == ' ' || c == '\t' || c == '\v'; }
+static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+/* Joins the lines that a backslash continues, as compilers do before they see words. Where the newline was, or at the next blank, there is
+ * a \v, a space that counts as a line. Other white space than blanks and newlines becomes a space. */
+static inline void join_lines(char *t)
+{
+    size_t owed = 0;
+    char *to = t;
+    for (const char *p = t;;) {
+        while (p[0] == '\\' && (p[1] == '\n' || (p[1] == '\r' && p[2] == '\n'))) p += p[1] == '\n' ? 2 : 3, owed++;
+        char c = *p == '\v' || *p == '\f' || *p == '\r' ? ' ' : *p;
+        if (owed && (!c || c == '\n' || is_space(c) || (to > t && is_space(to[-1]))))
+            for (; owed; owed--) *to++ = '\v'; /* two bytes were taken for each */
+        *to++ = c;
+        if (!*p++) return;
+    }
+}
+
+/* Comments and characters in quotes become spaces, and a newline inside them a \v. */
 static inline void blank(char *t)
 {
     for (char *p = t; *p;) {
         char *end = p;
         if (p[0] == '/' && p[1] == '/') {
-            while (*end && *end != '\n') end += end[0] == '\\' && end[1] == '\n' ? 2 : 1;
+            end += strcspn(p, "\n");
         } else if (p[0] == '/' && p[1] == '*') {
             char *close = strstr(p + 2, "*/");
             end = close ? close + 2 : p + strlen(p);
-        } else if (*p == '"' || *p == '\'') {
-            for (end = p + 1; *end && *end != *p && *end != '\n'; end++)
-                if (*end == '\\' && end[1]) end++;
-            end += *end == *p;
-        } else if (p[0] == '\\' && p[1] == '\n') {
-            end = p + 2;
-        } else if (p[0] == '\r') {
-            end = p + 1;
+        } else if (*p == '\'') {
+            for (end = p + 1; *end && *end != '\'' && *end != '\n'; end++)
+                if (*end == '\\' && end[1] && end[1] != '\n') end++;
+            end = *end == '\'' ? end + 1 : p; /* not closed: it stays, and is refused */
         }
         if (end == p) end++, p++;
-        for (; p < end; p++) *p = *p == '\n' ? '\v' : ' ';
+        for (; p < end; p++) *p = *p == '\n' || *p == '\v' ? '\v' : ' ';
     }
 }
-
-static inline int is_space(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
-static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static inline void skip(const char **at)
 {

@@ -94,32 +94,37 @@ static tally_status bring_offsets(tally *ctx, const char *name, tally_view *v, i
     return status;
 }
 
-/* *in and *out (NULL: none) become those with offsets on the host; *in is checked, *out is not. */
-static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view **in, const tally_view **out, views *v)
+/* v->in and v->out (out NULL: none) become those with offsets on the host; v->in is checked, v->out is not. */
+static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, views *v)
 {
     tally_status status = TALLY_OK;
     v->copies[0] = v->copies[1] = NULL;
-    if ((*in)->offsets && ctx->device->calls->offsets) {
-        v->in = **in;
+    v->in = *in;
+    if (out) v->out = *out;
+    if (in->offsets && ctx->device->calls->offsets) {
         status = bring_offsets(ctx, "in", &v->in, &v->copies[0]);
-        if (!status && *out) {
-            v->out = **out;
-            if (v->copies[0] && v->out.offsets == (*in)->offsets && v->out.rows == v->in.rows)
-                v->out.offsets = v->in.offsets;
-            else
-                status = bring_offsets(ctx, "out", &v->out, &v->copies[1]);
-            *out = &v->out;
-        }
-        *in = &v->in;
+        if (!status && out && v->copies[0] && out->offsets == in->offsets && out->rows == in->rows)
+            v->out.offsets = v->in.offsets;
+        else if (!status && out)
+            status = bring_offsets(ctx, "out", &v->out, &v->copies[1]);
     }
-    return status ? status : tl_view_check(ctx, *in, "in", plan->op->elem_bytes);
+    return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
+}
+
+/* Checked views become such that the device can count with all their numbers. Is there an element to work on? */
+static int views_work(views *v)
+{
+    tl_view_normal(&v->in);
+    tl_view_normal(&v->out);
+    return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
 /* ---- verbs ---- */
 
-static tally_status reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
 {
     if (in->rows == 0) return TALLY_OK;
+    tl_view_normal(in);
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     tally_view dense = tally_flat(out, plan->op->out, in->rows);
     tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
@@ -135,14 +140,13 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 {
     tl_plan plan;
     views v;
-    const tally_view *none = NULL;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
     if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->reduce_segments)
         status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
     if (status || done) return status;
-    status = open_views(ctx, &plan, &in, &none, &v);
-    if (!status) status = reduce(ctx, &plan, in, out);
+    status = open_views(ctx, &plan, in, NULL, &v);
+    if (!status) status = reduce(ctx, &plan, &v.in, out);
     close_views(&v);
     return status;
 }
@@ -153,12 +157,12 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     views v;
     tally_status status = begin(ctx, op, in, &plan);
     if (status) return status;
-    status = open_views(ctx, &plan, &in, &out, &v);
+    status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
-    if (!status) status = check_output(ctx, &plan, in, out, in->n, 1);
-    if (!status && in->rows > 0) {
+    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);
+    if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->scan(ctx->device, ctx, &plan, in, out, o);
+        status = ctx->device->calls->scan(ctx->device, ctx, &plan, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);
@@ -172,15 +176,15 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     views v;
     tally_status status = begin(ctx, op, in, &plan);
     if (status) return status;
-    status = open_views(ctx, &plan, &in, &out, &v);
+    status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
     if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
         status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
-    if (!status) status = check_output(ctx, &plan, in, out, tally_window_length(in->n, o), 0);
-    if (!status && in->rows > 0) {
+    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, in, out, o);
+        status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);

@@ -4,6 +4,7 @@
  * alone. */
 #include "fp.h"
 #include "operators.h"
+#include "parameter.h"
 #include "random.h"
 #include "spec.h"
 #include <stdio.h>
@@ -52,14 +53,14 @@ static void fill(one_case *c, void *to, tally_dtype d, int64_t n)
 static void pick_operator(one_case *c)
 {
     const char *const *names = tally_operators();
+    char parameter[TL_SAMPLE_ROOM];
     int count = 0;
     while (names[count]) count++;
     do {
         const char *name = names[below(c, count)];
         c->in.dtype = (tally_dtype)(1 + below(c, TALLY_F64));
         const char *suffix = below(c, 4) ? "" : ":f64";
-        const char *parameter = strstr(name, "ema") ? ":0.3" : strstr(name, "var") ? ":1" : "";
-        snprintf(c->op, sizeof c->op, "%s%s%s", name, suffix, parameter);
+        snprintf(c->op, sizeof c->op, "%s%s%s", name, suffix, tl_sample_parameter(name, parameter));
     } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par));
 }
 

@@ -10,7 +10,9 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
-    if (!v->offsets && __builtin_mul_overflow(v->rows, v->n, &reach)) return 0;
+    /* Elements may be one place (stride 0), and are bounded all the same: whoever counts their bytes cannot overflow. */
+    reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
+    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) || __builtin_mul_overflow(reach, bytes, &reach)) return 0;
     if (v->offsets) {
         if (v->offsets[v->rows] == v->offsets[0]) return 1;
         if (__builtin_mul_overflow(v->offsets[0], v->stride, &first) ||
@@ -29,7 +31,7 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
         last = t;
     }
     return !__builtin_add_overflow(last, 1, &last) && !__builtin_mul_overflow(first, bytes, low) &&
-           !__builtin_mul_overflow(last, bytes, high);
+           !__builtin_mul_overflow(last, bytes, high) && !__builtin_sub_overflow(*high, *low, &reach);
 }
 
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
@@ -53,6 +55,21 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
                        (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
     if (high > low && !v->data) return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
     return TALLY_OK;
+}
+
+void tl_view_normal(tally_view *v)
+{
+    int64_t elements = v->rows == 0 ? 0 : v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
+    if (elements == 0) {
+        v->offsets = NULL;
+        v->n = v->row_stride = 0;
+        v->stride = 1;
+    } else if (v->offsets) {
+        v->n = v->row_stride = 0;
+    } else {
+        if (v->rows == 1) v->row_stride = v->n;
+        if (v->n == 1 && v->stride != 1) v->stride = v->row_stride == 1 ? v->rows : 1; /* a row, seen as columns */
+    }
 }
 
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
@@ -102,7 +119,7 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     }
     char *t = to;
     const char *f = from;
-    int64_t ts = to_stride * bytes, fs = from_stride * bytes;
+    int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
 #define COPY(size)                                                                                                      \
     for (int64_t i = 0; i < n; i++, t += ts, f += fs) memcpy(t, f, size)
     switch (bytes) {

@@ -11,6 +11,10 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
 /* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high = 0. */
 int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
 
+/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may calculate with
+ * all of them: strides of extents of 1, the strides and offsets of a view without elements. */
+void tl_view_normal(tally_view *v);
+
 /* Refuses an output view in which two results have the same place. v is checked. */
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 
@@ -26,7 +30,8 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
 {
     if (v->offsets) {
         *n = v->offsets[r + 1] - v->offsets[r];
-        return tl_offset(v->data, v->offsets[r] * v->stride * element_bytes);
+        /* unsigned: one row past the last element may be past 2^63 too, and is not read */
+        return tl_offset(v->data, (int64_t)((uint64_t)v->offsets[r] * (uint64_t)v->stride * (uint64_t)element_bytes));
     }
     *n = v->n;
     return tl_offset(v->data, r * v->row_stride * element_bytes);

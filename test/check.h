@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What the tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
- * program prints its seed first and "N passed, M failed" last.
+ * What all tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
+ * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law, faster than
+ * the spec), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail).
  *
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
+#include "../src/parameter.h"
 #include "../src/random.h"
+#include "names.h"
 #include "tally.h"
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,20 +23,31 @@ static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
 static int check_quick;
 
-static inline void check_start(void)
+/* first: the seed, where TALLY_TEST_SEED does not give one. */
+static inline void check_start_at(uint64_t first)
 {
     const char *seed = getenv("TALLY_TEST_SEED");
     check_quick = getenv("TALLY_TEST_QUICK") && *getenv("TALLY_TEST_QUICK");
-    check_seed = seed && *seed ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL);
+    check_seed = seed && *seed ? strtoull(seed, NULL, 0) : first;
     check_state = check_seed;
     printf("seed %llu\n", (unsigned long long)check_seed);
     fflush(stdout);
 }
+static inline void check_start(void) { check_start_at((uint64_t)time(NULL)); }
 
 static inline int check_finish(void)
 {
     printf("%lld passed, %lld failed\n", (long long)check_passed, (long long)check_failed);
     return check_failed != 0;
+}
+
+/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10 cpu". NULL: every name is. */
+static inline int check_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && !memcmp(at, name, length)) return 1;
+    return !list || !*list;
 }
 
 /* Counts one check; a failed one is shown (the first few). Returns ok. */
@@ -119,8 +133,8 @@ typedef struct {
 /* `op` with the parameter it needs, and the suffix f64 if wide. 0 if there is no such operator for dtype. */
 static inline int check_operator_make(check_operator *o, const char *op, tally_dtype dtype, int wide)
 {
-    const char *parameter = strstr(op, "ema") ? ":0.3" : strstr(op, "var") ? ":ddof=1" : "";
-    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", parameter);
+    char parameter[TL_SAMPLE_ROOM];
+    snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", tl_sample_parameter(op, parameter));
     o->dtype = dtype;
     if (tally_operator(NULL, o->op, dtype, &o->info)) return 0;
     o->bytes = (int64_t)tally_dtype_size(dtype);

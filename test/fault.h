@@ -17,8 +17,8 @@
 #define SANITIZED 1
 #endif
 
-static atomic_int counting, seen, fail_at,
-    fail_all; /* seen: allocations so far; number fail_at fails (and all after) */
+/* seen: allocations so far; number fail_at fails (and all after: fail_all) */
+static __attribute__((unused)) atomic_int counting, seen, fail_at, fail_all;
 
 #ifndef SANITIZED
 void *__libc_malloc(size_t);
@@ -95,6 +95,6 @@ __attribute__((noinline)) void free(void *p)
     __libc_free(p);
 }
 #else
-static int live_count;
+static __attribute__((unused)) int live_count;
 #endif
 #endif

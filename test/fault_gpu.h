@@ -12,16 +12,31 @@ static tl_gpu_device *device;
 static const tl_gpu_calls *real;
 static tl_gpu_calls fake;
 static int64_t calls_seen, call_fails; /* number call_fails fails; 0: none */
+static const char *only;               /* NULL, or the one call that is counted */
 static int live_blocks, live_locked, live_programs;
 
 static tally_status planted(tally *where, const char *what)
 {
+    if (only && strcmp(only, what)) return TALLY_OK;
     calls_seen++;
     if (!call_fails || calls_seen != call_fails) return TALLY_OK;
     tally_status status = strstr(what, "allocat") ? TALLY_NO_MEMORY : TALLY_NO_DEVICE;
     return tl_fail(where, status, "planted: %s failed (call %lld): out of memory or luck", what, (long long)calls_seen);
 }
 
+static int entered; /* how often without leaving */
+static tally_status f_enter(tl_gpu *g, tally *c)
+{
+    tally_status status = planted(c, "enter");
+    if (!status) status = real->enter(g, c);
+    entered += !status;
+    return status;
+}
+static void f_leave(tl_gpu *g)
+{
+    check(entered-- > 0, "call %lld: leave without enter", (long long)calls_seen);
+    real->leave(g);
+}
 static tally_status f_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
 {
     tally_status status = planted(c, "allocate");
@@ -79,11 +94,11 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     tally_status status = planted(c, "copy_out");
     return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
                              const tl_argument *a, int count)
 {
     tally_status status = planted(c, name);
-    return status ? status : real->launch(g, c, p, name, groups, threads, a, count);
+    return status ? status : real->launch(g, c, p, name, number, spread, threads, a, count);
 }
 static tally_status f_wait(tl_gpu *g, tally *c)
 {
@@ -122,6 +137,7 @@ static int open_faked(const char *name)
     device = tl_gpu_of(ctx->device);
     real = device->gpu->calls;
     fake = *real;
+    fake.enter = f_enter, fake.leave = f_leave;
     fake.allocate = f_allocate, fake.release = f_release, fake.lock = f_lock, fake.unlock = f_unlock;
     fake.build = f_build, fake.unload = f_unload, fake.write = f_write, fake.read = f_read;
     fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.wait = f_wait;
@@ -139,10 +155,10 @@ static void close_faked(void)
     live_blocks = live_locked = live_programs = 0;
 }
 
-/* Device memory is in the pool, or nowhere (what one-launch kernels keep apart). */
+/* Device memory is in the pool, or what one-launch kernels keep, or nowhere. */
 static void check_pool(const char *after)
 {
-    size_t pooled = 0;
+    size_t pooled = device->ticket.bytes + device->board.memory.bytes;
     int blocks = (device->ticket.bytes > 0) + (device->board.memory.bytes > 0);
     for (int i = 0; i < TL_GPU_POOL; i++) {
         pooled += device->pool[i].bytes;
@@ -150,6 +166,6 @@ static void check_pool(const char *after)
     }
     check(pooled == device->held && blocks == live_blocks, "after %s: %zu bytes held and %zu pooled, %d blocks and %d",
           after, device->held, pooled, live_blocks, blocks);
-    check(!device->piece.on, "after %s: a piece is left on", after);
+    check(!entered, "after %s: entered and not left", after);
 }
 #endif

@@ -8,6 +8,7 @@
 #   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
 #   src/device             never names an operator: it reads ops.def, and gets plans
 #   src/io                 sees no operator, shape or device
+#   src                    every parallel region asks tl_threads (threads.h) how many threads there are
 #   everything             reads its operators from ops.def: no list of them anywhere else
 # TALLY_SOURCE: the tree to look at (default: the one this script is in).
 set -uo pipefail
@@ -42,7 +43,7 @@ done
 for row in $(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def); do
     [ -f "ladder/$row.cl" ] || [ -f "ladder/$row.txt" ] || broken "ladder/rungs.def has $row, and there is no such file"
 done
-for f in ladder/{reduce,scan,window}/*; do
+for f in ladder/{reduce,scan,window,transpose,histogram}/*; do
     name=${f#ladder/}
     grep -qE "^RUNG\(${name%%/*}, +$(basename "${name%.*}")," ladder/rungs.def || broken "$f has no row in ladder/rungs.def"
     grep -q 'teaches: ' "$f" && grep -q 'source: ' "$f" && grep -q 'look at: ' "$f" || broken "$f does not say what it teaches, its source and what to look at"
@@ -82,6 +83,10 @@ for f in src/io/*.[ch]; do
         case $i in *op/* | *shape/* | *device/*) broken "$f includes $i: files know elements only" ;; esac
     done
 done
+
+while read -r line; do broken "$line: a parallel region that does not ask tl_threads"; done < <(
+    grep -nE '^ *# *pragma +omp +(parallel|task|target|teams)|_Pragma\("omp' src/*.[ch] src/{shape,device,io}/*.[ch] |
+        grep -vE 'omp parallel .*num_threads\(tl_threads\(|^src/threads\.c:')
 
 for f in src/op/*.h; do
     name=$(basename "$f" .h)

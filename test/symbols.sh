@@ -9,7 +9,11 @@ list=test/symbols.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | LC_ALL=C sort >"$work/exported"
+# every symbol has the version that packaging/tally.map gives it, and only so does it count
+nm -D --defined-only "$library" | awk '$2 != "A" { sub(/@@TALLY_0$/, "", $3); print $3 }' | LC_ALL=C sort >"$work/exported"
+grep -q '@' "$work/exported" && { echo "symbols: a version other than TALLY_0: $(grep '@' "$work/exported" | head -n 3)"; exit 1; }
+nm -D --defined-only "$library" | awk '$2 == "T" && $3 !~ /@@TALLY_0$/ { print $3 }' >"$work/bare"
+[ -s "$work/bare" ] && { echo "symbols: without a version: $(head -n 3 "$work/bare")"; exit 1; }
 # every declaration that begins with TALLY_API: its name is the word before the first parenthesis
 sed -nE 's/^TALLY_API .*[ *](tally_[a-z0-9_]+)\(.*/\1/p' include/tally.h | LC_ALL=C sort >"$work/declared"
 grep -vE '^(#|$)' $list | LC_ALL=C sort >"$work/listed"

@@ -6,6 +6,7 @@
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
  * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the built-in operators. */
 #include "matrix.h"
+#include "../src/device/isas.h"
 #include "../src/shape/shape.h"
 
 enum {
@@ -13,7 +14,6 @@ enum {
     ROW_MOST = 4096, /* elements of a row of a view */
     SPEC_MOST = 5000 /* elements in the windows of a case that the spec takes */
 };
-static int quick;
 static char *input, *output, *wanted;
 
 typedef struct {
@@ -34,40 +34,40 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes;
     char *x = input + 64 + shift, *y = output + 64 + 8 * (shift & 1);
-    fill(x, c->dtype, n, kind);
+    check_fill(x, c->dtype, n, kind);
     reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
 
-    if (ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
-        same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+    if (check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
+        check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
              data_names[kind]);
     if (n <= 130) { /* the spec vouches for the reference */
         tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
-        same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+        check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
         tl_spec_scan(op, c->par, x, 1, n, NULL, y);
-        same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
+        check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
     }
-    if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
-        same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+    if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
+        check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
              data_names[kind]);
     tally_scan_options exclusive = {.exclusive = 1};
-    if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &exclusive), c->op))
-        same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
+    if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &exclusive), c->op))
+        check_same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
              data_names[kind]);
     if (op->seedable) {
         char init[16];
-        fill(init, op->out, 1, kind == TL_DATA_BITS ? TL_DATA_PLAIN : kind);
+        check_fill(init, op->out, 1, kind == TL_DATA_BITS ? TL_DATA_PLAIN : kind);
         reference_prefixes(op, c->par, x, 1, n, init, wanted);
         tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
-        if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
-            same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
+        if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
+            check_same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
                  data_names[kind]);
     }
     if (op->elem_bytes == size) { /* in place */
         reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
         tally_view self = tally_flat(x, op->out, n);
-        if (ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
-            same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
+        if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
+            check_same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
                  data_names[kind]);
     }
 }
@@ -80,25 +80,25 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
     int size = op->result_bytes, bytes = op->elem_bytes;
     int64_t span = offsets ? offsets[rows] * stride : rows && n ? (rows - 1) * llabs(row_stride) + (n - 1) * llabs(stride) + 1 : 0, m;
     char *x = input + 1, *first = stride < 0 && span ? x + (span - 1) * bytes : x;
-    fill(x, c->dtype, span, kind);
+    check_fill(x, c->dtype, span, kind);
     tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
     char line[160];
     snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s", CASE_ARGS(c), (long long)rows,
              (long long)n, (long long)row_stride, (long long)stride, offsets ? " segments" : "", data_names[kind]);
 
-    if (ok(c->ctx, tally_reduce(c->ctx, c->op, &in, output), line)) {
+    if (check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, output), line)) {
         for (int64_t r = 0; r < rows; r++) {
             m = offsets ? offsets[r + 1] - offsets[r] : n;
             const char *row = first + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
             tl_spec_reduce(op, c->par, row, stride, m, NULL, wanted + r * size);
         }
-        same(output, wanted, rows, size, "reduce %s", line);
+        check_same(output, wanted, rows, size, "reduce %s", line);
     }
     int64_t longest = offsets ? offsets[rows] : n;
-    tally_window_options w = {(int64_t)(rng() % 9), (int64_t)(rng() % 4), (tally_edges)(rng() % (offsets ? 2 : 3)), 0};
-    if (rng() % 3 == 0) w.min_count = (int64_t)(rng() % (uint64_t)(w.before + w.after + 1)) + 1;
+    tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4), (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
+    if (check_random() % 3 == 0) w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
     for (int verb = 0; verb < 3; verb++) { /* scan forward, scan reverse, window */
-        tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(rng() & 1)};
+        tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(check_random() & 1)};
         int64_t length = verb == 2 ? tally_window_length(n, &w) : n, total = offsets ? longest : rows * length;
         /* columns come out as columns, everything else as dense rows */
         int across = !offsets && row_stride == 1 && stride > 1;
@@ -106,7 +106,7 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
         memset(output, 0xa5, (size_t)(total * size + 64));
         memset(wanted, 0xa5, (size_t)(total * size + 64));
         tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
-        if (!ok(c->ctx, status, line)) continue;
+        if (!check_ok(c->ctx, status, line)) continue;
         for (int64_t r = 0; r < rows; r++) {
             static char one[ROW_MOST * 16];
             m = offsets ? offsets[r + 1] - offsets[r] : n;
@@ -120,7 +120,7 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
             for (int64_t i = 0; across && i < results; i++) memcpy(to + i * rows * size, one + i * size, (size_t)size);
             if (!across) memcpy(to, one, (size_t)(results * size));
         }
-        same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
+        check_same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
              verb == 2 ? "window" : verb ? "reverse" : "scan", line, (long long)w.before, (long long)w.after, (int)w.edges,
              (long long)w.min_count, o.exclusive);
     }
@@ -131,62 +131,62 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     const tl_scalar *op = c->scalar;
     int64_t m = tally_window_length(n, w);
     char *x = input + 64 + shift;
-    fill(x, c->dtype, n, kind);
+    check_fill(x, c->dtype, n, kind);
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(output, op->out, m);
     memset(output, 0xa5, (size_t)(m * op->result_bytes) + 16);
     memset(wanted, 0xa5, (size_t)(m * op->result_bytes) + 16);
-    if (!ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
+    if (!check_ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
     int small = n * (w->before + w->after + 1) <= SPEC_MOST;
     (small ? tl_spec_window : reference_window)(op, c->par, x, 1, n, w, wanted);
-    same(output, wanted, m * op->result_bytes + 16, 1, "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
+    check_same(output, wanted, m * op->result_bytes + 16, 1, "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
          CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count,
          data_names[kind]);
 }
 
 static void check_sizes(const test_case *c)
 {
-    int64_t most = quick ? 4200 : 17000;
-    int step = quick ? 2 : 1;
+    int64_t most = check_quick ? 4200 : 17000;
+    int step = check_quick ? 2 : 1;
     tl_data kind = TL_DATA_PLAIN;
     for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int64_t k = 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
-            check_reduce_and_scan(c, k + d, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
-    for (int i = 0; i < (quick ? 2 : 6); i++)
-        check_reduce_and_scan(c, (int64_t)(rng() % (uint64_t)most), (int)(rng() % 17), kind = (kind + 1) % TL_DATA_KINDS);
+            check_reduce_and_scan(c, k + d, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+    for (int i = 0; i < (check_quick ? 2 : 6); i++)
+        check_reduce_and_scan(c, (int64_t)(check_random() % (uint64_t)most), (int)(check_random() % 17), kind = (kind + 1) % TL_DATA_KINDS);
 }
 
 static void check_windows(const test_case *c)
 {
     static const int64_t lengths[] = {1, 2, 3, 5, 8, 16, 17, 31, 33, 50, 64, 100, 127, 257, 511, 1000, 1024};
     tl_data kind = TL_DATA_PLAIN;
-    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += quick ? 3 : 1) {
-        int64_t w = lengths[i], after = rng() % 2 ? 0 : (int64_t)(rng() % (uint64_t)w);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i += check_quick ? 3 : 1) {
+        int64_t w = lengths[i], after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         for (int edges = 0; edges < 3; edges++) {
             tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
-            if (rng() % 2) o.min_count = (int64_t)(rng() % (uint64_t)w) + 1;
-            int64_t n = rng() % 4 == 0 ? (int64_t)(rng() % (uint64_t)(w + 2)) : (int64_t)(rng() % (w > 200 ? 1500 : 600));
-            check_window(c, n, &o, (int)(rng() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+            if (check_random() % 2) o.min_count = (int64_t)(check_random() % (uint64_t)w) + 1;
+            int64_t n = check_random() % 4 == 0 ? (int64_t)(check_random() % (uint64_t)(w + 2)) : (int64_t)(check_random() % (w > 200 ? 1500 : 600));
+            check_window(c, n, &o, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
         }
     }
     tally_window_options o = {4, 0, TALLY_EDGES_SHRINK, 0};
-    if (!quick) check_window(c, 9001, &o, 3, TL_DATA_HOSTILE);
+    if (!check_quick) check_window(c, 9001, &o, 3, TL_DATA_HOSTILE);
 }
 
 static void check_views(const test_case *c)
 {
     int64_t offsets[40];
-    for (int i = 0; i < (quick ? 2 : 5); i++) {
-        tl_data kind = (tl_data)(rng() % TL_DATA_KINDS);
-        int64_t rows = (int64_t)(rng() % 40), n = (int64_t)(rng() % 90);
+    for (int i = 0; i < (check_quick ? 2 : 5); i++) {
+        tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
+        int64_t rows = (int64_t)(check_random() % 40), n = (int64_t)(check_random() % 90);
         check_view(c, rows, n, n, 1, NULL, kind);                  /* rows */
         check_view(c, rows, n, n + 5, 1, NULL, kind);              /* rows of a wider matrix */
         check_view(c, rows, n, 1, rows ? rows : 1, NULL, kind);    /* columns */
         check_view(c, rows, n, 1, rows + 3, NULL, kind);           /* some columns */
         check_view(c, rows % 9, n, n * 3, 3, NULL, kind);          /* every third */
         check_view(c, rows % 9, n, -n, -1, NULL, kind);            /* backwards */
-        offsets[0] = (int64_t)(rng() % 5);
-        for (int r = 0; r < 39; r++) offsets[r + 1] = offsets[r] + (int64_t)(rng() % 3 ? rng() % 20 : 0) + (r == 20 ? 300 : 0);
+        offsets[0] = (int64_t)(check_random() % 5);
+        for (int r = 0; r < 39; r++) offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) + (r == 20 ? 300 : 0);
         check_view(c, 39, 0, 0, 1, offsets, kind);
         check_view(c, 39, 0, 0, 2, offsets, kind);
     }
@@ -197,23 +197,23 @@ static void check_views(const test_case *c)
 static void check_threads(const test_case *c)
 {
     static int64_t offsets[MOST / 50];
-    int64_t least = 2 * TL_PARALLEL_BYTES / c->scalar->elem_bytes, total = 2 * least + 1000, n = 50 + (int64_t)(rng() % 200);
+    int64_t least = 2 * TL_PARALLEL_BYTES / c->scalar->elem_bytes, total = 2 * least + 1000, n = 50 + (int64_t)(check_random() % 200);
     int64_t rows = total / n + 1, more = c->threads == 2 ? 2 : least / 4;
-    tl_data kind = (tl_data)(rng() % TL_DATA_KINDS);
-    if (quick && c->scalar->elem_bytes < 4) return;
-    check_reduce_and_scan(c, least + (int64_t)(rng() % (uint64_t)more), (int)(rng() % 9), (kind + 1) % TL_DATA_KINDS);
+    tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
+    if (check_quick && c->scalar->elem_bytes < 4) return;
+    check_reduce_and_scan(c, least + (int64_t)(check_random() % (uint64_t)more), (int)(check_random() % 9), (kind + 1) % TL_DATA_KINDS);
     if (c->threads == 2) return;
-    switch (rng() % 4) {
+    switch (check_random() % 4) {
     case 0: check_view(c, rows, n, n, 1, NULL, kind); return;
     case 1: check_view(c, rows, n, n + 1, 1, NULL, kind); return;
     case 2: check_view(c, rows, n, 1, rows, NULL, kind); return;
     default:
-        for (rows = 0; offsets[rows] < total; rows++) offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(rng() % 200);
+        for (rows = 0; offsets[rows] < total; rows++) offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(check_random() % 200);
         check_view(c, rows, 0, 0, 1, offsets, kind);
     }
 }
 
-static void check_all(const test_case *c)
+static inline void check_all(const test_case *c)
 {
     if (c->threads > 1) {
         check_threads(c);
@@ -229,7 +229,7 @@ static void run_on(test_case *c, const char *device, const char *label, int thre
 {
     if (tally_open(&c->ctx, device)) {
         fprintf(stderr, "%s\n", tally_error(NULL));
-        failed++;
+        check_failed++;
         return;
     }
     c->isa = label;
@@ -280,11 +280,8 @@ static void operator_case(const char *op, tally_dtype dtype)
 
 int main(int argc, char **argv)
 {
-    const char *seed = getenv("TALLY_TEST_SEED");
-    const char *reduced = getenv("TALLY_TEST_QUICK");
-    quick = reduced && *reduced;
-    rng_state = seed ? strtoull(seed, NULL, 0) : 1;
-    printf("seed %llu\n", (unsigned long long)rng_state);
+    test_names(argc, argv, 1);
+    check_start_at(1);
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);
@@ -293,18 +290,20 @@ int main(int argc, char **argv)
         for (int d = TALLY_I8; d <= TALLY_F64; d++) {
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];
-            int64_t before = failed;
-            const char *suffix = strstr(*op, "ema") ? ":0.3" : strstr(*op, "var") ? ":ddof=1" : "";
+            int64_t before = check_failed;
+            char parameter[TL_SAMPLE_ROOM];
+            const char *suffix = tl_sample_parameter(*op, parameter);
             snprintf(name, sizeof name, "%s%s", *op, suffix);
             operator_case(name, (tally_dtype)d);
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
             if (d >= TALLY_F16 && d <= TALLY_F32) operator_case(name, (tally_dtype)d);
-            if (failed > before) printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d), (long long)(failed - before));
+            if (check_failed > before)
+                printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d), (long long)(check_failed - before));
         }
     }
     free(input);
     free(output);
     free(wanted);
-    return finish();
+    return check_finish();
 }
 #endif

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache of compiled programs (src/device/cache.c): what was stored comes back; a file that is truncated,
- * altered or of another key is as good as none; a folder that cannot be made costs nothing else. */
+ * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when there
+ * are too many bytes, and files of others never. */
 #include "../src/device/gpu.h"
 #include "check.h"
 #include <dirent.h>
+#include <fcntl.h>
+#include <utime.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,6 +36,53 @@ static int loads(const char *key, const void *want, size_t bytes)
     int same = data && got == bytes && !memcmp(data, want, bytes);
     free(data);
     return data ? (same ? 1 : -1) : 0;
+}
+
+/* A file of `bytes` bytes (none of them on the disk), last written `age` seconds ago. */
+static void plant(const char *name, off_t bytes, int age)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/tally/%s", folder, name);
+    int descriptor = open(path, O_WRONLY | O_CREAT, 0600);
+    if (descriptor < 0 || ftruncate(descriptor, bytes)) exit(2);
+    close(descriptor);
+    utime(path, &(struct utimbuf){time(NULL) - age, time(NULL) - age});
+}
+
+/* Removes it if it is there. */
+static int was_there(const char *name)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/tally/%s", folder, name);
+    return !unlink(path) || !rmdir(path);
+}
+
+/* The folder has a limit for what is stored in it, and other files. */
+static void folder_limit(const char *code, size_t bytes)
+{
+    static const char *const foreign[] = {"precious.dat",          "0123456789abcdef.bin.old", "0123456789abcdef.bing", "0123456789abcde.bin",
+                                          "0123456789ABCDEF.bin", "x0123456789abcdef.bin",    "0123456789abcdef",      ".hidden"};
+    enum { FOREIGN = sizeof foreign / sizeof *foreign };
+    const off_t large = (off_t)600 << 20;
+    char path[900];
+    for (int i = 0; i < FOREIGN; i++) plant(foreign[i], large, 100000);
+    plant("0123456789abcdef.bin", large, 5000); /* the older ones go until the rest is small enough */
+    plant("00000000000000aa.bin.x1Y2z3", 1000, 9000);
+    plant("00000000000000bb.bin", 1000, 4000);
+    snprintf(path, sizeof path, "%s/tally/00000000000000cc.bin", folder);
+    check(!mkdir(path, 0700), "a folder with a file's name");
+    tl_cache_store("key", 3, code, bytes);
+    for (int i = 0; i < FOREIGN; i++) check(was_there(foreign[i]), "%s is not the cache's, and was removed", foreign[i]);
+    check(!was_there("0123456789abcdef.bin") && !was_there("00000000000000aa.bin.x1Y2z3"), "old files of the cache are still there");
+    check(was_there("00000000000000bb.bin") && was_there("00000000000000cc.bin"), "what fits, and what is no file, stays");
+    check(loads("key", code, bytes) == 1, "the new file");
+
+    check(find_file() == 1 && !unlink(file) && !mkfifo(file, 0600), "a FIFO with the name of an entry");
+    alarm(20);
+    check(loads("key", code, bytes) == 0, "a FIFO is not an entry");
+    tl_cache_store("key", 3, code, bytes);
+    check(loads("key", code, bytes) == 1, "and gives way to one");
+    alarm(0);
 }
 
 int main(void)
@@ -80,6 +130,7 @@ int main(void)
     chmod(file, 0600);
     tl_cache_store("key", 3, code + 1, sizeof code - 1);
     check(loads("key", code + 1, sizeof code - 1) == 1 && find_file() == 1, "a second store replaces the first");
+    folder_limit(code, sizeof code);
 
     setenv("XDG_CACHE_HOME", "/proc/no/such/place", 1);
     tl_cache_store("key", 3, code, sizeof code);

@@ -2,53 +2,10 @@
 # SPDX-License-Identifier: MIT
 # test_cli.sh TALLY - the command line by exact expected output: every verb, option, exit code and error sentence.
 #
-#   ok COMMAND EXPECTED            exit 0, standard output exactly EXPECTED, nothing on standard error
-#   says COMMAND EXPECTED          exit 0, standard error exactly EXPECTED
-#   bad CODE COMMAND EXPECTED      exit CODE, standard error exactly EXPECTED
-#   has COMMAND PATTERN            exit 0, output matches the extended regular expression
-# Commands run in a folder of their own, where `tally` is the binary.
+# What is written where, and what ends early: test_cli_output.sh. The words ok, says, bad, has, same: cli/check.sh.
 # shellcheck disable=SC2016 # commands are quoted on purpose: bash -c expands them
-set -u
-here=$(cd "$(dirname "$0")" && pwd)
-binary=${1:-${TALLY_CLI:?usage: test_cli.sh TALLY}}
-binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-mkdir "$work/bin" "$work/run" && ln -s "$binary" "$work/bin/tally"
-export PATH=$work/bin:$PATH LC_ALL=C
-unset TALLY_DEVICE TALLY_THREADS TALLY_ISA
-cd "$work/run" || exit 1
-python3 "$here/cli/make_npy.py" . || exit 1
-passed=0 failed=0
-
-verdict() # NAME GOOD DETAIL
-{
-    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); return; fi
-    failed=$((failed + 1))
-    printf 'FAILED %s\n%s\n' "$1" "$3"
-}
-check() # CODE COMMAND FILE EXPECTED: runs, compares the code and one stream; the other stream must be silent when CODE is 0
-{
-    local code
-    bash -o pipefail -c "$2" >"$work/out" 2>"$work/err" </dev/null
-    code=$?
-    printf '%s' "$4${4:+$'\n'}" >"$work/want"
-    local quiet=0
-    if [ "$3" = out ] && [ -s "$work/err" ]; then quiet=1; fi
-    [ "$code" -eq "$1" ] && [ $quiet -eq 0 ] && cmp -s "$work/want" "$work/$3"
-    verdict "$2" $? "exit $code, wanted $1; difference in std$3:
-$(diff "$work/want" "$work/$3" | head -20) $(head -3 "$work/err")"
-}
-ok() { check 0 "$1" out "$2"; }
-says() { check 0 "$1" err "$2"; }
-bad() { check "$1" "$2" err "$3"; }
-has()
-{
-    bash -o pipefail -c "$1" >"$work/out" 2>&1 </dev/null && grep -Eq -- "$2" "$work/out"
-    verdict "$1 ~ $2" $? "$(head -5 "$work/out")"
-}
-same() { ok "$1" "$(bash -c "$2" 2>&1 </dev/null)"; } # two commands, one output
-t=$'\t'
+# shellcheck source=test/cli/check.sh
+. "$(dirname "$0")/cli/check.sh"
 
 # ---- reduce: text, pipes, tables ----
 ok 'seq 1 1000000 | tally reduce sum' 500000500000
@@ -97,9 +54,9 @@ for f in m f b fb; do
     ok "tally reduce minmax --axis -1 $f.npy" "1${t}3
 4${t}6"
     ok "tally scan sum $f.npy" $'1\n3\n6\n10\n15\n21'
-    ok "tally scan sum --axis 0 $f.npy" $'1 2 3\n5 7 9'
+    ok "tally scan sum --axis 0 $f.npy" $'1\t2\t3\n5\t7\t9'
     ok "tally scan sum --reverse $f.npy" $'21\n20\n18\n15\n11\n6'
-    ok "tally window sum -w 2 --axis 1 --edges valid $f.npy" $'3 5\n9 11'
+    ok "tally window sum -w 2 --axis 1 --edges valid $f.npy" $'3\t5\n9\t11'
 done
 for f in c cf; do
     ok "tally reduce sum --axis 0 $f.npy" $'8\n17\n13\n13\n17\n8\n3\n19\n22\n29\n23\n4'
@@ -138,6 +95,70 @@ ok 'tally reduce sum --segments seg.npy f.npy' $'3\n0\n18'
 ok 'tally scan sum --segments seg.npy m.npy' $'1\n3\n3\n7\n12\n18'
 ok 'tally window max -w 2 --edges shrink --segments seg.npy m.npy' $'1\n2\n3\n4\n5\n6'
 
+ok 'tally reduce sum m.npy --segments <(cat seg.txt)' $'3\n0\n18'
+ok 'tally reduce sum m.npy --segments <(cat seg.npy)' $'3\n0\n18'
+ok 'cat seg.txt | tally reduce sum m.npy --segments -' $'3\n0\n18'
+bad 1 'printf "0\n9007199254740993\n" | tally reduce count --segments - m.npy' "tally: --segments -: the last offset is 9007199254740993, and m.npy has 6 elements"
+
+# ---- tables in text and CSV ----
+ok 'printf "day,price,qty\nmon,1.5,10\ntue,2,20\nwed,4,30\n" >t.csv; tally reduce sum --axis 0 t.csv' $'7.5\n60'
+ok 'tally reduce sum,max --column price,qty t.csv' "sum${t}max
+7.5${t}4
+60${t}30"
+ok 'tally reduce sum --column qty,price t.csv' $'60\n7.5'
+ok 'tally reduce sum --column 2-3 --threads 1 <t.csv' $'7.5\n60'
+ok 'tally reduce sum --column 2- --axis 1 t.csv' $'11.5\n22\n34'
+ok 'tally reduce sum --column qty --axis 0 t.csv' 60
+ok 'printf "1 2\n3 4\n5 6\n" >t.txt; tally reduce sum --axis 0 t.txt' $'9\n12'
+ok 'tally reduce sum,minmax --axis 1 t.txt' "sum${t}minmax.min${t}minmax.max
+3${t}1${t}2
+7${t}3${t}4
+11${t}5${t}6"
+ok 'tally reduce sum t.txt' 21
+ok 'tally reduce sum --shape 2x3 --axis 1 t.txt' $'6\n15'
+ok 'tally reduce sum --axis 1 a.txt' "$(seq 1 5)"
+ok 'tally reduce sum --column price,qty --json t.csv' '{"file": "t.csv", "dtype": "f64", "order": "E v1", "results": [
+  {"op": "sum", "dtype": "f64", "per": "column", "values": [7.5, 60], "bits": ["0x401e000000000000", "0x404e000000000000"], "count": 2}], "n": 6, "shape": [3, 2], "columns": ["price", "qty"], "skipped": 0, "device": "cpu", "ran_on": ["cpu"]}'
+ok 'tally scan sum --axis 0 t.txt' $'1\t2\n4\t6\n9\t12'
+ok 'tally scan sum --axis 0 --reverse t.txt' $'9\t12\n8\t10\n5\t6'
+ok 'tally scan sum --axis 1 t.txt' $'1\t3\n3\t7\n5\t11'
+ok 'tally scan sum --column price,qty t.csv -o t.npy && tally reduce last --axis 0 t.npy' $'7.5\n60'
+ok 'tally scan sum --column price,qty t.csv' "sum.price${t}sum.qty
+1.5${t}10
+3.5${t}30
+7.5${t}60"
+ok 'seq 3 | tally scan sum,minmax,count' "sum${t}minmax.min${t}minmax.max${t}count
+1${t}1${t}1${t}1
+3${t}1${t}2${t}2
+6${t}1${t}3${t}3"
+ok 'seq 3 | tally scan sum,max --reverse -o s.csv; cat s.csv' $'sum,max\n6,3\n5,3\n3,3'
+ok 'seq 3 | tally scan sum,max --init 10' "sum${t}max
+11${t}10
+13${t}10
+16${t}10"
+ok 'tally scan sum,max --json m.npy | grep op' '  {"op": "sum", "dtype": "i64", "per": "element", "values": [1, 3, 6, 10, 15, 21], "bits": ["0x0000000000000001", "0x0000000000000003", "0x0000000000000006", "0x000000000000000a", "0x000000000000000f", "0x0000000000000015"], "count": 6},
+  {"op": "max", "dtype": "i32", "per": "element", "values": [1, 2, 3, 4, 5, 6], "bits": ["0x00000001", "0x00000002", "0x00000003", "0x00000004", "0x00000005", "0x00000006"], "count": 6}], "n": 6, "shape": [2, 3], "skipped": 0, "device": "cpu", "ran_on": ["cpu"]}'
+ok 'tally scan sum --column price,qty --json t.csv | grep -o "\"n\": .*skipped"' '"n": 6, "shape": [3, 2], "columns": ["price", "qty"], "skipped'
+same 'tally scan sum,max --digest m.npy | tail -n 1' 'printf "%s\t%s\n" "$(tally scan sum --digest m.npy)" "$(tally scan max --digest m.npy)"'
+ok 'tally window min,max -w 2 --axis 0 --edges shrink m.npy' "min.0${t}max.0${t}min.1${t}max.1${t}min.2${t}max.2
+1${t}1${t}2${t}2${t}3${t}3
+1${t}4${t}2${t}5${t}3${t}6"
+ok 'tally scan sum --keep t.csv' $'day,price,qty,sum.price,sum.qty\nmon,1.5,10,1.5,10\ntue,2,20,3.5,30\nwed,4,30,7.5,60'
+ok 'tally scan sum,max --column price --keep t.csv -o k.csv; cat k.csv' $'day,price,qty,sum,max\nmon,1.5,10,1.5,1.5\ntue,2,20,3.5,2\nwed,4,30,7.5,4'
+ok 'tally scan sum --column max k.csv' $'1.5\n3.5\n7.5'
+ok 'tally window mean -w 2 --edges valid --keep --column qty t.csv' $'day,price,qty,mean\ntue,2,20,15\nwed,4,30,25'
+ok 'tally window mean -w 3 --center --edges valid --keep t.txt' '3 4 3 4'
+ok 'tally window max -w 2^40 --edges shrink --keep t.txt' $'1 2 1 2\n3 4 3 4\n5 6 5 6'
+ok 'printf "a\tb\r\n1\t2\r\n3\t4\r\n" | tally scan sum --column b --keep' "a${t}b${t}sum
+1${t}2${t}2
+3${t}4${t}6"
+ok 'printf "k,v\n\"x\ny\",1\nz,2\n" | tally scan sum --keep' $'k,v,sum\n"x\ny",1,1\nz,2,3'
+says 'printf "1 2\n3 x\n5 6\n" | tally scan sum --skip-bad --keep' 'tally: standard input: skipped 1 bad cell'
+ok 'printf "1 2\n3 x\n5 6\n" | tally scan sum --skip-bad --keep -q' $'1 2 1 2\n5 6 6 8'
+same 'seq 200000 | paste - - | tally scan sum --keep | cut -f 3,4' 'seq 200000 | paste - - | tally scan sum --axis 0 | tr " " "\t"'
+same 'seq 200000 | paste -d, - - | tally reduce sum,var --column 1,2 --header no --digest' 'seq 200000 | tally reduce sum,var --shape 100000x2 --axis 0 --digest --threads 1'
+ok 'seq 200000 | paste -d, - - | tally reduce sum --column 2,1 --header no' "$(seq 2 2 200000 | tally reduce sum; seq 1 2 200000 | tally reduce sum)"
+
 # ---- output ----
 ok 'tally reduce sum m.npy -o r.npy && tally reduce sum r.npy' 21
 ok 'tally reduce sum --axis 0 m.npy -o r.npy && tally scan sum r.npy' $'5\n12\n21'
@@ -151,7 +172,7 @@ same 'tally reduce sum --digest --axis 0 m.npy' 'tally reduce sum --axis 0 --to 
 same 'tally scan sum --digest m.npy' 'tally scan sum --to raw m.npy | sha256sum | cut -d" " -f1'
 same 'seq 100000 | tally window mean -w 9 --digest' 'seq 100000 | tally window mean -w 9 --to raw | sha256sum | cut -d" " -f1'
 same 'seq 100000 | tally reduce sum,var --digest --threads 1' 'seq 100000 | tally reduce sum,var --digest'
-ok 'seq 3 | tally scan sum -o s.csv; cat s.csv' $'1\n3\n6'
+ok 'seq 3 | tally scan sum -o s.csv; cat s.csv' $'sum\n1\n3\n6'
 ok 'seq 3 | tally scan sum -o s.npy --digest >/dev/null; tally reduce last s.npy' 6
 ok 'seq 3 | tally scan sum -o s.npy; ls s.npy*' s.npy
 ok 'seq 3 | tally scan sum --hex' $'0x3ff0000000000000\n0x4008000000000000\n0x4018000000000000'
@@ -164,10 +185,10 @@ ok 'seq 1 5 | tally scan sum --reverse' $'15\n14\n12\n9\n5'
 ok 'seq 1 5 | tally scan sum --init 100' $'101\n103\n106\n110\n115'
 ok 'seq 1 5 | tally scan max --exclusive --init 3' $'3\n3\n3\n3\n4'
 ok 'seq 1 5 | tally scan sum --reverse --exclusive' $'14\n12\n9\n5\n0'
-ok 'seq 1 3 | tally scan minmax' $'1 1\n1 2\n1 3'
+ok 'seq 1 3 | tally scan minmax' $'1\t1\n1\t2\n1\t3'
 ok 'seq 1 3 | tally scan ema:0.5' $'1\n1.5\n2.25'
 ok 'printf "" | tally scan sum' ''
-ok 'seq 6 | tally scan sum --shape 3x2 --axis 0' $'1 2\n4 6\n9 12'
+ok 'seq 6 | tally scan sum --shape 3x2 --axis 0' $'1\t2\n4\t6\n9\t12'
 same 'seq 300000 | tally scan mean --threads 2 --digest' 'seq 300000 | tally scan mean --threads 1 --digest'
 same 'seq 300000 | tally scan mean | tail -n 1' 'seq 300000 | tally reduce mean'
 
@@ -188,9 +209,6 @@ ok 'tally window max -w 1Ti --edges missing empty.npy' ''
 same 'seq 1 70000 | tally window mean -w 5e2 --edges valid | tail -n 1' 'seq 69501 70000 | tally reduce mean'
 
 # ---- json ----
-ok 'seq 1 5 | tally reduce sum,minmax --json' '{"file": "-", "dtype": "f64", "n": 5, "shape": [5], "skipped": 0, "order": "E v1", "results": [
-  {"op": "sum", "dtype": "f64", "value": 15, "bits": "0x402e000000000000"},
-  {"op": "minmax", "dtype": "f64", "value": [1, 5], "bits": ["0x3ff0000000000000", "0x4014000000000000"]}]}'
 for c in 'reduce sum,max,minmax nan.npy' 'reduce sum m.npy c.npy' 'reduce minmax --axis 0 m.npy' 'scan sum nan.npy' 'scan minmax m.npy' \
     'window mean -w 2 m.npy' 'scan sum m.npy -o j.npy' 'scan sum m.npy --digest' 'reduce mean --digest m.npy' 'devices' 'ops' 'ops ema' \
     'ops --dtype u8' 'verify --cases 3' 'bench sum:f32:reduce:2^10 sum:f32:scan:2^10 --runs 2' 'reduce sum empty.npy'; do
@@ -208,6 +226,8 @@ fi
 has 'tally devices' '^cpu '
 has 'tally devices' 'isa: '
 has 'tally ops' '^minmax'
+has 'tally ops' '^xor +i64 .*; integers only'
+bad 2 'tally ops and --dtype f64' "tally: op 'and' takes integers, not f64"
 has 'tally ops --dtype i16' '^sum +i64 +X'
 has 'tally ops ema' 'alpha'
 has 'tally ops sum' '^  f16 +f32'
@@ -237,11 +257,13 @@ done
 if command -v mandoc >/dev/null; then
     tally help --man >tally.1
     ok 'mandoc -T lint -W warning tally.1' ''
+    ok 'mandoc -O width=58 tally.1 | col -b | sed -n "/SYNOPSIS/,/DESCRIPTION/p" | grep -cE "^ *tally [a-z]+ .*(\||\[OPTION\.\.\.\])$"' 9
 fi
 if man --version 2>/dev/null | grep -q "^man "; then has 'tally help --man >tally.1; man -l tally.1 2>/dev/null || man ./tally.1' 'COMMON OPTIONS'; fi
 complete='source <(tally help --completion bash); c() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tally; echo "${COMPREPLY[*]}"; }'
 ok "$complete; c tally re" reduce
 ok "$complete; c tally reduce nanm" 'nanmean nanmin nanmax nanminmax'
+ok "$complete; c tally reduce sum,nanm" 'sum,nanmean sum,nanmin sum,nanmax sum,nanminmax'
 ok "$complete; c tally window --ed" --edges
 ok "$complete; c tally window --edges v" valid
 ok "$complete; c tally reduce --dtype bf" bf16
@@ -250,6 +272,7 @@ for s in zsh fish; do
     has "tally help --completion $s" tally
     if command -v $s >/dev/null; then tally help --completion $s >c.$s; ok "$s -n c.$s" ''; fi
 done
+if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"tally reduce sum,nanm\"'" $'sum,nanmax\nsum,nanmean\nsum,nanmin'; fi
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')
@@ -258,12 +281,23 @@ bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, wi
 bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mean 'sum'? choices: $ops"
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"
+bad 2 'tally reduce avg a.txt' "tally: there is no operator 'avg'; did you mean 'mean'? choices: $ops"
+bad 2 'tally reduce Stddev a.txt' "tally: there is no operator 'Stddev'; did you mean 'std'? choices: $ops"
+types='choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64'
+bad 2 'tally reduce sum --dtype float a.txt' "tally: there is no dtype 'float'; did you mean 'f32' (float in C) or 'f64' (float in Python)? $types"
+bad 2 'tally reduce sum --dtype f8 a.txt' "tally: there is no dtype 'f8'; did you mean 'f64' (names count bits)? $types"
+bad 2 'tally reduce sum --dtype int32 a.txt' "tally: there is no dtype 'int32'; did you mean 'i32'? $types"
+bad 2 'tally reduce sum --dtype float64 a.txt' "tally: there is no dtype 'float64'; did you mean 'f64'? $types"
+bad 2 'tally sum a.txt' "tally: there is no verb 'sum', which is an operator: \`tally reduce sum\`, \`tally scan sum\` or \`tally window sum -w W\`"
+bad 1 'tally reduce sum mean' "tally: mean: there is no such file; it is an operator, and several have commas between them: \`tally reduce sum,mean\`"
+bad 2 'tally reduce a.txt sum' "tally: there is no operator 'a.txt', which is a file: the operator comes first, as in \`tally reduce sum a.txt\`"
+bad 2 'tally reduce sum --op-file sum.h a.txt' "tally: --op-file sum.h: 'sum' is a built-in operator; give yours a name of its own: --op-file NAME=sum.h"
 bad 2 'tally reduce sum,,max a.txt' "tally: the operators 'sum,,max' have an empty name among them"
 bad 2 'tally reduce argmax:1 a.txt' "tally: op is 'argmax:1': 'argmax' takes no parameter, and '1' was given"
 bad 2 'tally reduce sum:1 a.txt --dtype f32' "tally: op is 'sum:1': 'sum' takes no parameter, and '1' was given; its only suffix is :f64"
 bad 2 'tally reduce' "tally: which operator? \`tally reduce sum FILE\`; \`tally ops\` lists them, \`tally help reduce\` explains"
 bad 2 'tally reduce sum --dtype f33 a.txt' "tally: there is no dtype 'f33'; did you mean 'f32'? choices: i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64"
-bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, width, center, edges, min-count, op-file, axis, shape, segments, format, dtype, column, delimiter, header, skip-bad, output, to, hex, digest, device, threads, isa, json, explain, quiet, help, version"
+bad 2 'tally window max --edgs valid' "tally: there is no option of \`tally window\` 'edgs'; did you mean 'edges'? choices: before, after, width, center, edges, min-count, op-file, axis, shape, segments, format, dtype, column, keep, delimiter, header, skip-bad, output, to, hex, digest, device, threads, isa, json, explain, quiet, help, version"
 bad 2 'tally window max -w 2 --edges valud' "tally: there is no value of --edges 'valud'; did you mean 'valid'? choices: missing, shrink, valid"
 bad 2 'tally reduce sum --exclusive' "tally: --exclusive is not an option of \`tally reduce\`; it belongs to: scan"
 bad 2 'tally reduce sum --json=1' "tally: --json takes no value, and '1' was given"
@@ -277,13 +311,23 @@ bad 2 'tally window sum --before -1 a.txt' "tally: --before is -1 and must be at
 bad 2 'tally window sum a.txt' "tally: how wide is the window? -w W, or --before B and --after A"
 bad 2 'tally window sum -w 3 --after 1 a.txt' "tally: -w gives the whole window: leave out --before and --after, or -w"
 bad 2 'tally window sum --center --after 1 a.txt' "tally: --center goes with -w W; --before and --after place the window themselves"
-bad 2 'tally scan sum,max a.txt' "tally: \`tally scan\` takes one operator, and 'sum,max' is several"
+bad 2 'tally scan sum,,max a.txt' "tally: the operators 'sum,,max' have an empty name among them"
+bad 2 'tally scan sum,max a.txt -o x.npy' "tally: --output x.npy: a file of this format holds one type and no lines of text, so give one operator, or write .csv or .txt"
+bad 2 'tally scan sum --keep a.txt -o x.npy' "tally: --output x.npy: a file of this format holds one type and no lines of text, so leave out --keep, or write .csv or .txt"
+bad 2 'tally scan sum --keep --json a.txt' "tally: --keep and --json exclude each other"
+bad 2 'tally scan sum --keep -o x.json a.txt' "tally: --keep and JSON exclude each other: JSON has no lines"
+bad 2 'tally scan sum --keep --reverse a.txt' "tally: --keep and --reverse exclude each other"
+bad 2 'tally scan sum --keep m.npy' "tally: m.npy: its lines cannot be kept: npy files have none"
+bad 2 'tally reduce sum --column 2 m.npy' "tally: m.npy: column '2': npy files have no columns"
+bad 2 'tally reduce sum --column 2-5 t.csv' "tally: t.csv: no column '2-5'; the columns are 1 'day', 2 'price', 3 'qty'"
+bad 2 'tally scan sum --keep --segments seg.txt t.csv' "tally: --segments cuts one sequence, and t.csv is read as a table of 2 columns"
 bad 2 'tally scan sum a.txt b.txt' "tally: \`tally scan\` takes one FILE, and 'b.txt' is a second one"
 bad 2 'tally scan sum --init abc a.txt' "tally: --init is 'abc', which is not a value of f64, the output of sum"
 bad 2 'tally reduce sum --threads 0 a.txt' "tally: --threads is 0 and must be at least 1"
 bad 2 'tally reduce sum --threads 5000 a.txt' "tally: --threads is 5000 and must be at most 1024"
 bad 2 'tally reduce sum --axis 2 m.npy' "tally: --axis is 2, and m.npy has 2 dimensions: must be -2..1"
-bad 2 'tally reduce sum --axis 1 a.txt' "tally: --axis is 1, and a.txt has 1 dimension: must be -1..0 (--shape RxC makes an array)"
+bad 2 'tally reduce sum --axis 2 a.txt' "tally: --axis is 2, and a.txt has 2 dimensions: must be -2..1"
+bad 2 'tally reduce sum --axis 1 --dtype u8 x.raw' "tally: --axis is 1, and x.raw has 1 dimension: must be -1..0 (--shape RxC makes an array)"
 bad 2 'tally reduce sum --axis 0 --segments seg.txt m.npy' "tally: --axis and --segments exclude each other"
 bad 2 'tally reduce sum --shape 4x2 --axis 0 a.txt' "tally: --shape is '4x2', which is 8 elements, and a.txt has 5"
 bad 2 'tally reduce sum --shape 4y2 --axis 0 a.txt' "tally: --shape is '4y2': must be whole numbers with x between them, like 1000x256"
@@ -314,15 +358,46 @@ bad 3 'TALLY_DEVICE=cpu:7 tally reduce sum --threads 2 a.txt' "tally: TALLY_DEVI
 bad 3 'tally reduce sum --isa mmx a.txt' "tally: there is no instruction set 'mmx'; choices: $(tally devices | sed -n 's/.*isa: \(.*\) (default.*/\1/p' | head -n 1 | sed 's/ /, /g')"
 
 # ---- bad data: exit 1 ----
+bad 1 'printf "price\n1\n" | tally reduce sum' "tally: standard input:1:1: 'price' is not a number; if the first line is a header, say so with --header yes"
+bad 1 'printf "1\n\"2\n3\n" | tally reduce sum --format csv --skip-bad' 'tally: standard input:2:1: a quoted cell is not closed'
+bad 1 'printf "1 2\n3\n" | tally reduce sum --axis 0' "tally: standard input:2:1: the line '3' has no column 2"
+# A mapped file becomes shorter, after it was opened and before it is read: the offsets come late.
+for c in 'reduce sum' 'scan sum -o gone.npy' 'window max -w 9 -o gone.npy'; do
+    for size in 4096 1048570; do # whole pages, and a part of the last one
+        bad 1 "truncate -s 1048576 shrinks.raw; mkfifo -m 600 late; timeout 20 tally $c --dtype f32 shrinks.raw --segments late & sleep 0.2; truncate -s $size shrinks.raw
+            timeout 20 bash -c 'printf \"0 262144\" >late'; wait \$!; code=\$?; rm late; ls gone.npy .tally* 2>/dev/null; exit \$code" 'tally: shrinks.raw: the file became shorter while it was read'
+    done
+done
+# A non-blocking standard output, whose reader is slow.
+cat >slow.py <<'PY'
+import os, subprocess, sys, time
+r, w = os.pipe() if sys.argv[1] == "pipe" else [s.detach() for s in __import__("socket").socketpair()]
+os.set_blocking(w, False)
+p = subprocess.Popen(["timeout", "20", "tally"] + sys.argv[2:], stdout=w)
+time.sleep(0.2)
+os.close(w)
+n = 0
+while b := os.read(r, 1 << 16): n += b.count(b"\n")
+print(p.wait(), n)
+PY
+for w in pipe socket; do
+    ok "seq 100000 >n.txt; python3 slow.py $w scan sum n.txt" '0 100000'
+    ok "python3 slow.py $w reduce sum --axis 1 n.txt" '0 100000'
+    ok "python3 slow.py $w scan sum,max n.txt" '0 100001'
+done
+
 bad 1 'tally reduce sum nope.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally scan sum nope.npy -o x.npy' "tally: nope.npy: No such file or directory"
 bad 1 'tally reduce sum short.npy' "tally: short.npy: the file is truncated: shape (10) of f32 needs 40 bytes of elements, and 4 are there"
 bad 1 'printf "3\n2\n" >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: offset 1 is 2, and the one before it is 3: they must ascend"
 bad 1 'printf "0\n9\n" >d.txt; tally reduce sum --segments d.txt m.npy' "tally: --segments d.txt: the last offset is 9, and m.npy has 6 elements"
-bad 1 'printf "1\n6\n" >d.txt; tally scan sum --segments d.txt m.npy' "tally: --segments d.txt: \`tally scan\` writes every element, so the offsets must run from 0 to 6 and run from 1 to 6"
+for v in 'reduce sum' 'scan sum' 'window sum -w 2'; do
+    bad 1 "printf '1\n6\n' >d.txt; tally $v --segments d.txt m.npy" "tally: --segments d.txt: every element is in a segment, so the offsets must run from 0 to 6 and run from 1 to 6"
+    bad 1 "printf '0\n3\n5\n' >d.txt; tally $v --segments d.txt m.npy" "tally: --segments d.txt: every element is in a segment, so the offsets must run from 0 to 6 and run from 0 to 5"
+done
 bad 1 'tally reduce sum --segments nan.npy m.npy' "tally: --segments nan.npy: offsets must be whole numbers, and these are f32"
 bad 1 'tally reduce sum --segments empty.txt m.npy' "tally: empty.txt: No such file or directory"
-bad 1 'tally reduce sum a.txt -o nodir/x.csv' "tally: nodir/x.csv: No such file or directory"
+bad 1 'tally reduce sum a.txt -o nodir/x.csv' "tally: nodir/x.csv: creating a temporary file beside it: No such file or directory"
 for c in 'reduce sum huge.npy' 'reduce sum object.npy' 'reduce sum --dtype u64 --format raw p.csv' 'reduce sum --column nope p.csv' 'scan mean --init 1 a.txt' \
     'reduce and a.txt' 'reduce ema a.txt' 'reduce sum:x a.txt' 'reduce sum .' 'scan sum a.txt -o nodir/x.npy' 'scan sum a.txt -o .'; do
     bash -c "tally $c" >"$work/out" 2>"$work/err" </dev/null
@@ -343,7 +418,7 @@ verdict 'a bad file does not hide the others' $? "$(cat "$work/out" "$work/err")
 if [ -w /dev/full ]; then
     bad 1 'tally reduce sum a.txt >/dev/full' "tally: standard output: No space left on device"
     bad 1 'tally help >/dev/full' "tally: standard output: No space left on device"
-    bad 1 'tally reduce sum,max a.txt -o /dev/full' "tally: /dev/full: No space left on device"
+    bad 1 'tally reduce sum,max a.txt -o /dev/full --to text' "tally: /dev/full: writing: No space left on device"
     bash -c 'seq 100000 | tally scan sum >/dev/full' 2>"$work/err"
     [ $? -eq 1 ] && grep -q 'No space left' "$work/err"
     verdict 'scan to /dev/full' $? "$(cat "$work/err")"
@@ -365,5 +440,4 @@ truncate -s 64M big.raw
 same 'ulimit -v 600000; tally window max -w 1000 --dtype f32 --digest big.raw' 'tally window max -w 1000 --dtype f32 --digest --threads 1 big.raw'
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -43,6 +43,84 @@ static int child(const char *device, const char *op, tally_dtype dtype)
     return 0;
 }
 
+/* A number of the driver's. */
+static void *of_driver(const char *name)
+{
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    return driver ? dlsym(driver, name) : NULL;
+}
+
+/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from the contexts that
+ * the caller has pushed. Prints a line for the parent. */
+static int child_push(void)
+{
+    enum { N = 3000, LARGE = 9 << 20 };
+    float *x = calloc(LARGE, sizeof *x), *y = calloc(LARGE, sizeof *y);
+    tally *ctx;
+    if (!x || !y || tally_open(&ctx, "cuda:0,probe=off,threads=1")) return puts(tally_error(NULL)), 0;
+    int *fails = of_driver("fake_cuda_push_fails"), (*depth)(void);
+    *(void **)&depth = of_driver("fake_cuda_depth");
+    const tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
+    const tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
+    const int64_t offsets[] = {0, 5, N};
+    const tally_view cut = tally_segments(x, TALLY_F32, offsets, 2);
+    tally_stream *stream;
+    int good = 0, calls = 0, before = depth();
+    if (tally_stream_reduce(ctx, "sum", TALLY_F32, &stream)) return puts(tally_error(ctx)), 0;
+    for (int call = 0; call < 6; call++)
+        for (int k = 1; k < 40; k++) {
+            *fails = k;
+            int64_t made;
+            tally_status status = call == 0   ? tally_reduce(ctx, "sum", &in, y)
+                                  : call == 1 ? tally_scan(ctx, "sum", &in, &out, NULL)
+                                  : call == 2 ? tally_window(ctx, "sum", &in, &out, &w)
+                                  : call == 3 ? tally_reduce(ctx, "sum", &cut, y)
+                                  : call == 4 ? tally_stream_push(stream, x, LARGE, NULL, &made)
+                                              : tally_use_stream(ctx, NULL);
+            const int met = *fails == 0;
+            *fails = 0;
+            calls += met;
+            good += met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
+            if (depth() != before) printf("call %d left %d contexts of %d; ", call, depth(), before);
+            if (!met) break;
+        }
+    tally_times_info times;
+    *fails = 1;
+    tally_times(ctx, &times);
+    good += depth() == before;
+    *fails = 0;
+    tally_stream_close(stream);
+    *fails = 1;
+    tally_close(ctx);
+    good += depth() == before;
+    printf("%s, %d of %d\n", good == calls + 2 && calls >= 6 ? "ok" : "wrong", good, calls + 2);
+    free(x);
+    free(y);
+    return 0;
+}
+
+/* All memory that a context holds is in its account and below its limit, what scans in one launch keep included. */
+static int child_budget(const char *device, int64_t rows)
+{
+    enum { N = 4096 };
+    static float x[N], total;
+    float *y = malloc((size_t)rows * N * sizeof *y);
+    tally *ctx;
+    if (!y || tally_open(&ctx, device)) return puts(tally_error(NULL)), 0;
+    const tally_view in = {x, TALLY_F32, rows, N, 0, 1, NULL}, out = tally_rows(y, TALLY_F32, rows, N),
+                     one = {x, TALLY_F32, 1, 1 << 20, 0, 0, NULL};
+    tally_times_info times = {0};
+    const size_t *held = of_driver("fake_cuda_held"), *peak = of_driver("fake_cuda_peak");
+    tally_status status = tally_scan(ctx, "sum", &in, &out, NULL);
+    if (!status) status = tally_reduce(ctx, "sum", &one, &total);
+    if (!status) status = tally_times(ctx, &times);
+    printf("%s, %s, peak %lld KiB\n", tally_status_name(status),
+           times.device_bytes == (int64_t)*held ? "all counted" : "not all counted", (long long)(*peak >> 10));
+    tally_close(ctx);
+    free(y);
+    return 0;
+}
+
 /* ---- in the parent ---- */
 
 static char here[400], self[600];
@@ -154,6 +232,8 @@ static void check_archive(void)
 
 int main(int argc, char **argv)
 {
+    if (argc == 4 && !strcmp(argv[1], "push")) return child_push();
+    if (argc == 4 && !strcmp(argv[1], "budget")) return child_budget(argv[2], atoi(argv[3]));
     if (argc == 4) return child(argv[1], argv[2], tally_dtype_parse(argv[3]));
     check_start();
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -182,6 +262,14 @@ int main(int argc, char **argv)
     expect("ok, nvrtc 0, cubin", changed, "sum", "f32", "the same, a second process");
     expect(embedded, "", "sum", "f32", "embedded again");
     check_users();
+
+    const char *pushed = ask("", "push", "sum", "f32");
+    check(!strncmp(pushed, "ok, ", 4), "pushes of contexts that fail: '%s'", pushed);
+    long long peak = 0;
+    const char *counted = ask("", "budget", "cuda:0,probe=off,threads=1", "2000");
+    check(!strncmp(counted, "ok, all counted, ", 17), "a scan's memory: '%s'", counted);
+    counted = ask("", "budget", "cuda:0,probe=off,threads=1,memory=2M", "2000");
+    check(sscanf(counted, "ok, all counted, peak %lld KiB", &peak) == 1 && peak <= 2048, "a scan's memory within 2 MiB: '%s'", counted);
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");

@@ -3,9 +3,12 @@
 #define _GNU_SOURCE
 #include "files.h"
 #include <fcntl.h>
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 /* ---- npy and raw ---- */
@@ -114,6 +117,47 @@ static void npys(void)
     tally_file_close(f);
 }
 
+/* Files that become shorter while they are open. */
+static void shrunk(void)
+{
+    const tally_file_options raw = {.format = "raw", .dtype = TALLY_F64}, text = {.format = "text"};
+    char *const zeros = calloc(1, 1 << 17);
+    tally_file *f;
+    tally_file_info info;
+    int64_t got;
+    for (size_t left = 4096; left < 1 << 17; left = left == 4096 ? (1 << 17) - 8 : 1 << 17) {
+        save("r", zeros, 1 << 17);
+        expect(!tally_file_open(NULL, path("r"), &raw, &f), "raw", "");
+        tally_file_get_info(f, &info);
+        expect(info.mapped && !info.shrunk, "not yet", "");
+        if (truncate(path("r"), (off_t)left)) exit(1);
+        tally_file_get_info(f, &info);
+        expect(info.shrunk, "shrunk", "");
+        expect(tally_file_read(f, values, 1 << 14, &got) == TALLY_BAD_DATA && strstr(tally_error(NULL), "truncated"),
+               "raw shrunk", "");
+        tally_file_close(f);
+        for (size_t i = 0; i < 1 << 17; i++) zeros[i] = i % 2 ? '\n' : '1';
+        save("t", zeros, 1 << 17);
+        expect(!tally_file_open(NULL, path("t"), &text, &f), "text", "");
+        if (truncate(path("t"), (off_t)left)) exit(1);
+        expect(tally_file_read(f, values, 1 << 16, &got) == TALLY_IO &&
+                   strstr(tally_error(NULL), "became shorter while it was read"),
+               "text shrunk", "");
+        tally_file_close(f);
+    }
+    /* Offsets and the like: `assume` is the type of files that do not say theirs. */
+    const tally_file_options assume = {.assume = TALLY_I64};
+    save("t", "9007199254740993\n", 17);
+    expect(load(path("t"), &assume, 10) == 1 && memcmp(values, &(int64_t){9007199254740993}, 8) == 0, "assumed", "");
+    size_t n = npy(zeros, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", "1234", 4);
+    save("x.npy", zeros, n);
+    expect(!tally_file_open(NULL, path("x.npy"), &assume, &f), "npy keeps its type", "");
+    tally_file_get_info(f, &info);
+    expect(info.dtype == TALLY_F32, "npy keeps its type", "");
+    tally_file_close(f);
+    free(zeros);
+}
+
 /* Reads from standard input what a child writes slowly. */
 static void piped(const void *data, size_t n, size_t step, const tally_file_options *o, int64_t want, const char *error)
 {
@@ -166,6 +210,37 @@ static void pipes(void)
 }
 
 /* ---- writing ---- */
+
+/* What the writer asks of the system, in order: o open without a name, O open with one, s fsync, l link, r rename, u unlink. */
+static char asked[64];
+static int no_unnamed, no_disk; /* as on a file system without O_TMPFILE; fsync fails */
+
+static void ask(char what)
+{
+    const size_t n = strlen(asked);
+    if (n + 1 < sizeof asked) asked[n] = what, asked[n + 1] = 0;
+}
+
+int open(const char *name, int flags, ...)
+{
+    va_list more;
+    va_start(more, flags);
+    const int mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(more, int) : 0;
+    va_end(more);
+    if ((flags & O_TMPFILE) == O_TMPFILE && no_unnamed) return errno = EOPNOTSUPP, -1;
+    const int fd = (int)syscall(SYS_openat, AT_FDCWD, name, flags, mode);
+    if (fd >= 0 && flags & O_CREAT) ask('O');
+    if (fd >= 0 && (flags & O_TMPFILE) == O_TMPFILE) ask('o');
+    return fd;
+}
+
+int fsync(int fd) { return ask('s'), no_disk ? errno = EIO, -1 : (int)syscall(SYS_fsync, fd); }
+int rename(const char *from, const char *to) { return ask('r'), (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0); }
+int unlink(const char *name) { return ask('u'), (int)syscall(SYS_unlinkat, AT_FDCWD, name, 0); }
+int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
+{
+    return ask('l'), (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+}
 
 static int64_t files_in_dir(void)
 {
@@ -296,11 +371,61 @@ static void writers(void)
     tally_file_close(NULL);
 }
 
+/* The file is on the disk before it has the name, and leaves nothing: with names and without, committed, closed,
+ * abandoned, in a child of a fork too. */
+static void replaced(void)
+{
+    static const char *const roads[] = {"oslr", "Osr"};
+    const double d[3] = {1, 2, 3};
+    const int64_t three[1] = {3};
+    tally_file *f;
+    for (no_unnamed = 0; no_unnamed < 2; no_unnamed++) {
+        save("p.txt", "old\n", 4);
+        const int64_t before = files_in_dir();
+        asked[0] = 0;
+        expect(!tally_file_create(NULL, path("p.txt"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_head(f, "x") &&
+                   !tally_file_write(f, d, 3),
+               "create", "");
+        const int unnamed = asked[0] == 'o'; /* not on every file system */
+        expect(files_in_dir() == before + !unnamed, "beside it", "");
+        expect(tally_file_head(f, "y") == TALLY_INVALID, "a head after elements", "");
+        expect(!tally_file_commit(f) && !strcmp(asked, roads[!unnamed]), "the order of things", asked);
+        tally_file_close(f);
+        expect(files_in_dir() == before && load(path("p.txt"), NULL, 10) == -1, "committed, with its head", "");
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f), "create", "");
+        expect(tally_file_head(f, "x") == TALLY_UNSUPPORTED, "npy has no lines", "");
+        tally_file_close(f);
+        expect(files_in_dir() == before, "closed", "");
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+               "create", "");
+        no_disk = 1;
+        expect(tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "bringing it to the disk"), "no disk", "");
+        no_disk = 0;
+        tally_file_close(f);
+        expect(files_in_dir() == before, "no disk", "");
+        expect(!tally_file_create(NULL, path("p.npy"), NULL, TALLY_F64, 1, three, 0, &f) && !tally_file_write(f, d, 3),
+               "create", "");
+        const pid_t child = fork();
+        if (child == 0) tally_abandon(), _exit(0); /* the file is its parent's */
+        waitpid(child, NULL, 0);
+        expect(files_in_dir() == before + !unnamed, "a child abandons", "");
+        tally_abandon();
+        tally_abandon();
+        expect(files_in_dir() == before, "abandoned", "");
+        expect(unnamed || (tally_file_commit(f) == TALLY_IO && strstr(tally_error(NULL), "renaming into place")), "commit", "");
+        tally_file_close(f);
+        expect(files_in_dir() == before, "abandoned and closed", "");
+    }
+    no_unnamed = 0;
+}
+
 int main(void)
 {
     files_start();
     npys();
+    shrunk();
     pipes();
     writers();
+    replaced();
     return files_finish();
 }

@@ -163,11 +163,23 @@ static void bad_bytes(const char *op, tally_dtype dtype)
         check(status == TALLY_OK || status == TALLY_BAD_DATA, "hostile bytes: %s", tally_status_name(status));
         if (status) continue;
         char out[64];
-        size_t again = sizeof bad;
+        unsigned char saved[sizeof bad];
+        size_t again = sizeof saved;
         tally_fragment_result(f, out);
-        check(!tally_fragment_save(f, bad, &again), "save of a hostile fragment");
+        check(!tally_fragment_save(f, saved, &again) && again == length && !memcmp(saved, bad, length),
+              "a hostile fragment that was taken saves as the same bytes");
         tally_fragment_free(f);
     }
+    uint32_t name; /* with zeros behind it, as if they belonged to it */
+    memcpy(&name, good + 36, sizeof name);
+    memcpy(bad, good, 40 + name);
+    memset(bad + 40 + name, 0, 2);
+    memcpy(bad + 42 + name, good + 40 + name, bytes - 48 - name);
+    name += 2;
+    memcpy(bad + 36, &name, sizeof name);
+    uint64_t mended = fnv(bad, bytes - 6);
+    memcpy(bad + bytes - 6, &mended, sizeof mended);
+    refused(bad, bytes + 2, "a name that ends before its length");
     char noise[200];
     for (int k = 0; k < 200; k++) {
         check_fill(noise, TALLY_U8, 200, TL_DATA_BITS);

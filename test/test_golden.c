@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written
- * once by src/spec.c (test_golden --write DIRECTORY [OPERATOR]) and change only by hand, in a commit that says why.
+ * once by src/spec.c (test_golden --write FOLDER [OPERATOR]) and change only by hand, in a commit that says why.
  * Both the law executed (src/spec.c) and the library must reproduce them.
  *
- *   a line    OP DTYPE values V0 V1 ..              reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of
- * data "plain", bits in hex (the hashes cover all n; this keeps the files small) a line    OP DTYPE hashes DATA H256
- * H4096 R256 W256 H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan R256
- * reverse exclusive scan of 256 elements W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
+ *   a line   OP DTYPE values V0 V1 ..    reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
+ *                                        "plain", bits in hex (the hashes cover all n; this keeps the files small)
+ *   a line   OP DTYPE hashes DATA H256 H4096 R256 W256
+ *      H256, H4096   reduce of the first n = 1 .. 256 (4096) elements, which is also the inclusive scan
+ *      R256          reverse exclusive scan of 256 elements
+ *      W256          trailing windows of 1, 2, .. 40 of 256 elements, edges shrink
  *   Hashes are FNV-1a, 64 bits, over the results' bytes (little-endian), one after the other.
  *
- *   test_golden [--all]    checks; H4096 of the spec, which is slow, for one line in eighty, and of the narrower
- * instruction sets for one in four (--all: everything). TALLY_TEST_QUICK=1: no H4096, W256 of the spec for one in ten
+ *   test_golden [--all] [OPERATOR]           checks; H4096 of the spec, which is slow, for one line in eighty, and of
+ *                                            the narrower instruction sets for one in four (--all: everything)
+ *   test_golden --write FOLDER [OPERATOR]    writes the files anew, by the spec
+ *   TALLY_TEST_QUICK=1                       no H4096, W256 of the spec for one in ten
  *
  * The data. splitmix64 from state 1000 * dtype number + data number (plain 0, hostile 1, zeros 2). Each element takes
  * r, the next number; an integer is r (zeros: 1 if r & 7 is 0, else 0); a float is sign and mantissa from r's top bit
@@ -207,7 +211,7 @@ static void read_file(const char *directory, const char *op)
     golden_count = 0;
     snprintf(path, sizeof path, "%s/%s.txt", directory, op);
     FILE *f = fopen(path, "r");
-    if (!check(f != NULL, "%s cannot be opened", path)) return;
+    if (!check(f != NULL, "%s cannot be opened; for a new operator scripts/mkoperators writes it", path)) return;
     while (golden_count < 400 && fgets(golden[golden_count], LINE, f)) {
         golden[golden_count][strcspn(golden[golden_count], "\n")] = 0;
         golden_count += golden[golden_count][0] != '#' && golden[golden_count][0];
@@ -215,7 +219,8 @@ static void read_file(const char *directory, const char *op)
     fclose(f);
 }
 
-static void check_lines(who *w, tally **contexts, int all)
+/* repeat: the command that checks this operator alone. */
+static void check_lines(who *w, tally **contexts, int all, const char *repeat)
 {
     char line[LINE];
     static int turn;
@@ -223,15 +228,17 @@ static void check_lines(who *w, tally **contexts, int all)
         int lucky = turn % SPEC_ONE_IN == (int)(check_seed % SPEC_ONE_IN);
         int windows = !check_quick || turn % SPEC_WINDOWS_ONE_IN == (int)(check_seed % SPEC_WINDOWS_ONE_IN);
         w->ctx = NULL;
-        make_line(w, data, (all || (!check_quick && lucky) ? SLOW_LONG : 0) | (all || windows ? SLOW_WINDOWS : 0), line);
+        make_line(w, data, (all || (!check_quick && lucky) ? SLOW_LONG : 0) | (all || windows ? SLOW_WINDOWS : 0),
+                  line);
         const char *want = find(line);
-        if (!check(want != NULL, "no golden line for: %.60s", line)) continue;
-        check(agrees(line, want), "the spec gives\n  %.300s\n  golden: %.300s", line, want);
+        if (!check(want != NULL, "no golden line for: %.60s; again: %s", line, repeat)) continue;
+        check(agrees(line, want), "the spec gives\n  %.300s\n  golden: %.300s\n  again: %s", line, want, repeat);
         for (int i = 0; contexts[i]; i++) {
             int with = all || (!check_quick && (!contexts[i + 1] || turn % 4 == i));
             w->ctx = contexts[i];
             make_line(w, data, (with ? SLOW_LONG : 0) | SLOW_WINDOWS, line);
-            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s", tally_isa(contexts[i]), line, want);
+            check(agrees(line, want), "%s gives\n  %.300s\n  golden: %.300s\n  again: %s", tally_isa(contexts[i]), line,
+                  want, repeat);
         }
     }
 }
@@ -248,8 +255,18 @@ static void write_lines(who *w, FILE *f)
 
 int main(int argc, char **argv)
 {
-    const char *directory = argc > 2 ? argv[2] : TALLY_SOURCE_DIR "/test/golden";
+    const char *directory = TALLY_SOURCE_DIR "/test/golden", *only = NULL;
     int write = argc > 1 && !strcmp(argv[1], "--write"), all = argc > 1 && !strcmp(argv[1], "--all");
+    int first = 1 + all + 2 * write;
+    if (write && (argc < 3 || !*argv[2])) test_usage(argv[0], "the folder of --write", "", "the folder to write to");
+    if (argc > first) {
+        test_names(argc, argv, first);
+        only = argv[first];
+        if (argc > first + 1)
+            test_usage(argv[0], "an argument", argv[first + 1],
+                       "left out: an operator has all its types in one file");
+    }
+    if (write) directory = argv[2];
     int64_t lines = 0;
     tally *contexts[9] = {NULL};
     check_start();
@@ -257,7 +274,9 @@ int main(int argc, char **argv)
     for (int i = 0; check_isa(i); i++) contexts[i] = check_open(1, check_isa(i));
     for (const char *const *op = tally_operators(); *op; op++) {
         FILE *f = NULL;
-        if (argc > 3 && strcmp(argv[3], *op)) continue;
+        if (only && strcmp(only, *op)) continue;
+        char repeat[600];
+        snprintf(repeat, sizeof repeat, "%s %s%s", argv[0], all ? "--all " : "", *op);
         if (write) {
             char path[512];
             snprintf(path, sizeof path, "%s/%s.txt", directory, *op);
@@ -280,7 +299,7 @@ int main(int argc, char **argv)
                 if (write)
                     write_lines(&w, f);
                 else
-                    check_lines(&w, contexts, all);
+                    check_lines(&w, contexts, all, repeat);
             }
         if (f && fclose(f)) return perror(directory), 1;
         if (!write)

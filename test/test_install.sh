@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs into a folder, moves that folder, and builds test/consumer against it: by find_package, by pkg-config (shared
-# and static) and as C++. The manual and the completions must be there and well formed.
+# and static) and as C++. The manual and the completions must be there and well formed, the documents and examples where
+# the README says. Then tally as a folder of the consumer's project, which must gain a library and nothing else.
 set -euo pipefail
 [ -z "${TALLY_SANITIZE-}" ] || { echo "install: not with sanitizers"; exit 77; }
 work=$PWD
@@ -45,13 +46,60 @@ echo '#include <tally.h>' |
 
 "$prefix/bin/tally" --version | grep -q 0.1.0
 [ "$(seq 1 10 | "$prefix/bin/tally" reduce sum)" = 55 ]
-for file in share/man/man1/tally.1 share/bash-completion/completions/tally share/zsh/site-functions/_tally \
+for file in share/doc/tally/LICENSE share/doc/tally/doc/user-operators.md share/doc/tally/examples/sum.c \
+            share/man/man1/tally.1 share/bash-completion/completions/tally share/zsh/site-functions/_tally \
             share/fish/vendor_completions.d/tally.fish; do
     [ -s "$prefix/$file" ] || { echo "install: $file is missing or empty"; exit 1; }
 done
+cd "$prefix/share/doc/tally" # a command of the README, as installed
+[ "$(printf '3\n5\n2\n8\n1\n' | "$prefix/bin/tally" reduce drawdown --op-file examples/operators/drawdown.h)" = 7 ]
+"$prefix/bin/tally" reduce count --column co2 data/co2.csv >/dev/null
+cd "$work"
 bash -n "$prefix/share/bash-completion/completions/tally"
 if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "$prefix/share/man/man1/tally.1" ||
         { echo "install: the manual is not well formed"; exit 1; }
 fi
-echo "install: moved prefix works with find_package, pkg-config and C++"
+
+# `make install` with a prefix, staged; the build is there already, and `make` would configure it anew (-o all: not
+# that)
+if grep -q '^CMAKE_PROJECT_NAME' "$TALLY_BUILD/CMakeCache.txt" && command -v make >/dev/null; then
+    make -s -C "$TALLY_SOURCE" -o all install BUILD="$TALLY_BUILD" PREFIX=/opt/tally DESTDIR="$work/staged" >make.log
+    [ "$(seq 1 10 | staged/opt/tally/bin/tally reduce sum)" = 55 ] ||
+        { echo "install: make install PREFIX= DESTDIR="; exit 1; }
+fi
+
+# As a folder of a project: no target, test, option or flag for it but the library's. Of the whole tree, configured
+# only; then a copy without what only the whole needs, and with one operator, built.
+inside() { # inside BUILD FOLDER ARGUMENT...
+    cmake -S "$TALLY_SOURCE/test/consumer" -B "$1" "-DTALLY_FOLDER=$2" -DCMAKE_C_COMPILER="$CC" \
+        -DCMAKE_EXPORT_COMPILE_COMMANDS=ON "${@:3}" >>cmake.log
+}
+wrong() { echo "install: as a folder of a project: $*"; exit 1; }
+rm -rf inside copy
+inside inside "$TALLY_SOURCE"
+cmake --build inside --target help | grep -E '(^|[ .:])(test_|fuzz_|example|tally_cli|ladder|manual)' &&
+    wrong "there are targets of tests or tools"
+[ "$(ctest --test-dir inside -N | tail -n 1)" = "Total Tests: 1" ] || wrong "it has tally's tests"
+grep -E '^(BUILD_SHARED_LIBS|CMAKE_BUILD_TYPE:STRING=.)' inside/CMakeCache.txt &&
+    wrong "an option of the project's was set"
+grep -E -- '-Wall|-ffp-contract' <(grep -A1 -B1 'consumer/main.c' inside/compile_commands.json) &&
+    wrong "flags reach the project's sources"
+cmake --install inside --prefix "$work/inside/prefix" >>cmake.log
+[ ! -e inside/prefix ] || wrong "it installs tally"
+
+mkdir copy
+(cd "$TALLY_SOURCE" && tar c CMakeLists.txt cmake include src packaging) | tar x -C copy
+grep -vE '^OPERATOR(_ALSO)?\(' copy/src/op/ops.def >ops.new
+grep -E '^OPERATOR\(sum,' copy/src/op/ops.def >>ops.new
+mv ops.new copy/src/op/ops.def
+isa=$(sed -n 's/^TALLY_ISAS:[A-Z]*=//p' "$TALLY_BUILD/CMakeCache.txt")
+isa=${isa##*;}
+for shared in OFF ON; do
+    inside inside "$work/copy" -DCMAKE_C_FLAGS=-O0 "-DTALLY_ISAS=$isa" -DBUILD_SHARED_LIBS=$shared
+    cmake --build inside -j 2 >>cmake.log
+    check "add_subdirectory, shared $shared" inside/consumer "$want"
+    [[ $(ldd inside/consumer) == *libtally* ]] && found=ON || found=OFF
+    [ $found = $shared ] || wrong "BUILD_SHARED_LIBS=$shared gives tally::tally the other library"
+done
+echo "install: moved prefix works with find_package, pkg-config and C++; so does a folder of a project"

@@ -30,22 +30,34 @@ rungs() { sed -nE "s/^RUNG\\($1, +([a-z0-9_]+),.*/\\1/p" "$TALLY_SOURCE/ladder/r
 # ---- the tables ----
 code 0 "$tally" ladder --device model --n 5000 --runs 1 --json r.json --html r.html
 cp out table
-for shape in reduce scan window; do
+for shape in reduce scan window transpose histogram; do
     for rung in $(rungs $shape); do has "^$rung +" table; done
 done
 has '^better +1024 1024 512 256 128 64 32 16\* 8\* 4\* 2\* 1\* 1\*$' table
+has '^naive +32x32 32x32 32x16 32x8 32x4 32x2 32x1 16x1 8x1 4x1 2x1 1x1 1x1$' table # one productive thread in each warp
+has '^reduce1 +8x32 8x16 8x8 8x4 8x2 8x1 4x1 2x1 1x1 1x1$' table
 has '^reduce5 +caught, as it should be: line [0-9]+: race' table
 tr -s '\n ' ' ' <table >words
 has 'after 1e16 [0-9]+ windows are wrong, after an inf' words
 has '^reduce1 +5.28 +-$' table
+has '^Checked: 35000 results, every one of every rung.$' table
+has '^(The model counts kernels|There is no)' table
+"$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
+if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
+    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model >>out
     LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
     verdict "the table fits $columns columns" $? "$(cat out | head -12)"
 done
 code 0 "$tally" ladder reduce --device model --n 0 --runs 0
 code 0 "$tally" ladder scan --device model --n 1000 --runs 0 --op max --dtype u64
 code 0 "$tally" ladder window --device model --n 1000 --runs 0 -w 1000 --dtype f64
+code 0 "$tally" ladder transpose --device model --n 65536 --runs 0
+has '^transpose_naive +1 +36.00 +18.00 +0 ' out # 4 sectors to read a row, 32 to write a column
+has '^transpose_tile +1 +8.00 +4.00 +63488 ' out # 31 passes for each of 2048 columns of a tile
+has '^transpose_padded +1 +8.00 +4.00 +0 ' out
+code 2 "$tally" ladder histogram --dtype f32 --device model
 
 # ---- usage ----
 code 2 "$tally" ladder reduze
@@ -58,7 +70,11 @@ code 2 "$tally" ladder show
 code 2 "$tally" ladder show nothing
 code 2 "$tally" ladder --dtype i8
 code 3 "$tally" ladder --device cuda:99
-code 3 "$tally" ladder --device cpu
+code 0 "$tally" ladder reduce --device cpu --n 1000 --runs 1 # the processors' rows, and the model
+has '^sequential +[0-9.]+' out
+code 2 "$tally" ladder --plain
+code 2 "$tally" ladder show tiled_1 --html x.html
+code 2 "$tally" ladder break tiled_1 --json x.json
 code 1 "$tally" ladder --device model --n 100 --runs 0 --json /nowhere/x.json
 code 1 "$tally" ladder diff r.json nothing.json
 code 1 "$tally" ladder diff r.html r.json
@@ -79,10 +95,23 @@ assert all(r['verdict'] == 'right' and r['model']['races'] == 0 for s in report[
 assert by['sequential']['time']['median'] > 0 and 'time' not in by['tiled_1'] and by['reduce1']['milliseconds_2010'] == 5.28
 PY
 verdict 'the JSON has every rung and its counts' $?
+"$tally" ladder reduce --device model --rung sequential,openmp,tally --n 2^20 --runs 3 --json - >rates.json
+python3 -c 'import json
+s = json.load(open("rates.json"))["shapes"][0]
+assert s["ceilings"]["host_read"] > 0 and all(r["time"]["bytes_a_second"] <= s["ceilings"]["host_read"] * (1 + 1e-8) for r in s["rungs"]), s'
+verdict 'no rung is above its ceiling' $?
 "$tally" ladder reduce --device model --n 1000 --runs 0 --json - >out && python3 -m json.tool out >/dev/null
 verdict '--json - prints JSON alone' $?
 code 0 "$tally" ladder diff r.json r.json
 has '^sequential +[0-9.]+ +[0-9.]+ +1.00x +right$' out
+"$tally" ladder reduce --device model --n 9000 --runs 1 --json other.json >/dev/null
+code 0 "$tally" ladder diff r.json other.json
+has '^Not the same problem: rates and counts are not compared.$' out
+! grep -Eq '[0-9]x ' out
+verdict 'rates of different n are not divided' $?
+"$tally" ladder reduce --device model --n 5000 --runs 1 --banks 16 --json banks.json >/dev/null
+code 0 "$tally" ladder diff r.json banks.json
+has '^  conflicts +2100 +[0-9]+$' out
 
 # ---- the recorded counts, and the figures of the documents drawn from them ----
 plain() { sed -E 's/"machine": "[^"]*"/"machine": "any"/; s/"threads": [0-9]+, "wrong"/"threads": 0, "wrong"/; s/"version": "[^"]*"/"version": "any"/' "$1"; }
@@ -91,11 +120,35 @@ plain model.json | cmp - "$TALLY_SOURCE/doc/ladder/results/model.json"
 verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts/ladder-record writes it)' $?
 "$TALLY_SOURCE/scripts/ladder-figures" figures && diff -r figures "$TALLY_SOURCE/doc/ladder/figures" >out
 verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
+"$TALLY_SOURCE/scripts/ladder-figures" --recorded | diff - "$TALLY_SOURCE/ladder/recorded.def" >out
+verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --n 1000
-has '^wrong.cl +WRONG: [0-9]+ instead of 63[0-9]*' out
+has '^wrong.cl +WRONG: [0-9]+ of [0-9]+ runs went wrong: n = 257, i32' out
+has '^Tried on the model in [0-9]+ runs: n = 1, 2, 3, 255, 256' out
+has 'results checked, [1-9][0-9]* off\.$' out
+code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json t.json --html t.html
+python3 -c 'import json
+r = json.load(open("t.json"))["shapes"][0]["rungs"]
+assert [x["rung"] for x in r] == ["tiled_3", "wrong.cl"], r
+assert r[1]["verdict"] == "WRONG" and 0 < r[1]["trials_wrong"] <= r[1]["trials"] and r[1]["trials"] > 40, r[1]
+assert r[0]["checked"] == 1 and r[0]["off"] == 0'
+verdict 'try writes --json with the runs that went wrong' $?
+has '<summary>.*wrong.cl</summary>' t.html # its text is on the page
+has 'i &lt; n - 1 \? in\[i\] : NEUTRAL' t.html
+code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json -
+python3 -m json.tool out >/dev/null
+verdict 'try --json - prints JSON alone' $?
+code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model # both are said, with line, step, threads
+tr -s '\n ' ' ' <out >words
+has 'sum: -?[0-9]+ instead of [0-9]+; line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ [a-z ]+ data\[[0-9]+\] in step [0-9]+' words
+start=$SECONDS
+code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_endless_loop.cl" --device model
+has 'a loop does not end' out
+[ $((SECONDS - start)) -le 8 ]
+verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
 code 0 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" --rung reduce/tiled_3 --device model --n 1000
 { echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'; cat "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"; } >mine.cl
 code 0 "$tally" ladder try mine.cl --device model --n 1000
@@ -106,6 +159,93 @@ code 2 "$tally" ladder try wrong.cl --device model
 code 1 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/reduce1.cl" --rung reduce/reduce1 --device model
 has "reduce1.cl:7: a kernel's text must be whole, without '#include'" err
 code 1 "$tally" ladder try nothing.cl
+code 1 "$tally" ladder try "$work" --rung tiled_1
+
+# ---- CUDA and OpenCL texts ----
+cat >reduce3.cu <<'CU'
+// like: reduce/reduce3
+#include <cuda_runtime.h>
+const int BLOCK = 256;
+__device__ int unused(int x) { return x + 1; }
+extern "C" __global__ void __launch_bounds__(256) reduce3(const int *__restrict__ in, int *out, unsigned int n)
+{
+    __shared__ int data[BLOCK];
+    unsigned int tid = threadIdx.x, i = blockIdx.x * blockDim.x + threadIdx.x;
+    data[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (unsigned int s = blockDim.x / 2; s > 0; s >>= 1) {
+        if (tid < s) data[tid] += data[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0) out[blockIdx.x] = data[0];
+}
+int main() { reduce3<<<1, 256>>>(0, 0, 0); return 0; }
+CU
+cat >sum.cl <<'CL'
+/* like: reduce/atomic */
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sum(__global const uint *in, __global uint *out, const uint n,
+                                                                   __local uint *data)
+{
+    uint tid = get_local_id(0), mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += in[i];
+    data[tid] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint s = get_local_size(0) / 2; s > 0; s >>= 1) {
+        if (tid < s) data[tid] += data[tid + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (tid == 0) atomic_add(&out[0], data[0]);
+}
+CL
+code 0 "$tally" ladder try reduce3.cu --device model
+has '^types i32; sum' out
+code 0 "$tally" ladder try sum.cl --device model
+has '^types u32; sum' out
+code 2 "$tally" ladder try reduce3.cu --device model --dtype f32
+has 'reduce3.cu: the kernel is written for i32, and --dtype says f32' err
+code 0 "$tally" ladder show reduce3.cu # its own lines and numbers
+has ' 12  +if \(tid < s\) data\[tid\] \+= data' out
+sed 's/threadIdx.x;/threadIdx.y;/' reduce3.cu >y.cu
+code 1 "$tally" ladder try y.cu --device model
+has 'y.cu:8: the ladder has one dimension: threadIdx.x' err
+sed 's/int \*out/short *out/' reduce3.cu >short.cu
+code 1 "$tally" ladder try short.cu --device model
+has 'short.cu:5: a parameter is of int, unsigned' err
+sed 's/data\[tid\] = i/data[tid] = unused(i)/' reduce3.cu >call.cu
+code 1 "$tally" ladder try call.cu --device model
+has "call.cu:9: the model has no function 'unused'" err
+
+# ---- the grader ----
+assignments=$TALLY_SOURCE/examples/ladder
+for folder in "$assignments"/[0-9]*; do
+    name=$(basename "$folder")
+    code 4 "$tally" ladder grade "$folder/assignment.toml" "$folder"/start.* # a skeleton compiles, and is not the answer
+    code 0 "$tally" ladder grade "$folder/assignment.toml" "$assignments/instructor/$name"/solution.*
+    for wrong in "$assignments/instructor/$name"/wrong_*; do code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"; done
+done
+code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" "$assignments/instructor/2-no-conflicts/wrong_conflicts.cl" --json g.json
+has '^FAILED +conflicts +0 of 25 +26[0-9]+ passes for bank conflicts; at most 0$' out
+has '^75 of 100 points$' out
+python3 -c 'import json
+g = json.load(open("g.json"))
+assert g["points"] == 75 and g["of"] == 100 and g["wrong"] == 0 and g["runs"] == 12 and g["complaints"] == [], g
+assert {c["check"]: c["passed"] for c in g["checks"]} == {"right": True, "conflicts": False, "divergent": True}, g'
+verdict 'the grade as JSON' $?
+refused() { # TEXT WORDS: an assignment that is refused, with its place
+    printf '%b' "$1" >a.toml
+    code 1 "$tally" ladder grade a.toml mine.cl
+    has "$2" err
+}
+refused 'like = "reduce/tiled_1"\nsizes = [1, 2\n\n' "a.toml:4:1: ',' or '\]' was expected in the list"
+refused 'like = "reduce/tiled_1"\nsizes = [1]\nsize = 3\n' 'a.toml:3:1: size: there is no such key; choices: title'
+refused 'like = "reduce/tiled_1"\nsizes = [0.5]\n' 'a.toml:2:1: sizes: whole numbers from 0 to'
+refused 'like = "reduce/tiled_1"\nlike = "x"\n' 'a.toml:2:1: this key is there already'
+refused 'like = "reduce/tiled_1' 'a.toml:1:23: the string does not end on its line'
+refused 'like = "reduce/sequential"\nsizes = [1]\n' "there is no rung 'reduce/sequential' with a kernel"
+refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' 'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i8"]\n' 'a.toml:3:1: types: choices: "i32"'
+refused 'like = "reduce/tiled_1"\nsizes = [1] 2\n' 'a.toml:2:13: the line ends here, and more follows'
+code 2 "$tally" ladder grade a.toml
 
 # ---- looking closer ----
 code 0 "$tally" ladder show reduce/tiled_2
@@ -114,19 +254,41 @@ code 0 "$tally" ladder show reduce1 # the kernel is tiled_1's
 has ' 17 +if \(tid % \(2 \* s\) == 0\)' out
 code 0 "$tally" ladder show window/prefix_difference # scan/hillis_steele's, and through it scan/tiled_scan's
 has ' 33 +if \(group_index\(\) > 0 && i < n\)' out
+has '^    launch difference: running sums, out, n, w$' out # the other half of the program
 code 0 "$tally" ladder show reduce5
 has 'race: threads' out
 code 0 "$tally" ladder show scan/tally
+code 0 "$tally" ladder show tiled_3 --plain
+cmp -s out "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"
+verdict 'show --plain prints the text alone' $?
+code 0 "$tally" ladder show mine.cl --plain
+cmp -s out mine.cl
+verdict 'show --plain prints a file of the reader alone' $?
+code 0 "$tally" ladder show mine.cl
+has '^mine.cl on the model: n = 65536 i32' out
 code 0 "$tally" ladder break tiled_3
 has '^ +18  barrier removed +the race check' out
 has '^ +13  last element dropped +the answer' out
 has '^([0-9]+) of \1 noticed' out
+has '^      was  if \(tid < s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
+has '^      now  if \(tid <= s\) data\[tid\] = combine\(data\[tid\], data\[tid \+ s\]\);$' out
 code 2 "$tally" ladder break sequential
 
-# ---- the page ----
-! grep -Eqi 'https?:|<script|<link|<img|@import|url\(' r.html
-verdict 'the page needs no network and no script' $?
-for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"'; do
+cp wrong.cl 'a<b>"c&.cl'
+"$tally" ladder try 'a<b>"c&.cl' --rung reduce/tiled_3 --device model --n 1000 --html odd.html >/dev/null
+grep -q 'id="reduce-a_b__c_.cl"' odd.html && ! grep -q 'a<b>' odd.html
+verdict 'a file with signs of HTML in its name' $?
+sed 's/THREADS/256/g' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >fixed.cl
+"$tally" ladder try fixed.cl --rung reduce/tiled_3 --device model --n 1000 --html fixed.html >/dev/null
+has 'There are no steps of fixed.cl: the kernel .*has the size of its group in its text' fixed.html
+# ---- the page (test_ladder_page.sh steps through it) ----
+! grep -Eqi 'https?:|<script[^>]* src|<link|<img|@import|url\(' r.html
+verdict 'the page needs no network' $?
+factor=$(python3 -c 'import json, sys
+t = {r["rung"]: r["time"]["median"] for r in json.load(open(sys.argv[1]))["shapes"][0]["rungs"]}
+print(round(t["sequential"] / t["vector_load"]))' "$TALLY_SOURCE/doc/ladder/results/h200.json")
+for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" '<li><h3>cascade: grid-stride loop' \
+    'Little.s law' 'class="roofline"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
     has "$word" r.html
 done
 python3 - r.html <<'PY'
@@ -184,9 +346,38 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder reduce --rung atomic,shuffle,vector_load,cascade,tiled_2 --device "$device" --runs 0 --n 2049 --dtype i64 --op min
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
+    code 0 "$tally" ladder transpose --device "$device" --runs 0 --n 4999
+    code 0 "$tally" ladder histogram --device "$device" --runs 0 --n 4999 --dtype u32
+    code 0 "$tally" ladder reduce --rung warp_reduce --device "$device" --runs 0 --n 4999 --dtype i64
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
-    has '^tiled_4 +[0-9.]+ +[0-9.]+ .*right$' out
+    has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
+    ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
+    verdict 'no ceiling for a small input' $?
+    code 0 "$tally" ladder reduce --rung tiled_2,tiled_3 --device "$device" --runs 3 --n 20000 --json d.json
+    ! grep -q 'and yet' out
+    verdict 'on processors banks are no cause' $?
+    python3 -c 'import json
+s = json.load(open("d.json"))["shapes"][0]
+assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s["ceilings"]
+for r in s["rungs"]: # one launch, and one that folds what is left on the device
+    assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
+    verdict 'times are of the result on the device; copies and the fold apart' $?
+    for place in "$device" model; do # above 2^20 elements the model runs a part of the groups, and counts as if it ran all
+        "$tally" ladder --rung tiled_4,simple_2,tiled_scan,sma_tiled,transpose_tile --device "$place" --runs 0 --n 1052673 --json "at-$place.json" >/dev/null
+    done
+    python3 - "at-$device.json" at-model.json <<'PY'
+import json, sys
+a, b = ([r for s in json.load(open(f))["shapes"] for r in s["rungs"]] for f in sys.argv[1:])
+assert len(a) == 5 and all(x["model"] == y["model"] and x["counted_n"] == 1052673 and x["launches"] == y["launches"] for x, y in zip(a, b))
+PY
+    verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
+    sed -E 's/^KERNEL\(\w+/KERNEL(a_name_of_more_than_16_letters/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >long.cl
+    code 0 "$tally" ladder try long.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 20 # many launches of it
+    for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
+        code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0
+    done
+    code 0 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" "$assignments"/instructor/1-tile-sum/solution.cl --device "$device"
 else
     echo "skipped: no OpenCL device here"
 fi

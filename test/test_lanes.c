@@ -4,9 +4,9 @@
  * or a buffer or block of host memory that is used again too early, then gives other bits than the CPU's. A real device
  * shows such a mistake once in a thousand runs. Skipped without a device. */
 #include "../src/device/gpu_work.h"
-#include "check.h"
+#include "gpus.h"
 
-enum { SKIPPED = 77, N = 500000, ARGUMENTS = 64, MOST_EVENTS = 1 << 18, ROUNDS = 40 };
+enum { N = 500000, ARGUMENTS = 64, MOST_EVENTS = 1 << 18, ROUNDS = 40 };
 
 typedef enum { COPY_IN, COPY_OUT, LAUNCH, MARK, FOLLOW } kind;
 typedef struct {
@@ -17,7 +17,8 @@ typedef struct {
     void *to;
     tl_program *program;
     char name[24];
-    int64_t groups;
+    int64_t number;
+    tl_spread spread;
     int threads, count;
     tl_argument args[ARGUMENTS];
     int64_t event; /* MARK, FOLLOW */
@@ -48,7 +49,7 @@ static int step(int lane)
     if (t->kind == COPY_IN) status = real->copy_in(gpu, ctx, TL_RUN, &t->memory, t->offset, t->from, t->bytes);
     if (t->kind == COPY_OUT) status = real->copy_out(gpu, ctx, TL_RUN, t->to, &t->memory, t->offset, t->bytes);
     if (t->kind == LAUNCH)
-        status = real->launch(gpu, ctx, t->program, t->name, t->groups, t->threads, t->args, t->count);
+        status = real->launch(gpu, ctx, t->program, t->name, t->number, t->spread, t->threads, t->args, t->count);
     if (!status && t->kind < MARK) status = real->quiet(gpu, ctx);
     check_ok(ctx, status, "a task");
     lanes[lane].head++;
@@ -112,13 +113,13 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
     return TALLY_OK;
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t groups, int threads,
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
                              const tl_argument *args, int count)
 {
     (void)g, (void)c;
     task *t = append(TL_RUN, LAUNCH);
     if (count > ARGUMENTS) exit(2);
-    t->program = p, t->groups = groups, t->threads = threads, t->count = count;
+    t->program = p, t->number = number, t->spread = spread, t->threads = threads, t->count = count;
     snprintf(t->name, sizeof t->name, "%s", name);
     memcpy(t->args, args, (size_t)count * sizeof *args);
     return TALLY_OK;
@@ -185,19 +186,19 @@ static tl_memory there; /* room for N results on the device, beyond its limit */
 /* What this test does with `there`, as the library does: with the device's context the current one. */
 static void take_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     check_ok(ctx, real->allocate(gpu, ctx, sizeof got, &there), "room on the device");
     real->leave(gpu);
 }
 static void read_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     check_ok(ctx, real->read(gpu, ctx, got, &there, 0, sizeof got), "read");
     real->leave(gpu);
 }
 static void give_there(void)
 {
-    real->enter(gpu);
+    real->enter(gpu, NULL);
     real->release(gpu, &there);
     real->leave(gpu);
 }
@@ -239,48 +240,44 @@ static void check_case(int which)
                sizeof(float), "%s, policy %d%s", names[which], policy, locked ? ", page-locked" : "");
 }
 
+static void check_device(const char *device)
+{
+    char name[104];
+    snprintf(name, sizeof name, "%s,memory=1M,threads=1,probe=off", device);
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    gpu = tl_gpu_of(ctx->device)->gpu;
+    real = gpu->calls;
+    fake = *real;
+    fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.mark = f_mark;
+    fake.follow = f_follow, fake.reached = f_reached, fake.wait = f_wait, fake.quiet = f_quiet;
+    fake.write = f_write, fake.read = f_read, fake.release = f_release;
+    gpu->calls = &fake;
+    fake.locked = f_locked;
+    done[0] = 1;
+    take_there();
+    /* PoCL runs them as slowly as it compiles: every fixed policy there, and fewer random ones */
+    const int rounds = check_quick || (real->shares_memory && real->shares_memory(gpu)) ? 20 : ROUNDS;
+    for (int round = 0; round < rounds; round++)
+        for (int which = 0; which < 10; which++) {
+            policy = round / 2;
+            locked = round % 2;
+            check_case(which);
+            for (int lane = 0; lane < TL_LANES; lane++) lanes[lane].head = lanes[lane].count = 0;
+            marks = 0;
+            memset(last_mark, 0, sizeof last_mark);
+        }
+    give_there();
+    gpu->calls = real;
+    tally_close(ctx);
+}
+
 int main(void)
 {
-    tally_device_info info;
-    int tested = 0;
     check_start();
     tl_random_fill(&check_state, x, TALLY_F32, N, TL_DATA_PLAIN);
     cpu = check_open(2, NULL);
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%s,memory=1M,threads=1,probe=off", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || !check_ok(NULL, tally_open(&ctx, name), name)) continue;
-        gpu = tl_gpu_of(ctx->device)->gpu;
-        real = gpu->calls;
-        fake = *real;
-        fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.mark = f_mark;
-        fake.follow = f_follow, fake.reached = f_reached, fake.wait = f_wait, fake.quiet = f_quiet;
-        fake.write = f_write, fake.read = f_read, fake.release = f_release;
-        gpu->calls = &fake;
-        fake.locked = f_locked;
-        done[0] = 1;
-        take_there();
-        /* PoCL runs them as slowly as it compiles: every fixed policy there, and fewer random ones */
-        const int rounds = check_quick || (real->shares_memory && real->shares_memory(gpu)) ? 20 : ROUNDS;
-        for (int round = 0; round < rounds; round++)
-            for (int which = 0; which < 10; which++) {
-                policy = round / 2;
-                locked = round % 2;
-                check_case(which);
-                for (int lane = 0; lane < TL_LANES; lane++) lanes[lane].head = lanes[lane].count = 0;
-                marks = 0;
-                memset(last_mark, 0, sizeof last_mark);
-            }
-        give_there();
-        gpu->calls = real;
-        tally_close(ctx);
-        tested++;
-    }
+    for_each_gpu(NULL, check_device);
     for (int lane = 0; lane < TL_LANES; lane++) free(lanes[lane].tasks);
     tally_close(cpu);
-    if (!tested) {
-        printf("skipped: no GPU device here\n");
-        return SKIPPED;
-    }
-    return check_finish();
+    return finish_gpus();
 }

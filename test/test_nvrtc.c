@@ -75,8 +75,8 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
     const tl_scalar *scalar;
     tl_par par;
-    char name[40];
-    snprintf(name, sizeof name, "%s%s", op, strstr(op, "ema") ? ":0.1" : "");
+    char name[64], parameter[TL_SAMPLE_ROOM];
+    snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     for (int s = 0; s < 4; s++)
         if (!shape || !strcmp(shape, shapes[s])) try_shape(scalar, op, shapes[s], arch, print);
@@ -128,7 +128,7 @@ static void try_wrong(void)
                  "fn result empty(par p) { return to_result(num(0.0)); }\n");
         check_ok(ctx, tally_define(ctx, "wrong", definition, "wrong.h"), "wrong.h");
         check_ok(ctx, tl_resolve(ctx, "wrong", TALLY_F32, &scalar, &par), "wrong");
-        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_NO_DEVICE,
+        check(build(scalar, "reduce", "once", "sm_90", "a wrong text", &log) == TALLY_BAD_DATA,
               "a wrong text compiles: %s", definition);
         snprintf(said, sizeof said, "%s", tally_error(ctx));
         tl_user_error(ctx, scalar->user->user, said);

@@ -11,7 +11,7 @@ for case in "sum f32" "argmax u8" "var f64" "nanmean f16"; do
     # shellcheck disable=SC2086
     TALLY_TEST_QUICK=1 TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_bits" $case || failed=1
 done
-unset TALLY_KERNELS POCL_WORK_GROUP_METHOD # from here on as users have them
+unset TALLY_KERNELS POCL_WORK_GROUP_METHOD POCL_EXTRA_BUILD_FLAGS # from here on as users have them
 [ "$(seq 1 3000 | "$TALLY_CLI" reduce sum --device "$device")" = 4501500 ] || failed=1
 "$TALLY_CLI" verify --device "$device" --cases 4 --seed 3 || failed=1
 exit $failed

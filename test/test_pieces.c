@@ -4,9 +4,9 @@
  * that is here, and the memory it may hold is watched. Skipped without one.
  *
  *   test_pieces [DEVICE]     TALLY_TEST_QUICK=1: the first operators only */
-#include "check.h"
+#include "gpus.h"
 
-enum { SKIPPED = 77, MEMORY = 1 << 20, GUARD = 64, MOST = 400000 };
+enum { MEMORY = 1 << 20, GUARD = 64, MOST = 400000 };
 
 static tally *gpu, *cpu;
 static char *x, *got, *want;
@@ -234,8 +234,21 @@ static void check_times(void)
     check(tally_times(cpu, &t) == TALLY_OK && t.kernels == 0 && t.device_bytes == 0, "the processors measure nothing");
 }
 
+static void check_options(const char *name)
+{
+    static const char *const bad[] = {"memory=",    "memory=1", "memory=x", "memory=64", "memory=9999999999G",
+                                      "memory=64k", "mem=1M"};
+    char device[80];
+    tally *ctx;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(device, sizeof device, "%s,%s", name, bad[i]);
+        check(tally_open(&ctx, device) == TALLY_INVALID, "%s was accepted: %s", device, tally_error(NULL));
+    }
+}
+
 static void check_device(const char *name)
 {
+    check_options(name);
     static const struct {
         const char *op;
         tally_dtype dtype;
@@ -258,42 +271,17 @@ static void check_device(const char *name)
     tally_close(gpu);
 }
 
-static void check_options(const char *name)
-{
-    static const char *const bad[] = {"memory=",    "memory=1", "memory=x", "memory=64", "memory=9999999999G",
-                                      "memory=64k", "mem=1M"};
-    char device[80];
-    tally *ctx;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        snprintf(device, sizeof device, "%s,%s", name, bad[i]);
-        check(tally_open(&ctx, device) == TALLY_INVALID, "%s was accepted: %s", device, tally_error(NULL));
-    }
-}
-
 int main(int argc, char **argv)
 {
-    tally_device_info info;
-    int tested = 0;
     check_start();
     x = calloc(MOST + 64, 8);
     got = malloc(MOST * 16 + 1024);
     want = malloc(MOST * 16 + 1024);
     cpu = check_open(2, NULL);
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || (argc > 1 && strcmp(name, argv[1]))) continue;
-        check_options(name);
-        check_device(name);
-        tested++;
-    }
+    for_each_gpu(argc > 1 ? argv[1] : NULL, check_device);
     tally_close(cpu);
     free(x);
     free(got);
     free(want);
-    if (!tested) {
-        printf("skipped: no GPU device here\n");
-        return SKIPPED;
-    }
-    return check_finish();
+    return finish_gpus();
 }

@@ -3,9 +3,9 @@
  * TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them. Skipped without a
  * device. */
 #include "../src/device/gpu_work.h"
-#include "check.h"
+#include "gpus.h"
 
-enum { SKIPPED = 77, MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };
+enum { MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };
 
 static tally *ctx, *cpu;
 static const tl_gpu_calls *calls;
@@ -182,7 +182,7 @@ static void check_refusals(void)
     check_ok(ctx, tally_reduce(ctx, "sum", &b, NULL), "no segments");
 }
 
-static void check_device(void)
+static void check_views(void)
 {
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
         int i = 0;
@@ -199,31 +199,25 @@ static void check_device(void)
     close_place(&results);
 }
 
+static void check_device(const char *device)
+{
+    char name[96];
+    snprintf(name, sizeof name, "%s,threads=1,probe=off", device);
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    gpu = tl_gpu_of(ctx->device)->gpu;
+    calls = gpu->calls;
+    calls->enter(gpu, NULL);
+    check_views();
+    calls->leave(gpu);
+    tally_close(ctx);
+}
+
 int main(void)
 {
-    const char *devices = getenv("TALLY_TEST_DEVICES");
-    tally_device_info info;
-    int tested = 0;
     check_start();
     for (size_t i = 0; i < sizeof x; i++) x[i] = (char)tl_random(&check_state);
     cpu = check_open(2, NULL);
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%s,threads=1,probe=off", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && *devices && !strstr(devices, info.name))) continue;
-        if (!check_ok(NULL, tally_open(&ctx, name), name)) continue;
-        gpu = tl_gpu_of(ctx->device)->gpu;
-        calls = gpu->calls;
-        calls->enter(gpu);
-        check_device();
-        calls->leave(gpu);
-        tally_close(ctx);
-        tested++;
-    }
+    for_each_gpu(NULL, check_device);
     tally_close(cpu);
-    if (!tested) {
-        printf("skipped: no GPU device here\n");
-        return SKIPPED;
-    }
-    return check_finish();
+    return finish_gpus();
 }

@@ -82,6 +82,143 @@ static void texts(void)
     expect(load("/tmp", &none, 10) == -1 && strstr(tally_error(NULL), "directory"), "directory", "");
 }
 
+/* What careful users found: each gave wrong numbers without a word, or differed with the number of threads. */
+static void found(void)
+{
+    const tally_file_options csv = {.format = "csv"}, txt = {.format = "text"}, b = {.format = "csv", .column = "b"},
+                             skip = {.format = "csv", .skip_bad = 1};
+    static const char *const missing[] = {"NULL\n5\n7\n", "na\n5\n7\n", "Na\n5\n7\n", "NA\n5\n7\n", "\"\"\n5\n7\n"};
+    for (int i = 0; i < 5; i++) { /* no header: the words for missing values are the same everywhere */
+        text(missing[i], csv, 3, "");
+        expect(isnan(values[0]) && values[2] == 7, "missing first", missing[i]);
+        if (i < 4) text(missing[i], txt, 3, "");
+        expect(isnan(values[0]) && values[2] == 7, "missing in text", missing[i]);
+    }
+    text("1\nNA\n", (tally_file_options){.format = "text", .dtype = TALLY_I32}, -1,
+         ":2:1: 'NA' stands for no value, and i32 has none");
+    text("1\nnan\n", (tally_file_options){.format = "csv", .dtype = TALLY_I32}, -1,
+         ":2:1: 'nan' is not a whole number");
+    /* An empty first cell says nothing about its column: the next lines do. */
+    text("a,b\n,1\n3,2\n4,5\n", csv, -1, "2 columns have numbers: 1 'a', 2 'b'");
+    text(",1\n3,2\n4,5\n", csv, -1, "2 columns have numbers: 1, 2");
+    text("a,b\n,1\nx,2\ny,5\n", csv, 3, "");
+    text("a,b\n,1\n,2\n", csv, 2, "");
+    expect(values[1] == 2, "an empty column", "");
+    text("a,b\n,1\n3,2\n4,5\n", b, 3, "");
+    /* A stray quote hides what follows: an error, also where bad cells are skipped. */
+    text("1\n2\n\"3\n4\n5\n", csv, -1, ":3:1: a quoted cell is not closed");
+    text("1\n2\n\"3\n4\n5\n", skip, -1, ":3:1: a quoted cell is not closed");
+    text("1\n2\n\"3\n4\n\"5\n6\n", skip, -1, ":3:1: a quoted cell is not closed");
+    text("x,1\n\"y,2\nz,3\n\"w,4\n", (tally_file_options){.format = "csv", .column = "2", .skip_bad = 1}, -1,
+         ":2:1: a quoted cell is not closed");
+    text("1\n\"2\"x\n3\n", skip, 2, ""); /* on one line it is an odd cell */
+    /* A first word that is no number may be a header. */
+    text("price\n1\n", txt, -1,
+         ":1:1: 'price' is not a number; if the first line is a header, say so with --header yes");
+    text("1\nprice\n", txt, -1, ":2:1: 'price' is not a number");
+    expect(!strstr(tally_error(NULL), "header"), "no hint", "");
+    text("price\n1\n", (tally_file_options){.format = "text", .header = 1}, 1, "");
+    text("a\"b,c\n1,2\n", (tally_file_options){.format = "csv", .column = "a\"b"}, 1, "");
+    text("\"a\"\"b\",c\n1,2\n", (tally_file_options){.format = "csv", .column = "a\"b"}, 1, "");
+}
+
+/* Several columns: a row of values a line. */
+static void tables(void)
+{
+    static const char csv[] = "day,price,qty\nmon,1.5,10\ntue,,20\n\"w\ne\"\"d\",3,30\n";
+    text(csv, (tally_file_options){.format = "csv", .column = "price,qty"}, 6, "");
+    expect(values[0] == 1.5 && values[1] == 10 && isnan(values[2]) && values[5] == 30, "two columns", "");
+    text(csv, (tally_file_options){.format = "csv", .column = "qty,2"}, 6, "");
+    expect(values[0] == 10 && values[1] == 1.5 && values[5] == 3, "their order is that asked for", "");
+    text(csv, (tally_file_options){.format = "csv", .column = "2-3"}, 6, "");
+    text(csv, (tally_file_options){.format = "csv", .column = "2-"}, 6, "");
+    text(csv, (tally_file_options){.format = "csv", .table = 1}, 6, "");
+    expect(values[4] == 3 && values[5] == 30, "columns with numbers", "");
+    text(csv, (tally_file_options){.format = "csv", .column = "price,price"}, -1, "column 2 is asked for twice");
+    text(csv, (tally_file_options){.format = "csv", .column = "price,cost"}, -1,
+         "no column 'cost'; the columns are 1 'day', 2 'price', 3 'qty'");
+    text(csv, (tally_file_options){.format = "csv", .column = "2-4"}, -1, "no column '2-4'");
+    text(csv, (tally_file_options){.format = "csv", .column = "3-2"}, -1, "no column '3-2'");
+    text(csv, (tally_file_options){.format = "csv", .column = "1-2"}, -1, ":2:1: 'mon' is not a number");
+    text(csv, (tally_file_options){.format = "csv", .column = "1-2", .skip_bad = 1}, 0, "");
+    text("\"a,b\",low-high,c\n1,2,3\n", (tally_file_options){.format = "csv", .column = "a,b"}, 1, "");
+    text("\"a,b\",low-high,c\n1,2,3\n", (tally_file_options){.format = "csv", .column = "\"a,b\",low-high"}, 2, "");
+    expect(values[0] == 1 && values[1] == 2, "names with commas and dashes", "");
+    text("\"a,b\",c\n1,2\n", (tally_file_options){.format = "csv", .column = "\"a,b"}, -1,
+         "a quote in it is not closed");
+    const tally_file_options rows = {.format = "text", .table = 1};
+    text("1 2\n 3\t4 \n# c\n\n5 6\r\n", rows, 6, "");
+    expect(values[3] == 4 && values[5] == 6, "text table", "");
+    text("x y\n1 2\n3 4\n", rows, 4, "");
+    text("1 2\n3\n", rows, -1, ":2:1: the line '3' has no column 2");
+    text("1 2\n3 4\n5 6 7\n", rows, -1,
+         ":3:1: the line '5 6 7' has more than 2 columns, which the lines before it have");
+    text("1 2\n3 x\n5 6\n", (tally_file_options){.format = "text", .table = 1, .skip_bad = 1}, 4, "");
+    expect(values[2] == 5, "a bad cell takes its line along", "");
+    text(",,,\n,,,\n1,2,3,4\n", (tally_file_options){.format = "csv", .table = 1, .header = -1}, 12, "");
+    save("t", csv, strlen(csv));
+    tally_file *f;
+    tally_file_info info;
+    const char *line;
+    size_t length;
+    int64_t got;
+    const tally_file_options keep = {.format = "csv", .column = "qty", .keep = 1};
+    expect(!tally_file_open(NULL, path("t"), &keep, &f), "keep", "");
+    tally_file_get_info(f, &info);
+    expect(info.ndim == 2 && info.shape[0] == -1 && info.shape[1] == 1 && info.elements == -1 &&
+               info.delimiter == ',' && !strcmp(info.header, "day,price,qty") && !strcmp(info.columns[0], "qty"),
+           "the table's shape", info.header);
+    static const char *const lines[] = {"mon,1.5,10", "tue,,20", "\"w\ne\"\"d\",3,30"};
+    expect(!tally_file_line(f, &line, &length) && !line, "no line before its values", "");
+    for (int i = 0; i < 3; i++) {
+        expect(!tally_file_read(f, values, 1, &got) && got == 1, "keep", "");
+        expect(!tally_file_line(f, &line, &length) && line && length == strlen(lines[i]) &&
+                   !memcmp(line, lines[i], length),
+               "line", lines[i]);
+        expect(!tally_file_line(f, &line, &length) && !line, "one line a row", "");
+    }
+    tally_file_close(f);
+    expect(!tally_file_open(NULL, path("t"), &(tally_file_options){.format = "csv", .column = "qty"}, &f), "no keep",
+           "");
+    expect(tally_file_line(f, &line, &length) == TALLY_INVALID && strstr(tally_error(NULL), "options.keep"), "not kept",
+           "");
+    tally_file_close(f);
+}
+
+/* Blocks that end inside a line: in a comment behind blanks, and in a row of many quoted cells. */
+static void long_lines(void)
+{
+    const size_t room = 7 << 20;
+    char *const big = malloc(room);
+    const tally_file_options none = {0}, first = {.format = "csv", .column = "1", .header = -1};
+    for (int kind = 0; kind < 3; kind++) {
+        size_t n = (size_t)sprintf(big, "1 2\n");
+        const size_t blanks = kind == 1 ? (5 << 20) : 3;
+        memset(big + n, ' ', blanks);
+        n += blanks;
+        big[n++] = '#';
+        memset(big + n, 'x', room - n - 16);
+        if (kind == 2) big[n] = ' ';
+        n = room - 16;
+        n += (size_t)sprintf(big + n, "\n3 4\n");
+        save("comment", big, n);
+        for (threads = 1; threads <= 3; threads++) {
+            expect(load(path("comment"), &none, 1000) == 4 && values[3] == 4, "a long comment", "");
+            if (threads == 1)
+                expect(load(path("comment"), &(tally_file_options){.table = 1}, 1000) == 4, "in a table", "");
+        }
+    }
+    size_t n = 0;
+    for (int k = 0; k < 500000; k++) n += (size_t)sprintf(big + n, "\"%d\",", k % 7);
+    big[n++] = '\n';
+    for (threads = 1; threads <= 2; threads++) {
+        save("cells", big, n); /* took time that grows with the square: minutes */
+        expect(load(path("cells"), &first, 1000) == 1, "many quoted cells", "");
+    }
+    threads = 1;
+    free(big);
+}
+
 static void big_texts(void)
 {
     const tally_file_options none = {0};
@@ -148,6 +285,9 @@ int main(void)
 {
     files_start();
     texts();
+    found();
+    tables();
+    long_lines();
     big_texts();
     return files_finish();
 }

@@ -29,7 +29,7 @@ static void matrix(const char *name, const char *dtype, const char *device, int 
     tl_plan plan;
     test_case c = {.op = name, .dtype = tally_dtype_parse(dtype), .isa = device, .threads = threads};
     c.ctx = open_on(device);
-    if (define_example(c.ctx, name) && ok(c.ctx, tl_plan_of_host(c.ctx, name, c.dtype, &plan), name)) {
+    if (define_example(c.ctx, name) && check_ok(c.ctx, tl_plan_of_host(c.ctx, name, c.dtype, &plan), name)) {
         c.scalar = plan.op;
         c.par = plan.par;
         check_all(&c);
@@ -41,7 +41,7 @@ static void matrices(const char *name, const char *dtype)
 {
     const char *devices = getenv("TALLY_TEST_DEVICES");
     char device[64];
-    int64_t before = failed;
+    int64_t before = check_failed;
     if (devices && *devices) {
         for (int used; sscanf(devices, "%63s%n", device, &used) == 1; devices += used) matrix(name, dtype, device, 1);
     } else {
@@ -50,7 +50,7 @@ static void matrices(const char *name, const char *dtype)
             matrix(name, dtype, device, threads);
         }
     }
-    if (failed > before) printf("%s %s: %lld differences\n", name, dtype, (long long)(failed - before));
+    if (check_failed > before) printf("%s %s: %lld differences\n", name, dtype, (long long)(check_failed - before));
 }
 
 /* ---- copies of built-in operators: the same bits from the same text ---- */
@@ -68,28 +68,28 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
     snprintf(own, sizeof own, "my_%s%s", op, suffix);
     snprintf(both, sizeof both, "%s%s", op, suffix);
     tally_operator_info mine, theirs;
-    if (ok(ctx, tally_define(ctx, name, text, path), path) && ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
-        ok(ctx, tally_operator(ctx, both, d, &theirs), both)) {
-        check(mine.output == theirs.output && mine.accumulator == theirs.accumulator && mine.lanes == theirs.lanes &&
+    if (check_ok(ctx, tally_define(ctx, name, text, path), path) && check_ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
+        check_ok(ctx, tally_operator(ctx, both, d, &theirs), both)) {
+        check_said(mine.output == theirs.output && mine.accumulator == theirs.accumulator && mine.lanes == theirs.lanes &&
                   mine.exact == theirs.exact && mine.seedable == theirs.seedable && !strcmp(mine.param, theirs.param),
               own, "its facts differ from the built-in operator's");
         int64_t size = (int64_t)tally_dtype_size(mine.output) * mine.lanes;
         for (int round = 0; round < 40; round++) {
-            int64_t n = (int64_t)(rng() % (round < 20 ? 300 : 60000));
-            char *x = input + 64 + rng() % 9;
-            fill(x, d, n, (tl_data)(round % TL_DATA_KINDS));
+            int64_t n = (int64_t)(check_random() % (round < 20 ? 300 : 60000));
+            char *x = input + 64 + check_random() % 9;
+            check_fill(x, d, n, (tl_data)(round % TL_DATA_KINDS));
             tally_view in = tally_flat(x, d, n), a = tally_flat(output, mine.output, n),
                        b = tally_flat(wanted, mine.output, n);
             tally_scan_options o = {.exclusive = round & 1, .reverse = round >> 1 & 1};
-            tally_window_options w = {(int64_t)(rng() % 200), 0, TALLY_EDGES_SHRINK, 0};
-            if (ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
-                ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
-                same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both, (long long)n);
-            if (ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) && ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
-                same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both, (long long)n);
-            if (ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
-                ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
-                same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both, (long long)n);
+            tally_window_options w = {(int64_t)(check_random() % 200), 0, TALLY_EDGES_SHRINK, 0};
+            if (check_ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
+                check_ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
+                check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both, (long long)n);
+            if (check_ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) && check_ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
+                check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both, (long long)n);
+            if (check_ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
+                check_ok(ctx, tally_window(ctx, both, &in, &b, &w), both))
+                check_same(output, wanted, n, (int)size, "window %s as %s n=%lld", own, both, (long long)n);
         }
     }
     tally_close(ctx);
@@ -108,8 +108,8 @@ static void plain_loops(void)
     float high = -1e30f, worst = 0, wanted_fall[N];
     int64_t close = 0, open = 0;
     for (int i = 0; i < N; i++) {
-        price[i] = (float)(rng() % 100000) / 7;
-        bracket[i] = (signed char)(rng() % 3) - 1;
+        price[i] = (float)(check_random() % 100000) / 7;
+        bracket[i] = (signed char)(check_random() % 3) - 1;
         high = price[i] > high ? price[i] : high;
         worst = high - price[i] > worst ? high - price[i] : worst;
         wanted_fall[i] = worst;
@@ -123,12 +123,12 @@ static void plain_loops(void)
         want[2 * i + 1] = open;
     }
     tally_view in = tally_flat(price, TALLY_F32, N), out = tally_flat(fall, TALLY_F32, N);
-    if (ok(ctx, tally_scan(ctx, "drawdown", &in, &out, NULL), "drawdown"))
-        same(fall, wanted_fall, N, 4, "drawdown and a loop");
+    if (check_ok(ctx, tally_scan(ctx, "drawdown", &in, &out, NULL), "drawdown"))
+        check_same(fall, wanted_fall, N, 4, "drawdown and a loop");
     in = tally_flat(bracket, TALLY_I8, N);
     out = tally_flat(depth, TALLY_I64, N);
-    if (ok(ctx, tally_scan(ctx, "brackets", &in, &out, NULL), "brackets"))
-        same(depth, want, N, 16, "brackets and a loop");
+    if (check_ok(ctx, tally_scan(ctx, "brackets", &in, &out, NULL), "brackets"))
+        check_same(depth, want, N, 16, "brackets and a loop");
     tally_close(ctx);
 }
 
@@ -153,14 +153,14 @@ static int first_calls(const char *device)
         for (int shape = 0; shape < 3; shape++) {
             double t[3];
             tally *ctx = open_on(device);
-            ok(ctx, tally_reduce(ctx, "sum", &in, &one), "sum"); /* the device is awake */
+            check_ok(ctx, tally_reduce(ctx, "sum", &in, &one), "sum"); /* the device is awake */
             define_example(ctx, "drawdown");
             t[0] = now();
             for (int i = 1; i < 3; i++) {
                 tally_status status = shape == 0   ? tally_reduce(ctx, "drawdown", &in, &one)
                                       : shape == 1 ? tally_scan(ctx, "drawdown", &in, &out, NULL)
                                                    : tally_window(ctx, "drawdown", &in, &out, &w);
-                ok(ctx, status, "drawdown");
+                check_ok(ctx, status, "drawdown");
                 t[i] = now();
             }
             printf("  %-24s %-6s %9.2f %9.2f\n", round ? "the cache on disk has it" : "compiled now",
@@ -170,7 +170,7 @@ static int first_calls(const char *device)
                    t[1] - t[0], t[2] - t[1]);
             tally_close(ctx);
         }
-    return finish();
+    return check_finish();
 }
 
 /* Folders left in TMPDIR. */
@@ -187,13 +187,11 @@ int main(int argc, char **argv)
 {
     char folder[400], temporary[420];
     const char *devices = getenv("TALLY_TEST_DEVICES");
-    const char *seed = getenv("TALLY_TEST_SEED");
-    rng_state = seed ? strtoull(seed, NULL, 0) : 1;
-    printf("seed %llu\n", (unsigned long long)rng_state);
+    check_start_at(1);
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);
-    quick = 1;
+    check_quick = 1;
     if (!getcwd(folder, sizeof folder - 20)) return 1;
     snprintf(temporary, sizeof temporary, "%s/temporary", folder);
     strcat(folder, "/cache");
@@ -203,15 +201,15 @@ int main(int argc, char **argv)
     if (argc > 2 && !strcmp(argv[1], "time")) return first_calls(argv[2]);
     if (argc == 2) {
         errors(argv[1]);
-        return finish();
+        return check_finish();
     }
     if (argc > 2) {
         matrices(argv[1], argv[2]);
-        return finish();
+        return check_finish();
     }
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         for (int t = 1; t < 3; t++) matrices(examples[i][0], examples[i][t]);
-    if (devices && *devices) return finish();
+    if (devices && *devices) return check_finish();
     copy_of("sum", "sum", "", TALLY_F32, "");
     copy_of("sum", "sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32,
             ""); /* promises without OP_EXACT */
@@ -227,10 +225,10 @@ int main(int argc, char **argv)
     plain_loops();
     pieces();
     errors("cpu");
-    check(left_over(temporary) == 0, "temporary folders", "some are left");
+    check_said(left_over(temporary) == 0, "temporary folders", "some are left");
     arguments();
     free(input);
     free(output);
     free(wanted);
-    return finish();
+    return check_finish();
 }

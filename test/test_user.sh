@@ -31,7 +31,7 @@ is "an operator nobody defined" "$(both "$tally" reduce drawdon --op-file drawdo
     $'tally: there is no operator \'drawdon\'\nexit 2'
 is "no file" "$(both "$tally" reduce a --op-file a.h <series)" $'tally: a.h: No such file or directory\nexit 1'
 is "a built-in name" "$(both "$tally" reduce sum --op-file sum=drawdown.h <series)" \
-    $'tally: name is \'sum\': that is a built-in operator\nexit 2'
+    $'tally: --op-file sum=drawdown.h: \'sum\' is a built-in operator; give yours a name of its own: --op-file NAME=drawdown.h\nexit 2'
 is "no name" "$(both "$tally" reduce sum --op-file =drawdown.h <series)" \
     $'tally: --op-file is \'=drawdown.h\': must be NAME=FILE, or a FILE whose name is the operator\'s\nexit 2'
 is "a wrong type" "$(both "$tally" reduce brackets --op-file brackets.h <series)" \

@@ -11,44 +11,57 @@
 static tally *ctx;
 static float x[4096];
 
-/* The operator whose nan form this is; NULL if it is none. */
-static const char *plain_name(const char *name) { return strncmp(name, "nan", 3) ? NULL : name + 3; }
-
-/* What no elements give, written out; "nan" is the positive quiet one. A nan form gives the same. */
-static void empties(void)
+/* What the column `empty` of op/ops.def says of no elements, as bits of type d: a number; NaN (the positive quiet one);
+ * "NaN, or ..." for floats and for integers; "as NAME" what another operator says, one for each value of a result,
+ * separated by commas. */
+static int empty_bits(const char *words, tally_dtype d, int lane, void *to)
 {
     static const uint64_t quiet[] = {0x7e00, 0x7fc0, 0x7fc00000, 0x7ff8000000000000};
-    static const char *const nan_[] = {"mean", "var", "std", "ema", "first", "last"};
-    for (const char *const *each = tally_operators(); *each; each++)
+    const int is_float = d >= TALLY_F16, size = (int)tally_dtype_size(d);
+    const uint64_t ones = size == 8 ? ~0ull : (1ull << 8 * size) - 1, most = d & 1 ? ones >> 1 : ones;
+    uint64_t bits;
+    if (!strncmp(words, "as ", 3)) {
+        check_operator other;
+        char name[32];
+        for (; lane && strchr(words, ','); lane--) words = strchr(words, ',') + 2;
+        if (lane || sscanf(words, "as %31[a-z0-9_]", name) != 1 || !check_operator_make(&other, name, d, 0)) return 0;
+        return empty_bits(other.info.empty, d, 0, to);
+    }
+    if (!strncmp(words, "NaN, or ", 8)) words = is_float ? "NaN" : words + 8;
+    if (!strcmp(words, "NaN") && is_float)
+        bits = quiet[d - TALLY_F16];
+    else if (!strcmp(words, "all bits set"))
+        bits = ones;
+    else if (!strcmp(words, "the type's largest integer") && !is_float)
+        bits = most;
+    else if (!strcmp(words, "the type's smallest integer") && !is_float)
+        bits = most ^ ones;
+    else
+        return !tally_parse_value(d, words, strlen(words), to);
+    memcpy(to, &bits, (size_t)size);
+    return 1;
+}
+
+static void empties(void)
+{
+    for (const char *const *name = tally_operators(); *name; name++)
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++)
             for (int wide = 0; wide < 2; wide++) {
                 check_operator o;
-                if (!check_operator_make(&o, *each, d, wide)) continue;
-                const char *name = plain_name(*each) ? plain_name(*each) : *each;
-                int is_float = o.info.output >= TALLY_F16, size = (int)tally_dtype_size(o.info.output),
-                    is_signed = o.info.output & 1;
-                uint64_t nan = is_float ? quiet[o.info.output - TALLY_F16] : 0,
-                         ones = size == 8 ? ~0ull : (1ull << 8 * size) - 1;
-                uint64_t most = is_signed ? ones >> 1 : ones, least = is_signed ? most + 1 : 0, want = 0, want_1;
-                if (is_float) most = least = nan;
-                for (size_t i = 0; i < sizeof nan_ / sizeof *nan_; i++) want = !strcmp(name, nan_[i]) ? nan : want;
-                if (!strcmp(name, "prod"))
-                    want = o.info.output == TALLY_F32   ? 0x3f800000
-                           : o.info.output == TALLY_F64 ? 0x3ff0000000000000
-                                                        : 1;
-                if (!strcmp(name, "and")) want = ones;
-                if (!strcmp(name, "all")) want = 1;
-                if (!strncmp(name, "arg", 3)) want = ones; /* -1 */
-                if (!strcmp(name, "min") || !strcmp(name, "minmax")) want = most;
-                if (!strcmp(name, "max")) want = least;
-                want_1 = least;
+                if (!check_operator_make(&o, *name, d, wide)) continue;
+                int size = (int)tally_dtype_size(o.info.output);
+                unsigned char want[32];
+                for (int lane = 0; lane < o.info.lanes; lane++)
+                    check(empty_bits(o.info.empty, o.info.output, lane, want + lane * size),
+                          "src/op/ops.def says '%s' of %s with no elements: must be a number, NaN, 'NaN, or ...', "
+                          "'as NAME', 'all bits set', 'the type's largest integer' or 'the type's smallest integer'",
+                          o.info.empty, *name);
                 unsigned char got[32];
                 memset(got, 0x5a, sizeof got);
                 tally_view v = tally_flat(NULL, d, 0);
                 check_ok(ctx, tally_reduce(ctx, o.op, &v, got), o.op);
-                check_same(got, &want, 1, size, "empty %s of %s", o.op, tally_dtype_name(d));
-                if (o.info.lanes == 2)
-                    check_same(got + size, &want_1, 1, size, "empty %s of %s, second lane", o.op, tally_dtype_name(d));
+                check_same(got, want, 1, o.result, "empty %s of %s, which is '%s' in src/op/ops.def", o.op,
+                           tally_dtype_name(d), o.info.empty);
                 check(got[o.result] == 0x5a, "empty %s of %s wrote too much", o.op, tally_dtype_name(d));
                 char first[16]; /* exclusive scan and missing windows say the same */
                 uint64_t element = 0;
@@ -65,6 +78,9 @@ static void empties(void)
               tally_max_i32(NULL, 0) == INT32_MIN,
           "one-liners of nothing");
 }
+
+/* The operator whose nan form this is; NULL if it is none. */
+static const char *plain_name(const char *name) { return strncmp(name, "nan", 3) ? NULL : name + 3; }
 
 /* Nan forms, from their plain operators. Of two neighbours one is a NaN: then the tree is that of the others alone, so every bit is
  * that of the plain operator without the NaNs, after each pair; an index is the element's own. Else: nothing but NaNs is nothing,

@@ -4,9 +4,9 @@
  * begin anywhere; by memcmp with the processors. Skipped without a device.
  *
  *   test_windows [LOG2]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups) */
-#include "check.h"
+#include "gpus.h"
 
-enum { SKIPPED = 77, GUARD = 64, RESULT_MOST = 16 };
+enum { GUARD = 64, RESULT_MOST = 16 };
 
 typedef struct {
     const char *op;
@@ -96,27 +96,14 @@ static void check_device(const char *name)
 
 int main(int argc, char **argv)
 {
-    const char *devices = getenv("TALLY_TEST_DEVICES");
-    int tested = 0;
-    tally_device_info info;
     check_start();
     most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
     const size_t room = (size_t)most * RESULT_MOST + 4 * GUARD;
     x = malloc((size_t)most * 8), got = malloc(room), want = malloc(room);
     if (!x || !got || !want) return 2;
     check_ok(NULL, tally_open(&cpu, "cpu"), "cpu");
-    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s", info.name);
-        if (!info.usable || !strncmp(name, "cpu", 3) || (devices && !strstr(devices, name))) continue;
-        check_device(name);
-        tested++;
-    }
+    for_each_gpu(NULL, check_device);
     tally_close(cpu);
     free(x), free(got), free(want);
-    if (!tested && !check_failed) {
-        printf("skipped: no GPU device here\n");
-        return SKIPPED;
-    }
-    return check_finish();
+    return finish_gpus();
 }

@@ -5,15 +5,7 @@
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
 
-static int check(int good, const char *what, const char *detail)
-{
-    if (good) {
-        passed++;
-    } else if (failed++ < 40) {
-        fprintf(stderr, "FAILED: %s: %s\n", what, detail ? detail : "");
-    }
-    return good;
-}
+static int check_said(int good, const char *what, const char *detail) { return check(good, "%s: %s", what, detail ? detail : ""); }
 
 static tally *open_on(const char *device)
 {
@@ -29,6 +21,6 @@ static int define_example(tally *ctx, const char *name)
 {
     char path[500];
     snprintf(path, sizeof path, "%s/examples/operators/%s.h", TALLY_SOURCE_DIR, name);
-    return ok(ctx, tally_define_file(ctx, NULL, path), path);
+    return check_ok(ctx, tally_define_file(ctx, NULL, path), path);
 }
 #endif

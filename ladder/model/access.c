@@ -16,16 +16,18 @@
 
 void defect(group_state *g, int what, int line, const char *format, ...)
 {
-    if (g->defect) return;
-    g->defect = what;
-    g->defect_line = line;
+    model_finding *f = &g->found[what];
+    if (f->line) return;
+    if (!g->defect) g->defect = what;
+    f->line = line;
+    f->group = g->index;
     va_list list;
     va_start(list, format);
-    vsnprintf(g->sentence, sizeof g->sentence, format, list);
+    vsnprintf(f->sentence, sizeof f->sentence, format, list);
     va_end(list);
 }
 
-static lane get(const char *from, kind k)
+lane get_element(const char *from, kind k)
 {
     lane v;
     union {
@@ -72,8 +74,8 @@ typedef struct request {
     int lane[MODEL_WARP_MOST];
 } request;
 
-/* Passes that lanes [from, to) of the warp need, and the worst number of words in one bank. */
-static int passes(const request *r, int from, int to, int banks, int16_t *bank_of)
+/* Passes that lanes [from, to) of the warp need: the worst number of words in one bank; of atomics, of lanes. */
+static int passes(const request *r, int from, int to, int banks, int atomic, int16_t *bank_of)
 {
     int64_t words[MODEL_WARP_MOST * 4];
     int count[MODEL_BANKS_MOST] = {0}, found = 0, worst = 0;
@@ -84,7 +86,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
             if (bank_of && word == r->offset[i] / 4) bank_of[r->lane[i]] = (int16_t)bank;
             int known = 0;
             for (int k = 0; k < found && !known; k++) known = words[k] == word;
-            if (known) continue;
+            if (known && !atomic) continue;
             words[found++] = word;
             if (++count[bank] > worst) worst = count[bank];
         }
@@ -92,7 +94,7 @@ static int passes(const request *r, int from, int to, int banks, int16_t *bank_o
     return worst;
 }
 
-static void cost_shared(group_state *g, const request *r, int line)
+static int cost_shared(group_state *g, const request *r, int line, int atomic) /* the worst bank's words */
 {
     model_counts *c = g->counts;
     const int parts = r->size > 4 ? r->size / 4 : 1;
@@ -101,7 +103,7 @@ static void cost_shared(group_state *g, const request *r, int line)
     int degree = 0, conflicts = 0;
     for (int l = 0; l < MODEL_WARP_MOST; l++) bank_of[l] = -1;
     for (int from = 0; from < g->warp; from += each) {
-        const int n = passes(r, from, from + each, g->program->setting.banks, bank_of);
+        const int n = passes(r, from, from + each, g->program->setting.banks, atomic, bank_of);
         if (n > degree) degree = n;
         if (n > 1) conflicts += n - 1;
     }
@@ -110,7 +112,7 @@ static void cost_shared(group_state *g, const request *r, int line)
     g->step->shared++;
     g->step->conflicts += conflicts;
     if (degree > g->step->shared_degree) g->step->shared_degree = degree;
-    model_line *const at = &c->line[line];
+    model_line *const at = &c->line[counted_line(line)];
     at->shared++;
     at->conflicts += conflicts;
     if (degree > at->degree) at->degree = degree;
@@ -120,9 +122,10 @@ static void cost_shared(group_state *g, const request *r, int line)
         c->worst_line = line;
         memcpy(c->worst_bank, bank_of, sizeof bank_of);
     }
+    return degree;
 }
 
-static void cost_global(group_state *g, const request *r, int line, int store)
+static int cost_global(group_state *g, const request *r, int line, int store) /* sectors */
 {
     model_counts *c = g->counts;
     int64_t sectors[2 * MODEL_WARP_MOST];
@@ -140,49 +143,82 @@ static void cost_global(group_state *g, const request *r, int line, int store)
     g->step->requests++;
     g->step->sectors += found;
     g->step->bytes += bytes;
-    c->line[line].requests++;
-    c->line[line].sectors += found;
-    c->line[line].bytes += bytes;
+    model_line *const at = &c->line[counted_line(line)];
+    at->requests++;
+    at->sectors += found;
+    at->bytes += bytes;
+    return found;
 }
 
 /* ---- races ---- */
 
-static void found_race(group_state *g, int line, const array_info *a, int64_t offset, int one, int other,
-                       const char *what)
+static void count_race(group_state *g, int line, int one, int other, int64_t at)
 {
+    if (g->trace) trace_race(g->trace, one, other, at);
     g->counts->races++;
-    g->counts->line[line].races++;
+    g->counts->line[counted_line(line)].races++;
     g->step->races++;
-    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", one, other, what,
-           a->name, (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
 }
 
-static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread, int store,
-                  int line)
+/* `was`: the line of the access before. */
+static void found_race(group_state *g, int line, int was, const array_info *a, int64_t at, int one, int other,
+                       const char *what)
+{
+    char where[40] = "";
+    if (was != line) snprintf(where, sizeof where, " (lines %d and %d)", was, line);
+    count_race(g, line, one, other, at);
+    defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] in step %d with no barrier between%s", one, other,
+           what, a->name, (long long)at, g->step_number, where);
+}
+
+static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
+                  const instruction *i)
 {
     shadow *s = &g->shared_shadow[offset / 4];
-    const int step = g->step_number, warp = thread / g->warp;
-    if (s->write_step < 0 && !store)
+    const int step = g->step_number, warp = thread / g->warp, line = i->line;
+    const int atomic = i->op != DO_LOAD && i->op != DO_STORE, reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
+    const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
+    if (s->write_step < 0 && i->op != DO_STORE && i->op != DO_ATOMIC_PUT)
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], which nobody has written", thread, a->name,
-               (long long)((offset - a->offset) / (int64_t)kind_bytes(a->kind)));
-    if (s->write_step == step && s->writer != thread && !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
-        found_race(g, line, a, offset, s->writer, thread, store ? "both write" : "write and read");
-    if (store) {
+               (long long)at);
+    if (s->on_its_way && i->op != DO_STORE)
+        defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread, a->name,
+               (long long)at, s->write_line);
+    if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
+        !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
+        found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
+    if (!reads) {
         const int several = s->read_epoch < 0;
         if (s->read_step == step && (several || s->reader != thread) &&
             !(!several && s->reader / g->warp == warp && s->read_epoch < w->epoch))
-            found_race(g, line, a, offset, s->reader, thread, "read and write");
+            found_race(g, line, s->read_line, a, at, s->reader, thread, "read and write");
         s->write_step = step;
         s->writer = (int16_t)thread;
         s->write_epoch = (int16_t)w->epoch;
+        s->write_line = (uint16_t)line;
+        s->write_atomic = (uint8_t)atomic;
+        s->on_its_way = i->op == DO_STORE && i->integer;
+    } else if (atomic) {
+        return;
     } else if (s->read_step != step ||
                (s->read_epoch >= 0 && s->reader / g->warp == warp && s->read_epoch < w->epoch)) {
         s->read_step = step;
         s->reader = (int16_t)thread;
         s->read_epoch = (int16_t)w->epoch;
+        s->read_line = (uint16_t)line;
     } else if (s->reader != thread) {
         if (s->reader == s->writer) s->reader = (int16_t)thread; /* name one that is not the writer */
         s->read_epoch = -1;
+        s->read_line = (uint16_t)line;
+    }
+}
+
+void copies_arrive(group_state *g, const warp_state *w)
+{
+    for (int64_t s = 0; s < g->kernel->shared_bytes / 4; s++) {
+        shadow *const x = &g->shared_shadow[s];
+        const int which = x->writer - w->first;
+        if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
     }
 }
 
@@ -201,27 +237,30 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
         const int other_group = wrote ? s->writer_group - 1 : s->reader_group - 1,
                   other = wrote ? s->writer : s->reader;
         const char *const what = wrote && store ? "both write" : wrote ? "write and read" : "read and write";
-        g->counts->races++;
-        g->counts->line[line].races++;
-        g->step->races++;
-        if (other_group == g->index)
-            defect(g, DEFECT_RACE, line, "race: threads %d and %d %s %s[%lld] with no barrier between", other, thread,
-                   what, a->name, (long long)at);
-        else if (other_group >= 0)
-            defect(g, DEFECT_RACE, line, "race: groups %d and %lld %s %s[%lld], and groups are not ordered",
-                   other_group, (long long)g->index, what, a->name, (long long)at);
-        else
-            defect(g, DEFECT_RACE, line, "race: several groups read %s[%lld], and group %lld writes it", a->name,
-                   (long long)at, (long long)g->index);
+        if (other_group == g->index) {
+            found_race(g, line, wrote ? s->write_line : s->read_line, a, at, other, thread, what);
+        } else {
+            count_race(g, line, other, thread, at);
+            if (other_group >= 0)
+                defect(g, DEFECT_RACE, line,
+                       "race: groups %d and %lld %s %s[%lld] (threads %d and %d), and groups are not ordered",
+                       other_group, (long long)g->index, what, a->name, (long long)at, other, thread);
+            else
+                defect(g, DEFECT_RACE, line,
+                       "race: several groups read %s[%lld], and thread %d of group %lld writes it", a->name,
+                       (long long)at, thread, (long long)g->index);
+        }
     }
     if (store) {
         s->writer_group = group;
         s->writer = (int16_t)thread;
         s->write_step = step;
+        s->write_line = (uint16_t)line;
     } else {
         s->reader_group = !s->reader_group || s->reader_group == group ? group : -1;
         s->reader = (int16_t)thread;
         s->read_step = step;
+        s->read_line = (uint16_t)line;
     }
 }
 
@@ -231,9 +270,10 @@ static const int64_t INDEX_MOST = (int64_t)1 << 40; /* beyond any memory here, a
 
 static void atomic(const instruction *i, char *at, kind k, int operation, lane given, lane *old)
 {
-    *old = get(at, k);
+    *old = get_element(at, k);
     lane v = given;
-    if (i->op == DO_ATOMIC_NEXT) v.i = old->i + 1;
+    if (i->op == DO_ATOMIC_MORE) v.i = (int64_t)((uint64_t)old->i + (uint64_t)given.i);
+    if (i->op == DO_ATOMIC_NEXT) v.i = (int64_t)((uint64_t)old->i + 1);
     if (i->op == DO_ATOMIC_GET) return;
     if (i->op == DO_ATOMIC_COMBINE) {
         const int real = k >= KIND_F32, less = real            ? given.d < old->d
@@ -261,9 +301,11 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
     const lane *given = w->registers + (ptrdiff_t)i->d * n;
     char *const base = a->shared ? g->shared + a->offset : g->arguments[a->parameter].data;
     const int64_t room = a->shared ? a->length * (int64_t)kind_bytes(k) : (int64_t)g->arguments[a->parameter].bytes;
+    lane asked[MODEL_WARP_MOST]; /* a load may put its value where its index was */
     request r;
     r.lanes = 0;
     r.size = (int)bytes;
+    if (g->trace) memcpy(asked, index, (size_t)g->warp * sizeof *asked);
     for (int l = 0; l < g->warp; l++) {
         if (!(w->mask >> l & 1)) continue;
         const int64_t at = index[l].i;
@@ -276,12 +318,16 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
                 for (int q = 0; q < width; q++) value[q * n + l].i = 0;
             continue;
         }
+        if (width > 1 && at % width)
+            defect(g, DEFECT_ALIGN, i->line, "thread %d %s %s[%lld] with %d elements at once: no multiple of %d",
+                   w->first + l, store ? "writes" : "reads", a->name, (long long)at, width, width);
         if (g->counts) {
             r.offset[r.lanes] = (a->shared ? a->offset : 0) + offset;
             r.lane[r.lanes++] = l;
             g->touched[w->first + l] = 1;
             if (a->shared)
-                watch(g, w, a, a->offset + offset, w->first + l, store, i->line);
+                for (int q = 0; q < width; q++)
+                    watch(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
             else if (!is_atomic)
                 for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
         }
@@ -290,12 +336,12 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         else if (store)
             for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
-            for (int q = 0; q < width; q++) value[q * n + l] = get(base + offset + q * (int64_t)kind_bytes(k), k);
+            for (int q = 0; q < width; q++) value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
-    if (a->shared)
-        cost_shared(g, &r, i->line);
-    else
-        cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
+    const int sectors =
+        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

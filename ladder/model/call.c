@@ -27,7 +27,7 @@ static int array_argument(compiler *c)
         model_error(c, "the first argument must be an array, not '%s'", t->text);
         return 0;
     }
-    c->at++;
+    pass(c);
     expect(c, ",");
     return e->array;
 }
@@ -36,7 +36,7 @@ static typed array_call(compiler *c, opcode op, int operands)
 {
     const int array = array_argument(c);
     const kind k = c->kernel->arrays[array].kind;
-    typed index = convert(c, parse_expression(c), KIND_I64), v = {0, k};
+    typed index = whole_index(c), v = {0, k};
     if (operands > 2) {
         expect(c, ",");
         v = convert(c, parse_expression(c), k);
@@ -48,43 +48,88 @@ static typed array_call(compiler *c, opcode op, int operands)
     return (typed){reg, k};
 }
 
+/* copy_async(shared array, index, global array, index): a load, and a store that is on its way until copy_wait. */
+static typed copy_async(compiler *c)
+{
+    const int to = array_argument(c);
+    const typed at = whole_index(c);
+    expect(c, ",");
+    const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+    const array_info *arrays = c->kernel->arrays;
+    if (!c->failed && (!e || e->array < 0 || !arrays[to].shared || arrays[e->array].shared || arrays[to].kind != arrays[e->array].kind))
+        model_error(c, "copy_async takes a shared array, an index, a global array of the same type, and an index");
+    if (c->failed) return at;
+    const int from = e->array;
+    pass(c);
+    expect(c, ",");
+    const typed index = whole_index(c);
+    expect(c, ")");
+    const kind k = c->kernel->arrays[from].kind;
+    const int reg = new_register(c), load = emit(c, DO_LOAD, k, reg, from, 1), store = emit(c, DO_STORE, k, to, reg, 1);
+    if (load < 0 || store < 0) return at;
+    c->program->code[load].c = (int16_t)index.reg;
+    c->program->code[store].c = (int16_t)at.reg;
+    c->program->code[store].integer = 1;
+    return at;
+}
+
+static int shuffle_way(const char *name)
+{
+    static const char *const ways[] = {"down", "up", "xor", "from"};
+    for (int i = 0; i < 4; i++)
+        if (!strcmp(ways[i], name)) return i;
+    return -1;
+}
+
 int parse_call(compiler *c, const char *name, typed *out)
 {
     const kind elem = c->program->setting.elem;
-    typed v[2];
+    static const opcode does[] = {DO_ADD, DO_MIN, DO_MAX};
+    typed v[2] = {{0, KIND_I32}, {0, KIND_I32}};
+    int way;
     if (!strcmp(name, "thread_index") || !strcmp(name, "group_index") || !strcmp(name, "group_count")) {
         arguments(c, v, NULL, 0);
         *out = name[0] == 't'   ? emit_value(c, DO_THREAD, KIND_I32, 0, 0)
                : name[6] == 'i' ? emit_value(c, DO_GROUP_INDEX, KIND_I64, 0, 0)
                                 : emit_value(c, DO_GROUP_COUNT, KIND_I64, 0, 0);
     } else if (!strcmp(name, "combine")) {
-        static const opcode does[] = {DO_ADD, DO_MIN, DO_MAX};
+        c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
         *out = binary(c, does[c->program->setting.operation], v[0], v[1]);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
-    } else if (!strcmp(name, "shuffle_down") || !strcmp(name, "shuffle_up")) {
+    } else if (!strncmp(name, "shuffle_", 8) && (way = shuffle_way(name + 8)) >= 0) {
         arguments(c, v, (const kind[]){elem, KIND_I32}, 2);
-        *out = binary(c, DO_CHOOSE, v[0], convert(c, v[1], elem)); /* a place for the result: same kind */
-        if (!c->failed) {
-            instruction *i = &c->program->code[c->program->length - 1];
-            i->op = name[8] == 'd' ? DO_SHUFFLE_DOWN : DO_SHUFFLE_UP;
-            i->c = (int16_t)v[1].reg;
-        }
+        *out = emit_value(c, DO_SHUFFLE, elem, v[0].reg, way);
+        if (!c->failed) c->program->code[c->program->length - 1].c = (int16_t)v[1].reg;
+    } else if (!strcmp(name, "warp_combine")) {
+        arguments(c, v, (const kind[]){elem}, 1);
+        c->kernel->combines = 1;
+        *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
+    } else if (!strcmp(name, "copy_async")) {
+        *out = copy_async(c);
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
-        const typed index = convert(c, parse_expression(c), KIND_I64);
+        const typed index = whole_index(c);
         expect(c, ",");
         const name_entry *e = find_name(c, peek(c)->text);
         if (!e || e->lanes != 4) model_error(c, "store4 takes an elem4, not '%s'", peek(c)->text);
-        c->at++;
+        pass(c);
         expect(c, ")");
         const int at = c->failed ? -1 : emit(c, DO_STORE, c->kernel->arrays[to].kind, to, e->reg, 4);
         if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
         *out = index;
-    } else if (!strcmp(name, "atomic_combine")) {
+    } else if (!strcmp(name, "atomic_combine") || !strcmp(name, "shared_combine")) {
+        c->kernel->combines = 1;
         *out = array_call(c, DO_ATOMIC_COMBINE, 3);
+        const int array = c->failed ? 0 : c->program->code[c->program->length - 1].b;
+        if (!c->failed && c->kernel->arrays[array].shared != (name[0] == 's'))
+            model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
+    } else if (!strcmp(name, "atomic_more")) {
+        *out = array_call(c, DO_ATOMIC_MORE, 3);
+        if (!c->failed && c->kernel->arrays[c->program->code[c->program->length - 1].b].kind > KIND_U32)
+            model_error(c, "atomic_more adds to i32 or u32");
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);
     } else if (!strcmp(name, "atomic_read")) {
@@ -100,7 +145,7 @@ int parse_call(compiler *c, const char *name, typed *out)
 int load_quad(compiler *c)
 {
     const int array = array_argument(c);
-    typed index = convert(c, parse_expression(c), KIND_I64);
+    typed index = whole_index(c);
     expect(c, ")");
     const int first = new_register(c);
     for (int i = 1; i < 4; i++) new_register(c);

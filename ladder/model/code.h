@@ -3,8 +3,17 @@
 #ifndef LADDER_CODE_H
 #define LADDER_CODE_H
 #include "model.h"
+#include "trace.h"
 
-enum { NAME_BYTES = 32, ARRAYS_MOST = 16, KERNELS_MOST = 8, DEPTH_MOST = 24, NAMES_MOST = 96 };
+enum {
+    NAME_BYTES = 32,
+    ARRAYS_MOST = 16,
+    KERNELS_MOST = 8,
+    DEPTH_MOST = 40, /* masks under way: if, for, while, and the arms of ?: && || */
+    NEST_MOST = 100, /* parentheses, brackets, signs before a value, statements in statements */
+    NAMES_MOST = 96,
+    REGISTERS_MOST = 2000
+};
 
 /* ---- tokens ---- */
 typedef enum { TOKEN_END, TOKEN_NAME, TOKEN_NUMBER, TOKEN_SIGN } token_class;
@@ -25,16 +34,24 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
     F(CONST)                                                                                                           \
     F(MOVE)                                                                                                            \
     F(CONVERT)                                                                                                         \
-    F(ADD) F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)  \
-        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(CHOOSE) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE)             \
-            F(SHUFFLE_DOWN) F(SHUFFLE_UP) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)   \
-                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(RETURN) F(BARRIER)        \
-                    F(WARP_BARRIER) F(STOP)
+    F(ADD)                                                                                                             \
+    F(SUB) F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL)         \
+        F(UNEQUAL) F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE)            \
+            F(WARP_COMBINE) F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE)  \
+                F(END) F(LOOP) F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN)       \
+                    F(BARRIER) F(WARP_BARRIER) F(COPY_WAIT) F(STOP)
 typedef enum {
 #define F(name) DO_##name,
     OPERATIONS(F)
 #undef F
 } opcode;
+
+/* SHUFFLE: which lane the value comes from, in d. */
+enum { SHUFFLE_down, SHUFFLE_up, SHUFFLE_xor, SHUFFLE_from };
+static inline int64_t shuffle_lane(int way, int own, int64_t by)
+{
+    return way == SHUFFLE_down ? own + by : way == SHUFFLE_up ? own - by : way == SHUFFLE_xor ? own ^ by : by;
+}
 
 /* a: result; b, c, d: operands. Jumps go to d. Arrays are in b (LOAD), a (STORE). */
 typedef struct instruction {
@@ -67,6 +84,7 @@ typedef struct model_kernel_code {
     int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
     kind parameter_kind[ARRAYS_MOST];
     array_info arrays[ARRAYS_MOST];
+    int generic, combines;    /* its memory is of elem; it says combine or NEUTRAL */
     int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
     int64_t shared_bytes;
 } kernel_code;
@@ -77,7 +95,8 @@ struct model_program {
     kernel_code kernels[KERNELS_MOST];
     int kernel_count;
     instruction *code;
-    int length, room;
+    int length, room, lines; /* lines: counted_line of the last, + 1 */
+    model_trace *trace;      /* NULL: not followed */
 };
 
 /* ---- the compiler's state ---- */
@@ -96,7 +115,7 @@ typedef struct compiler {
     token *tokens;
     int at, count;
     name_entry names[NAMES_MOST];
-    int name_count, scope, next, loops;
+    int name_count, scope, next, loops, nested, masks;
     char *error;
     size_t error_room;
     int failed;
@@ -105,6 +124,8 @@ typedef struct compiler {
 void model_error(compiler *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int emit(compiler *c, opcode op, kind k, int a, int b, int d);
 token *peek(compiler *c);
+void pass(compiler *c);                     /* the next token is done with; the end stays */
+int deeper(compiler *c);                    /* 0: too deep, and said so. Else nested-- when done */
 int is_sign(compiler *c, const char *text); /* is the next token this one? */
 int take(compiler *c, const char *text);    /* and if so, passes it */
 void expect(compiler *c, const char *text);
@@ -118,6 +139,8 @@ void parse_statement(compiler *c);
 int type_of(compiler *c, const token *t, kind *k); /* does t name a type? */
 int parse_type(compiler *c, kind *k, int *quad);   /* passes a type, if there is one */
 typed parse_expression(compiler *c);               /* with assignments */
+typed whole_index(compiler *c);                    /* of an array */
+void parse_effect(compiler *c);                    /* the same, for what it does: nobody wants the value */
 /* A call of one of the dialect's functions, behind its name: 0, there is none of this name. */
 int parse_call(compiler *c, const char *name, typed *out);
 int load_quad(compiler *c); /* load4(array, index), behind its name: the first of four registers in a row, one access */
@@ -133,10 +156,13 @@ int constant_expression(compiler *c, int64_t *out);
 /* ---- running ---- */
 typedef struct frame {
     uint64_t saved, taken;
-    int loop;
+    int loop; /* LOOP_... */
 } frame;
+/* What break and continue end: the loop, its body once. */
+enum { LOOP_NONE, LOOP_BREAK, LOOP_CONTINUE };
 typedef struct warp_state {
-    uint64_t mask, live;
+    uint64_t mask, live, all;          /* on now; not returned; at the start */
+    int returned;                      /* the line where the last lanes did */
     int at, depth, epoch, done, first; /* first: its first thread */
     frame frames[DEPTH_MOST];
     lane *registers; /* [register][lanes] */
@@ -148,6 +174,9 @@ typedef struct shadow {
     int32_t write_step, read_step;   /* -1: never; else barrier interval of this group */
     int16_t writer, reader;          /* threads */
     int16_t write_epoch, read_epoch; /* read_epoch -1: several threads read */
+    uint16_t write_line, read_line;
+    uint8_t write_atomic; /* atomics do not race with each other */
+    uint8_t on_its_way;   /* an asynchronous copy that its thread has not waited for */
 } shadow;
 
 /* The same for a word of global memory, over all groups of a launch that are looked at. */
@@ -156,7 +185,10 @@ typedef struct global_shadow {
     int32_t write_step;
     int16_t writer, reader;
     int32_t read_step;
+    uint16_t write_line, read_line;
 } global_shadow;
+
+static inline int counted_line(int line) { return line < MODEL_LINES ? line : MODEL_LINES - 1; }
 
 typedef struct group_state {
     const model_program *program;
@@ -173,13 +205,29 @@ typedef struct group_state {
     shadow *shared_shadow;
     global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
     uint8_t touched[MODEL_THREADS_MOST];
+    model_trace *trace; /* NULL: not followed */
     int64_t work; /* operations left before this is called a loop without end */
-    int defect, defect_line;
-    char sentence[200];
+    int defect;   /* the kind that was found first */
+    model_finding found[DEFECTS];
 } group_state;
 
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
+void copies_arrive(group_state *g, const warp_state *w); /* those that its active lanes have started */
+/* Of each kind the first is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void run_group(group_state *g, int64_t index); /* one group, all steps */
+lane get_element(const char *from, kind k);
+
+/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's barrier. */
+void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k, const model_argument *arguments,
+                         int64_t groups);
+void trace_group_starts(model_trace *t, int64_t index);
+void trace_meeting(model_trace *t, const warp_state *w, int warp, int line);
+void trace_split(model_trace *t, const group_state *g, const warp_state *w, int line, uint64_t yes);
+void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i);
+void trace_race(model_trace *t, int one, int other, int64_t index); /* before the access in which it is found */
+/* After the access, so that the values are those in memory now. */
+void trace_access(model_trace *t, const group_state *g, const warp_state *w, const instruction *i, const lane *index,
+                  int width, int degree, int sectors);
 #endif

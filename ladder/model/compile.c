@@ -19,9 +19,14 @@ void model_error(compiler *c, const char *format, ...)
     va_end(list);
 }
 
+static const int MASKS[] = {
+    [DO_IF] = 1, [DO_LOOP] = 1, [DO_PUSH] = 1, [DO_END] = -1, [DO_LOOP_END] = -1, [DO_POP] = -1, [DO_STOP] = 0};
+
 int emit(compiler *c, opcode op, kind k, int a, int b, int d)
 {
     model_program *p = c->program;
+    c->masks += MASKS[op];
+    if (c->masks > DEPTH_MOST) model_error(c, "more than %d levels of if, for, while, ?: and &&", DEPTH_MOST);
     if (p->length == p->room) {
         const int room = p->room ? 2 * p->room : 256;
         instruction *more = realloc(p->code, (size_t)room * sizeof *more);
@@ -34,24 +39,31 @@ int emit(compiler *c, opcode op, kind k, int a, int b, int d)
     }
     int line = peek(c)->line;
     if (c->at > 0) line = c->tokens[c->at - 1].line; /* of the token just passed */
-    if (line >= MODEL_LINES) line = MODEL_LINES - 1; /* long texts: counted together */
+    if (line > UINT16_MAX) line = UINT16_MAX;
+    if (counted_line(line) >= p->lines) p->lines = counted_line(line) + 1;
     p->code[p->length] = (instruction){(uint8_t)op, (uint8_t)k, (uint16_t)line, (int16_t)a, (int16_t)b, 0, d, {0}};
     return p->length++;
 }
 
 token *peek(compiler *c) { return &c->tokens[c->at < c->count ? c->at : c->count - 1]; }
+void pass(compiler *c) { c->at += c->at < c->count - 1; }
+int deeper(compiler *c)
+{
+    if (c->nested >= NEST_MOST) model_error(c, "more than %d levels of parentheses and statements", NEST_MOST);
+    return !c->failed && ++c->nested;
+}
 int is_sign(compiler *c, const char *text) { return peek(c)->class == TOKEN_SIGN && !strcmp(peek(c)->text, text); }
 int is_word(compiler *c, const char *text) { return peek(c)->class == TOKEN_NAME && !strcmp(peek(c)->text, text); }
 int take(compiler *c, const char *text)
 {
     if (!is_sign(c, text)) return 0;
-    c->at++;
+    pass(c);
     return 1;
 }
 int take_word(compiler *c, const char *text)
 {
     if (!is_word(c, text)) return 0;
-    c->at++;
+    pass(c);
     return 1;
 }
 void expect(compiler *c, const char *text)
@@ -62,6 +74,7 @@ void expect(compiler *c, const char *text)
 int new_register(compiler *c)
 {
     const int reg = c->next++;
+    if (c->next > REGISTERS_MOST) model_error(c, "the kernel has more than %d values under way", REGISTERS_MOST);
     if (c->next > c->kernel->registers) c->kernel->registers = c->next;
     return reg;
 }
@@ -113,51 +126,65 @@ int type_of(compiler *c, const token *t, kind *k)
 
 int parse_type(compiler *c, kind *k, int *quad)
 {
-    while (is_word(c, "const") || is_word(c, "volatile")) c->at++;
+    while (is_word(c, "const") || is_word(c, "volatile")) pass(c);
     if (!type_of(c, peek(c), k)) return 0;
     *quad = !strcmp(peek(c)->text, "elem4");
-    c->at++;
-    while (is_word(c, "const") || is_word(c, "volatile")) c->at++;
+    pass(c);
+    while (is_word(c, "const") || is_word(c, "volatile")) pass(c);
     return 1;
 }
 
-/* Constants: products, sums and quotients of numbers, THREADS and WARP. */
-static int64_t constant_term(compiler *c)
+/* Constants: whole numbers, THREADS and WARP, with + - * / % << >> and parentheses. */
+static int64_t constant_value(compiler *c, int least)
 {
+    static const struct {
+        const char *sign;
+        int level;
+    } signs[] = {{"*", 3}, {"/", 3}, {"%", 3}, {"+", 2}, {"-", 2}, {"<<", 1}, {">>", 1}};
     token *t = peek(c);
-    c->at++;
-    if (t->class == TOKEN_NUMBER) return t->integer;
-    if (!strcmp(t->text, "THREADS")) return c->program->setting.threads;
-    if (!strcmp(t->text, "WARP")) return c->program->setting.warp;
-    if (!strcmp(t->text, "(")) {
-        int64_t v = 0;
-        constant_expression(c, &v);
+    int64_t v = 1;
+    if (!deeper(c)) return 1;
+    pass(c);
+    if (t->class == TOKEN_NUMBER && t->kind < KIND_F32)
+        v = t->integer;
+    else if (!strcmp(t->text, "THREADS"))
+        v = c->program->setting.threads;
+    else if (!strcmp(t->text, "WARP"))
+        v = c->program->setting.warp;
+    else if (!strcmp(t->text, "(")) {
+        v = constant_value(c, 1);
         expect(c, ")");
-        return v;
+    } else
+        model_error(c, "a whole constant was expected before '%s'", t->text);
+    for (size_t i = 0; i < sizeof signs / sizeof *signs && !c->failed; i++) {
+        if (signs[i].level < least || !take(c, signs[i].sign)) continue;
+        const int64_t by = constant_value(c, signs[i].level + 1);
+        const char sign = signs[i].sign[0];
+        int bad = 0;
+        if (sign == '*') bad = __builtin_mul_overflow(v, by, &v);
+        if (sign == '+') bad = __builtin_add_overflow(v, by, &v);
+        if (sign == '-') bad = __builtin_sub_overflow(v, by, &v);
+        if (strchr("/%", sign) && (by == 0 || (by == -1 && v == INT64_MIN)))
+            bad = 1;
+        else if (sign == '/')
+            v /= by;
+        else if (sign == '%')
+            v %= by;
+        if (strchr("<>", sign) && (v < 0 || by < 0 || by > 62 || v > INT64_MAX >> (sign == '<' ? by : 0)))
+            bad = 1;
+        else if (sign == '<')
+            v <<= by;
+        else if (sign == '>')
+            v >>= by;
+        if (bad) model_error(c, "the constant before '%s' is divided by 0 or has more than 63 bits", peek(c)->text);
+        i = (size_t)-1; /* again from the first sign */
     }
-    c->at--;
-    model_error(c, "a constant was expected before '%s'", t->text);
-    return 1;
-}
-static int64_t constant_product(compiler *c)
-{
-    int64_t v = constant_term(c);
-    while (!c->failed) {
-        if (take(c, "*"))
-            v *= constant_term(c);
-        else if (take(c, "/")) {
-            const int64_t by = constant_term(c);
-            v = by ? v / by : 0;
-        } else
-            break;
-    }
-    return v;
+    c->nested--;
+    return c->failed ? 1 : v;
 }
 int constant_expression(compiler *c, int64_t *out)
 {
-    *out = constant_product(c);
-    while (!c->failed && (is_sign(c, "+") || is_sign(c, "-")))
-        *out += take(c, "+") ? constant_product(c) : (c->at++, -constant_product(c));
+    *out = constant_value(c, 1);
     return !c->failed;
 }
 
@@ -187,15 +214,18 @@ static void parameters(compiler *c)
         if (kernel->parameters == ARRAYS_MOST) model_error(c, "more than %d parameters", ARRAYS_MOST);
         if (c->failed) return;
         const int at = kernel->parameters++;
-        while (is_word(c, "volatile")) c->at++;
+        while (is_word(c, "volatile")) pass(c);
         const int memory = take_word(c, "GLOBAL");
-        int by_hand = 0;
+        int by_hand = 0, elem = 0;
         for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++)
             by_hand |= !strcmp(c->tokens[ahead].text, "volatile");
+        for (int ahead = c->at; c->tokens[ahead].class == TOKEN_NAME; ahead++)
+            elem |= !strcmp(c->tokens[ahead].text, "elem");
         if (!parse_type(c, &k, &quad)) model_error(c, "a parameter's type was expected before '%s'", peek(c)->text);
         if (memory) expect(c, "*");
         kernel->parameter_array[at] = kernel->parameter_register[at] = -1;
         kernel->parameter_kind[at] = k;
+        kernel->generic |= memory && elem;
         if (memory) {
             kernel->parameter_array[at] = kernel->array_count;
             array_info *a = add_array(c, peek(c)->text, k);
@@ -208,7 +238,7 @@ static void parameters(compiler *c)
             kernel->parameter_register[at] = new_register(c);
             add_name(c, peek(c)->text, kernel->parameter_register[at], -1, k, 1);
         }
-        c->at++;
+        pass(c);
     } while (take(c, ",") && !c->failed);
     expect(c, ")");
 }
@@ -221,10 +251,10 @@ static void kernel_text(compiler *c)
     if (!take_word(c, "KERNEL")) model_error(c, "KERNEL was expected before '%s'", peek(c)->text);
     if (c->failed) return;
     c->kernel = &p->kernels[p->kernel_count];
-    c->name_count = c->next = 0;
+    c->name_count = c->next = c->nested = c->masks = 0;
     expect(c, "(");
     snprintf(c->kernel->name, sizeof c->kernel->name, "%s", peek(c)->text);
-    c->at++;
+    pass(c);
     expect(c, ",");
     constant_expression(c, &threads);
     expect(c, ")");
@@ -236,7 +266,6 @@ static void kernel_text(compiler *c)
     if (!is_sign(c, "{")) model_error(c, "'{' was expected before '%s'", peek(c)->text);
     parse_statement(c);
     emit(c, DO_STOP, KIND_I32, 0, 0, 0);
-    if (c->kernel->registers > 2000) model_error(c, "the kernel is too long for the model");
     p->kernel_count++;
 }
 
@@ -278,3 +307,12 @@ const char *model_kernel(const model_program *p, int index)
     return index >= 0 && index < p->kernel_count ? p->kernels[index].name : NULL;
 }
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
+int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
+int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
+int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
+int model_kernel_kind(const model_program *p, int index, kind *k)
+{
+    const kernel_code *kernel = &p->kernels[index];
+    *k = kernel->parameter_kind[0];
+    return !kernel->generic;
+}

@@ -209,19 +209,19 @@ void compute(group_state *g, warp_state *w, const instruction *i)
     case DO_GROUP_COUNT:
         for (int l = 0; l < n; l++) a[l].i = i->op == DO_GROUP_INDEX ? g->index : g->groups;
         break;
-    case DO_SHUFFLE_DOWN: /* from a lane outside of the warp: one's own, as CUDA has it */
+    case DO_SHUFFLE: /* from a lane outside of the warp: one's own, as CUDA has it */
         for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l + c[l].i;
+            const int64_t from = shuffle_lane(i->d, l, c[l].i);
             g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
         }
         memcpy(a, g->scratch, (size_t)n * sizeof *a);
         break;
-    case DO_SHUFFLE_UP:
-        for (int l = 0; l < g->warp; l++) {
-            const int64_t from = l - c[l].i;
-            g->scratch[l] = from >= 0 && from < g->warp ? b[from] : b[l];
+    case DO_WARP_COMBINE: /* lane 0 has the most distant pairs first; d: the operation. Scratch: other lanes' values */
+        memcpy(a, b, (size_t)n * sizeof *a);
+        for (int s = g->warp / 2; s > 0; s /= 2) {
+            for (int l = 0; l < g->warp; l++) g->scratch[l] = a[l ^ s];
+            is_real(k) ? reals(i->d, k, a, a, g->scratch, n) : integers(i->d, k, a, a, g->scratch, n);
         }
-        memcpy(a, g->scratch, (size_t)n * sizeof *a);
         break;
     default:
         is_real(k) ? reals(i->op, k, a, b, c, n) : integers(i->op, k, a, b, c, n);

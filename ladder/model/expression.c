@@ -6,6 +6,7 @@
 
 static typed neutral(compiler *c)
 {
+    c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
     static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
@@ -22,13 +23,23 @@ static typed element(compiler *c, int array, typed index)
     return (typed){reg, k};
 }
 
+typed whole_index(compiler *c)
+{
+    typed index = parse_expression(c);
+    if (index.kind >= KIND_F32) model_error(c, "an index is a whole number, and this is a float");
+    return convert(c, index, KIND_I64);
+}
+
 static typed index_of(compiler *c)
 {
     expect(c, "[");
-    typed index = convert(c, parse_expression(c), KIND_I64);
+    typed index = whole_index(c);
     expect(c, "]");
     return index;
 }
+
+static int has_step(const compiler *c); /* ++ or -- with a place to store to? */
+static typed parse_store(compiler *c, int used);
 
 static typed primary(compiler *c)
 {
@@ -36,7 +47,7 @@ static typed primary(compiler *c)
     typed out = {0, KIND_I32};
     kind k;
     if (t->class == TOKEN_NUMBER) {
-        c->at++;
+        pass(c);
         return constant(c, t->kind, t->integer, t->real);
     }
     if (take(c, "(")) {
@@ -48,7 +59,7 @@ static typed primary(compiler *c)
         model_error(c, "an expression was expected before '%s'", t->text);
         return out;
     }
-    c->at++;
+    pass(c);
     if (!strcmp(t->text, "THREADS")) return constant(c, KIND_I32, c->program->setting.threads, 0);
     if (!strcmp(t->text, "WARP")) return constant(c, KIND_I32, c->program->setting.warp, 0);
     if (!strcmp(t->text, "NEUTRAL")) return neutral(c);
@@ -66,29 +77,33 @@ static typed primary(compiler *c)
         expect(c, ".");
         const char *const at = peek(c)->text[0] && !peek(c)->text[1] ? strchr("xyzw", peek(c)->text[0]) : NULL;
         if (!at) model_error(c, "'%s' has x, y, z and w, not '%s'", t->text, peek(c)->text);
-        c->at++;
+        pass(c);
         return (typed){e->reg + (at ? (int)(at - "xyzw") : 0), e->kind};
     }
     return (typed){e->reg, e->kind};
 }
 
-static typed unary(compiler *c)
+static typed unary(compiler *c);
+
+static typed signed_value(compiler *c)
 {
     token *t = peek(c);
     kind k;
     if (t->class == TOKEN_SIGN && !strcmp(t->text, "(") && type_of(c, t + 1, &k)) { /* a cast */
         int quad;
-        c->at++;
+        pass(c);
         parse_type(c, &k, &quad);
         expect(c, ")");
         return convert(c, unary(c), k);
     }
+    if (has_step(c)) return parse_store(c, 1);
     if (take(c, "-")) {
         typed v = unary(c);
         return emit_value(c, DO_NEG, v.kind, v.reg, 0);
     }
     if (take(c, "~")) {
         typed v = unary(c);
+        if (v.kind >= KIND_F32) model_error(c, "~ takes whole numbers, and this is a float");
         return emit_value(c, DO_INVERT, v.kind, v.reg, 0);
     }
     if (take(c, "!")) {
@@ -96,7 +111,23 @@ static typed unary(compiler *c)
         return emit_value(c, DO_NOT, KIND_I32, v.reg, 0);
     }
     if (take(c, "+")) return unary(c);
+    if (take(c, "*")) { /* the first element of an array */
+        const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+        if (!e || e->array < 0) model_error(c, "'*' needs the name of an array, not '%s'", peek(c)->text);
+        if (c->failed) return (typed){0, KIND_I32};
+        pass(c);
+        return element(c, e->array, constant(c, KIND_I64, 0, 0));
+    }
     return primary(c);
+}
+
+static typed unary(compiler *c)
+{
+    typed v = {0, KIND_I32};
+    if (!deeper(c)) return v;
+    v = signed_value(c);
+    c->nested--;
+    return v;
 }
 
 static const struct {
@@ -115,7 +146,7 @@ static typed climb(compiler *c, int least)
     typed left = unary(c);
     for (size_t i = 0; i < sizeof signs / sizeof *signs && !c->failed; i++) {
         if (signs[i].level < least || !is_sign(c, signs[i].sign)) continue;
-        c->at++;
+        pass(c);
         if (signs[i].level > 2) {
             typed right = climb(c, signs[i].level + 1);
             left = signs[i].swap ? binary(c, signs[i].op, right, left) : binary(c, signs[i].op, left, right);
@@ -138,7 +169,7 @@ static typed climb(compiler *c, int least)
 static typed ternary(compiler *c)
 {
     typed condition = climb(c, 1);
-    if (!take(c, "?")) return condition;
+    if (!take(c, "?") || !deeper(c)) return condition;
     const int when = truth(c, condition).reg, reg = new_register(c);
     emit(c, DO_PUSH, KIND_I32, when, 0, 0);
     typed yes = ternary(c);
@@ -156,23 +187,16 @@ static typed ternary(compiler *c)
     no = convert(c, no, k);
     emit(c, DO_MOVE, k, reg, no.reg, 1);
     emit(c, DO_POP, KIND_I32, 0, 0, 0);
+    c->nested--;
     return (typed){reg, k};
 }
 
-static int assigned_operation(compiler *c, opcode *op)
-{
-    static const struct {
-        const char *sign;
-        opcode op;
-    } table[] = {{"=", DO_MOVE},  {"+=", DO_ADD},  {"-=", DO_SUB}, {"*=", DO_MUL}, {"/=", DO_DIV}, {"%=", DO_MOD},
-                 {"<<=", DO_SHL}, {">>=", DO_SHR}, {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (take(c, table[i].sign)) {
-            *op = table[i].op;
-            return 1;
-        }
-    return 0;
-}
+static const struct {
+    const char *sign;
+    opcode op;
+} assignments[] = {{"=", DO_MOVE},  {"+=", DO_ADD},  {"-=", DO_SUB}, {"*=", DO_MUL}, {"/=", DO_DIV}, {"%=", DO_MOD},
+                   {"<<=", DO_SHL}, {">>=", DO_SHR}, {"&=", DO_AND}, {"|=", DO_OR},  {"^=", DO_XOR}};
+enum { ASSIGNMENTS = sizeof assignments / sizeof *assignments };
 
 static void store_element(compiler *c, int array, typed index, typed v)
 {
@@ -182,64 +206,139 @@ static void store_element(compiler *c, int array, typed index, typed v)
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
 }
 
-/* name = e, name += e, name[i] = e, name[i] += e, name++, ++name; or an expression without assignment */
-typed parse_expression(compiler *c)
+static int is_step(const token *t)
 {
-    const int start = c->at;
-    opcode op;
-    if (is_sign(c, "++") || is_sign(c, "--")) { /* before the name: as += 1 */
-        const int add = take(c, "++");
-        if (!add) take(c, "--");
-        const name_entry *e = find_name(c, peek(c)->text);
-        if (!e || e->array >= 0) {
-            model_error(c, "++ and -- need a variable");
-            return (typed){0, KIND_I32};
+    return t->class == TOKEN_SIGN && (!strcmp(t->text, "++") || !strcmp(t->text, "--"));
+}
+
+/* What is behind the place to store to that comes next (NAME, *NAME or NAME[...], perhaps behind ++ or --); NULL: none
+ * comes. It is looked for before anything is compiled. */
+static const token *behind_place(const compiler *c, int *step_before)
+{
+    const token *t = c->tokens + c->at;
+    *step_before = is_step(t);
+    if (*step_before) t++;
+    if (t->class == TOKEN_SIGN && !strcmp(t->text, "*")) t++;
+    if (t->class != TOKEN_NAME) return NULL;
+    if ((++t)->class == TOKEN_SIGN && !strcmp(t->text, "[")) {
+        for (int depth = 0; t->class != TOKEN_END; t++) {
+            if (t->class != TOKEN_SIGN) continue;
+            depth += *t->text == '[';
+            if (*t->text == ']' && --depth == 0) break;
         }
-        c->at++;
-        store_name(c, e, binary(c, add ? DO_ADD : DO_SUB, (typed){e->reg, e->kind}, constant(c, KIND_I32, 1, 0)));
-        return (typed){e->reg, e->kind};
+        if (t->class == TOKEN_END) return NULL;
+        t++;
     }
+    return t;
+}
+
+/* Is the expression a store as a whole: an assignment, or ++ or -- and nothing else? */
+static int is_store(const compiler *c)
+{
+    int before;
+    const token *t = behind_place(c, &before);
+    if (!t) return 0;
+    const int step = before || is_step(t);
+    if (!before && is_step(t)) t++;
+    if (step) return t->class == TOKEN_END || (t->class == TOKEN_SIGN && strchr(";),]", *t->text));
+    for (int i = 0; i < ASSIGNMENTS && t->class == TOKEN_SIGN; i++)
+        if (!strcmp(assignments[i].sign, t->text)) return 1;
+    return 0;
+}
+
+/* A place to store to: a variable (array < 0), or an element of an array. */
+typedef struct place {
+    const name_entry *name;
+    int array;
+    typed index;
+} place;
+
+static place parse_place(compiler *c)
+{
+    place p = {.array = -1};
+    const int first = take(c, "*");
     token *t = peek(c);
-    const name_entry *e = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
-    if (e && e->lanes == 1) {
-        typed index = {0, KIND_I64};
-        const int first = c->program->length, used = c->next;
-        c->at++;
-        if (e->array >= 0) {
-            if (!is_sign(c, "[")) {
-                model_error(c, "the array '%s' needs an index", t->text);
-                return index;
-            }
-            index = index_of(c);
-        }
-        const int add = is_sign(c, "++"), back = is_sign(c, "--");
-        if (add || back) {
-            c->at++;
-            typed one = constant(c, KIND_I32, 1, 0);
-            if (e->array >= 0)
-                store_element(c, e->array, index, binary(c, add ? DO_ADD : DO_SUB, element(c, e->array, index), one));
-            else
-                store_name(c, e, binary(c, add ? DO_ADD : DO_SUB, (typed){e->reg, e->kind}, one));
-            return (typed){e->array >= 0 ? one.reg : e->reg, e->array >= 0 ? KIND_I32 : e->kind};
-        }
-        if (assigned_operation(c, &op)) {
-            typed v;
-            if (op == DO_MOVE)
-                v = parse_expression(c);
-            else if (e->array >= 0) {
-                typed old = element(c, e->array, index);
-                v = binary(c, op, old, parse_expression(c));
-            } else
-                v = binary(c, op, (typed){e->reg, e->kind}, parse_expression(c));
-            if (e->array >= 0)
-                store_element(c, e->array, index, v);
-            else
-                store_name(c, e, v);
-            return v;
-        }
-        c->program->length = first; /* not an assignment after all: once more as an expression */
-        c->next = used;
-        c->at = start;
+    p.name = t->class == TOKEN_NAME ? find_name(c, t->text) : NULL;
+    if (!p.name || p.name->lanes != 1) {
+        model_error(c, p.name ? "'%s' is read with load4 and not stored to" : "'%s' is not declared", t->text);
+        return p;
     }
-    return ternary(c);
+    pass(c);
+    p.array = p.name->array;
+    if (first && p.array < 0) model_error(c, "'%s' is no array, and '*' needs one", t->text);
+    if (p.array >= 0 && first)
+        p.index = constant(c, KIND_I64, 0, 0);
+    else if (p.array >= 0 && is_sign(c, "["))
+        p.index = index_of(c);
+    else if (p.array >= 0)
+        model_error(c, "the array '%s' needs an index", t->text);
+    return p;
+}
+
+static typed value_at(compiler *c, const place *p)
+{
+    return p->array >= 0 ? element(c, p->array, p->index) : (typed){p->name->reg, p->name->kind};
+}
+
+static typed store_at(compiler *c, const place *p, typed v)
+{
+    v = convert(c, v, p->name->kind);
+    p->array >= 0 ? store_element(c, p->array, p->index, v) : store_name(c, p->name, v);
+    return v;
+}
+
+/* Is there ++ or --? Passes it. */
+static int take_step(compiler *c, opcode *op)
+{
+    if (!is_step(peek(c))) return 0;
+    *op = peek(c)->text[0] == '+' ? DO_ADD : DO_SUB;
+    pass(c);
+    return 1;
+}
+
+static typed parse_store(compiler *c, int used)
+{
+    opcode op;
+    typed none = {0, KIND_I32};
+    const int before = take_step(c, &op);
+    const place p = parse_place(c);
+    if (c->failed) return none;
+    if (before) return store_at(c, &p, binary(c, op, value_at(c, &p), constant(c, KIND_I32, 1, 0)));
+    if (take_step(c, &op)) {
+        typed old = value_at(c, &p), kept = old;
+        if (used && p.array < 0) { /* the variable's register is about to change */
+            kept = (typed){new_register(c), old.kind};
+            emit(c, DO_MOVE, old.kind, kept.reg, old.reg, 1);
+        }
+        store_at(c, &p, binary(c, op, old, constant(c, KIND_I32, 1, 0)));
+        return kept;
+    }
+    int which = 0;
+    while (which < ASSIGNMENTS && !take(c, assignments[which].sign)) which++;
+    if (which == ASSIGNMENTS || !deeper(c)) return none;
+    typed v;
+    if (!which) {
+        v = parse_expression(c);
+    } else {
+        typed old = value_at(c, &p);
+        v = binary(c, assignments[which].op, old, parse_expression(c));
+    }
+    c->nested--;
+    return store_at(c, &p, v);
+}
+
+static int has_step(const compiler *c)
+{
+    int before;
+    const token *t = behind_place(c, &before);
+    return t && (before || is_step(t));
+}
+
+typed parse_expression(compiler *c) { return is_store(c) ? parse_store(c, 1) : ternary(c); }
+void parse_effect(compiler *c)
+{
+    if (is_store(c))
+        parse_store(c, 0);
+    else
+        ternary(c);
 }

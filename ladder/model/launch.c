@@ -37,12 +37,12 @@ static int open_group(group_state *g, const model_program *p, const kernel_code 
 }
 
 /* Adds the counts of watched groups, times by / of. */
-static void add_counts(model_counts *to, const model_counts *from, int64_t by, int64_t of, int first)
+static void add_counts(model_counts *to, const model_counts *from, int64_t by, int64_t of, int first, int lines)
 {
 #define ADD(field) to->field += from->field * by / of
     ADD(barriers), ADD(branches), ADD(divergent), ADD(operations), ADD(lanes), ADD(shared), ADD(conflicts);
     ADD(requests), ADD(sectors), ADD(bytes_read), ADD(bytes_written), ADD(races);
-    for (int l = 0; l < MODEL_LINES; l++) {
+    for (int l = 0; l < lines; l++) {
         ADD(line[l].runs), ADD(line[l].lanes), ADD(line[l].branches), ADD(line[l].divergent), ADD(line[l].shared);
         ADD(line[l].conflicts), ADD(line[l].requests), ADD(line[l].sectors), ADD(line[l].bytes), ADD(line[l].races);
         if (from->line[l].degree > to->line[l].degree) to->line[l].degree = from->line[l].degree;
@@ -66,12 +66,12 @@ typedef struct launch {
     const model_program *program;
     const kernel_code *kernel;
     const model_argument *arguments;
-    int64_t groups, watched;
-    model_counts *first, *middle, *last;   /* group 0; those between; the last */
-    int defect, defect_line, failed, stop; /* stop: a loop has no end; read and written atomically */
-    int64_t defect_group;
+    int64_t groups;
+    int watched_only;
+    model_counts *first, *middle, *last; /* group 0; those between; the last */
+    int defect, failed, stop;            /* stop: a loop has no end; read and written atomically */
+    model_finding found[DEFECTS];
     global_shadow *shadows[ARRAYS_MOST]; /* one a memory */
-    char sentence[200];
 } launch;
 
 /* Which counts a group adds to: NULL for most. */
@@ -85,7 +85,21 @@ static model_counts *watching(const launch *l, int64_t index)
     return index % apart == 0 && index / apart < WATCHED - 1 ? l->middle : NULL;
 }
 
-static void run_share(launch *l, int64_t from, int64_t to)
+/* Of each kind the finding of the first group is kept, whoever came first. */
+static void keep_findings(launch *l, group_state *g)
+{
+    if (!g->defect) return;
+    if (!l->defect || g->found[g->defect].group < l->found[l->defect].group) l->defect = g->defect;
+    for (int k = 0; k < DEFECTS; k++)
+        if (g->found[k].line && (!l->found[k].line || g->found[k].group < l->found[k].group)) l->found[k] = g->found[k];
+    if (g->found[DEFECT_ENDLESS].line) __atomic_store_n(&l->stop, 1, __ATOMIC_RELAXED);
+    memset(g->found, 0, sizeof g->found);
+    g->defect = 0;
+}
+
+typedef enum { WHICH_ALL, WHICH_WATCHED, WHICH_OTHERS } which_groups;
+
+static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
 {
     group_state g = {.arguments = l->arguments, .groups = l->groups};
     if (open_group(&g, l->program, l->kernel)) {
@@ -94,39 +108,33 @@ static void run_share(launch *l, int64_t from, int64_t to)
     }
     for (int64_t i = from; i < to && !__atomic_load_n(&l->stop, __ATOMIC_RELAXED); i++) {
         g.counts = watching(l, i);
+        if ((which == WHICH_WATCHED && !g.counts) || (which == WHICH_OTHERS && g.counts)) continue;
         g.global_shadows = g.counts ? l->shadows : NULL;
-        if (g.counts) {
-#pragma omp critical(ladder_watched)
-            run_group(&g, i);
-        } else {
-            run_group(&g, i);
-        }
+        g.trace = g.counts ? l->program->trace : NULL;
+        run_group(&g, i);
         if (g.defect) {
 #pragma omp critical(ladder_defect)
-            if (!l->defect || i < l->defect_group) {
-                l->defect = g.defect;
-                l->defect_line = g.defect_line;
-                l->defect_group = i;
-                memcpy(l->sentence, g.sentence, sizeof l->sentence);
-            }
-            if (g.defect == DEFECT_ENDLESS) __atomic_store_n(&l->stop, 1, __ATOMIC_RELAXED);
-            g.defect = 0;
+            keep_findings(l, &g);
         }
     }
     close_group(&g);
 }
 
+/* Those that are looked at in their order, so that what is found is the same every time; the others on all
+ * processors. */
 static void run_groups(launch *l)
 {
     enum { PIECE = 64 };
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
     if (l->kernel->atomics || pieces < 2) {
-        run_share(l, 0, l->groups);
+        run_share(l, 0, l->groups, WHICH_ALL);
         return;
     }
+    if (l->first) run_share(l, 0, l->groups, WHICH_WATCHED);
+    if (l->watched_only) return;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t p = 0; p < pieces; p++)
-        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups);
+        run_share(l, p * PIECE, (p + 1) * PIECE < l->groups ? (p + 1) * PIECE : l->groups, WHICH_OTHERS);
 }
 
 /* A shadow for each memory that the kernel gets, if all of them together are not too large. */
@@ -162,9 +170,10 @@ static const kernel_code *find_kernel(const model_program *p, const char *name)
 }
 
 int model_launch(model_program *p, const char *name, int64_t groups, const model_argument *arguments, int count,
-                 model_counts *counts, char *error, size_t room)
+                 int watched_only, model_counts *counts, char *error, size_t room)
 {
     launch l = {.program = p, .kernel = find_kernel(p, name), .arguments = arguments, .groups = groups};
+    l.watched_only = watched_only && counts;
     if (!l.kernel || l.kernel->parameters != count) {
         snprintf(error, room, "%s: there is no kernel '%s' of %d parameters", p->name, name, count);
         return -1;
@@ -183,26 +192,26 @@ int model_launch(model_program *p, const char *name, int64_t groups, const model
     }
     if (three) l.first = three, l.middle = three + 1, l.last = three + 2;
     if (counts && open_shadows(&l)) l.failed = 1;
+    if (counts && p->trace) trace_launch_starts(p->trace, p, l.kernel, arguments, groups);
     if (!l.failed) run_groups(&l);
     close_shadows(&l);
     if (counts) {
-        const int fresh = counts->launches++ == 0;
+        const int fresh = counts->groups == 0; /* launches: of others too (clear, zero) */
+        counts->launches++;
         counts->groups += groups;
         counts->threads = fresh ? l.kernel->threads : counts->threads;
         counts->warp = p->setting.warp;
         counts->banks = p->setting.banks;
-        add_counts(counts, l.first, 1, 1, fresh);
-        if (l.middle->groups) add_counts(counts, l.middle, groups - 2, l.middle->groups, 0);
-        add_counts(counts, l.last, 1, 1, 0);
-        if (l.defect && !counts->defect) {
-            counts->defect = l.defect;
-            counts->defect_line = l.defect_line;
-            memcpy(counts->sentence, l.sentence, sizeof counts->sentence);
-        }
+        add_counts(counts, l.first, 1, 1, fresh, p->lines);
+        if (l.middle->groups) add_counts(counts, l.middle, groups - 2, l.middle->groups, 0, p->lines);
+        add_counts(counts, l.last, 1, 1, 0, p->lines);
+        if (!counts->defect) counts->defect = l.defect;
+        for (int k = 0; k < DEFECTS; k++)
+            if (!counts->found[k].line) counts->found[k] = l.found[k];
     }
     free(three);
     if (l.failed) snprintf(error, room, "%s: out of memory", p->name);
-    if (l.defect == DEFECT_ENDLESS || (l.defect && !counts))
-        snprintf(error, room, "%s:%d: %s", p->name, l.defect_line, l.sentence);
-    return l.failed || l.defect == DEFECT_ENDLESS || (l.defect && !counts) ? -1 : 0;
+    const int fatal = l.found[DEFECT_ENDLESS].line ? DEFECT_ENDLESS : counts ? 0 : l.defect;
+    if (fatal) snprintf(error, room, "%s:%d: %s", p->name, l.found[fatal].line, l.found[fatal].sentence);
+    return l.failed || fatal ? -1 : 0;
 }

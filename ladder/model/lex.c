@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * Tokens of a kernel text: names, numbers, signs; comments are left out, `#define NAME tokens` is put in where NAME is
- * used, other lines with # are passed over, but for #include: what the model gets must be a whole text. */
+ * used, #pragma and #line are passed over. Other lines with # would change the text behind the model's back, so they
+ * are refused: what the model gets must be a whole text. */
 #include "code.h"
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFINES_MOST = 24, TOKENS_MOST = 1 << 16 };
+enum { DEFINES_MOST = 24, TOKENS_MOST = 1 << 16, REPLACED_MOST = 1 << 18 };
 
 typedef struct define {
     char name[NAME_BYTES];
@@ -20,7 +22,7 @@ typedef struct lexer {
     token *tokens, *kept; /* kept: the bodies of defines */
     int kept_count;
     define defines[DEFINES_MOST];
-    int define_count;
+    int define_count, replaced; /* tokens looked at while defines were put in */
     char *error;
     size_t error_room;
 } lexer;
@@ -48,7 +50,9 @@ static int number(lexer *l, token *t)
 {
     char *end, *whole;
     t->class = TOKEN_NUMBER;
+    snprintf(t->text, sizeof t->text, "%.*s", (int)strspn(l->at, ".0123456789abcdefABCDEFxX"), l->at);
     t->real = strtod(l->at, &end);
+    errno = 0;
     t->integer = (int64_t)strtoull(l->at, &whole, 0);
     if (end > whole || (*whole == '.' || *whole == 'f')) {
         t->kind = *end == 'f' || *end == 'F' ? KIND_F32 : KIND_F64;
@@ -56,10 +60,12 @@ static int number(lexer *l, token *t)
         l->at = end;
         return 0;
     }
+    if (errno == ERANGE) return complain(l, "a whole number of more than 64 bits:", t->text);
     int is_unsigned = 0, is_long = 0;
     for (end = whole; *end == 'u' || *end == 'U' || *end == 'l' || *end == 'L'; end++)
         *end == 'u' || *end == 'U' ? (is_unsigned = 1) : (is_long = 1);
-    if (t->integer > INT32_MAX) is_long = 1;
+    if (t->integer > INT32_MAX + (int64_t)is_unsigned * ((int64_t)1 << 31)) is_long = 1;
+    if (t->integer < 0) is_long = is_unsigned = 1;
     t->kind = is_long ? (is_unsigned ? KIND_U64 : KIND_I64) : (is_unsigned ? KIND_U32 : KIND_I32);
     l->at = end;
     return 0;
@@ -119,8 +125,8 @@ static int next(lexer *l, token *t)
     return 0;
 }
 
-/* A line with #: only #define NAME tokens means something. The build puts in what #include names (cmake/ladder.cmake), and a
- * file of the reader's must do without. */
+/* A line with #: #define NAME tokens means something. The build puts in what #include names (cmake/ladder.cmake), and a
+ * file of the reader's must do without, as without #if and its like. */
 static int directive(lexer *l)
 {
     token t;
@@ -128,6 +134,8 @@ static int directive(lexer *l)
     l->defining = 1;
     if (next(l, &t)) return -1;
     if (!strcmp(t.text, "include")) return complain(l, "a kernel's text must be whole, without", "#include");
+    if (t.class == TOKEN_NAME && strcmp(t.text, "define") && strcmp(t.text, "pragma") && strcmp(t.text, "line"))
+        return complain(l, "the model reads #define and #pragma, and no line with", t.text);
     if (!strcmp(t.text, "define")) {
         if (l->define_count == DEFINES_MOST) return complain(l, "more than 24 #define at", t.text);
         define *d = &l->defines[l->define_count];
@@ -150,9 +158,12 @@ static int directive(lexer *l)
     return 0;
 }
 
-/* t, or what it was defined as (defines may use earlier ones). */
+/* t, or what it was defined as (defines may use earlier ones). Defines of defines grow by powers, even to nothing at
+ * all, so what is looked at is limited too. */
 static int put_in(lexer *l, token t, int below)
 {
+    if (below < l->define_count && ++l->replaced > REPLACED_MOST)
+        return complain(l, "the #define lines stand for more than 262144 tokens, near", t.text);
     for (int i = below - 1; i >= 0 && t.class == TOKEN_NAME; i--) {
         if (strcmp(l->defines[i].name, t.text) != 0) continue;
         for (int k = 0; k < l->defines[i].count; k++) {

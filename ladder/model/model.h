@@ -7,6 +7,7 @@
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
+ *   trace.c     one event after another, for the stepper (trace.h)
  *
  * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
  * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
@@ -21,8 +22,8 @@
 enum {
     MODEL_WARP_MOST = 64,
     MODEL_BANKS_MOST = 64,
-    MODEL_STEPS = 48, /* barrier intervals kept one by one; later ones are added to the last */
-    MODEL_LINES = 256,
+    MODEL_STEPS = 48,  /* barrier intervals kept one by one; later ones are added to the last */
+    MODEL_LINES = 256, /* counted one by one; later ones are added to the last */
     MODEL_THREADS_MOST = 1024
 };
 
@@ -69,7 +70,14 @@ typedef struct model_line {
     int degree;
 } model_line;
 
-enum { DEFECT_NONE, DEFECT_RACE, DEFECT_BOUNDS, DEFECT_UNSET, DEFECT_BARRIER, DEFECT_ENDLESS };
+enum { DEFECT_NONE, DEFECT_RACE, DEFECT_BOUNDS, DEFECT_UNSET, DEFECT_BARRIER, DEFECT_ENDLESS, DEFECT_ALIGN, DEFECTS };
+
+/* The first defect of a kind. */
+typedef struct model_finding {
+    int line; /* 0: there is none */
+    int64_t group;
+    char sentence[200];
+} model_finding;
 
 /* Counts of the groups that were looked at, weighted to stand for all of them. */
 typedef struct model_counts {
@@ -81,17 +89,23 @@ typedef struct model_counts {
     model_line line[MODEL_LINES];              /* of all groups looked at */
     int worst_line, worst_degree, worst_lanes; /* the worst bank conflict, and who met whom: */
     int16_t worst_bank[MODEL_WARP_MOST];
-    int defect, defect_line; /* the first that was found */
-    char sentence[200];
+    int defect; /* the kind that was found first */
+    model_finding found[DEFECTS];
 } model_counts;
 
 /* Runs a kernel over `groups` groups. counts may be NULL (values only, which is much faster); it is added to.
- * Returns 0, or -1 with a sentence in error (no such kernel, an access outside of its memory, a loop without end). */
+ * watched_only: the groups that are not looked at are left out, so that counts of large launches cost little; memory
+ * then holds few results. Returns 0, or -1 with a sentence in error (no such kernel, an access outside of its memory, a
+ * loop without end). */
 int model_launch(model_program *program, const char *kernel, int64_t groups, const model_argument *arguments, int count,
-                 model_counts *counts, char *error, size_t room);
+                 int watched_only, model_counts *counts, char *error, size_t room);
 
 /* The kernels of a text, in order; NULL past the end. */
 const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
+int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
+int model_kernel_parameters(const model_program *program, int index);
+int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
+int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
 static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
 #endif

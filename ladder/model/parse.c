@@ -8,12 +8,12 @@ static void shared_array(compiler *c)
 {
     kind k;
     int quad;
-    while (is_word(c, "volatile")) c->at++;
+    while (is_word(c, "volatile")) pass(c);
     if (!parse_type(c, &k, &quad)) model_error(c, "SHARED needs a type, not '%s'", peek(c)->text);
     do {
         const char *const name = peek(c)->text;
         int64_t length = 0;
-        c->at++;
+        pass(c);
         expect(c, "[");
         constant_expression(c, &length);
         expect(c, "]");
@@ -37,7 +37,7 @@ static void declaration(compiler *c, kind k, int quad)
     do {
         if (take(c, "*")) { /* LOCAL elem *name = array; another name for it */
             token *name = peek(c);
-            c->at++;
+            pass(c);
             expect(c, "=");
             const name_entry *e = find_name(c, peek(c)->text);
             if (!e || e->array < 0) {
@@ -45,13 +45,13 @@ static void declaration(compiler *c, kind k, int quad)
                 return;
             }
             const int array = e->array;
-            c->at++;
+            pass(c);
             add_name(c, name->text, -1, array, c->kernel->arrays[array].kind, 1);
             continue;
         }
         token *name = peek(c);
         if (name->class != TOKEN_NAME) model_error(c, "a name was expected before '%s'", name->text);
-        c->at++;
+        pass(c);
         if (is_sign(c, "[")) model_error(c, "the model has no arrays of one thread; '%s' is one", name->text);
         if (c->failed) return;
         if (quad) {
@@ -68,6 +68,12 @@ static void declaration(compiler *c, kind k, int quad)
             typed v = convert(c, parse_expression(c), k);
             emit(c, DO_MOVE, k, reg, v.reg, 1);
             c->next = used;
+        } else { /* no value: one that nobody expects, so that its use shows */
+            const int at = emit(c, DO_CONST, k, reg, 0, 0);
+            if (at >= 0 && k >= KIND_F32)
+                c->program->code[at].real = -0x1.5a5a5ap40;
+            else if (at >= 0)
+                c->program->code[at].integer = 0x5A5A5A5A;
         }
         e = add_name(c, name->text, reg, -1, k, 1);
         if (!e) return;
@@ -108,6 +114,48 @@ static void if_statement(compiler *c)
     }
 }
 
+/* Is there a `continue` in the statement that comes next? (One of a loop inside it counts too, and does no harm.) */
+static int has_continue(const compiler *c)
+{
+    const token *t = c->tokens + c->at;
+    const int block = t->class == TOKEN_SIGN && *t->text == '{';
+    for (int depth = 0; t->class != TOKEN_END; t++) {
+        if (t->class == TOKEN_NAME && !strcmp(t->text, "continue")) return 1;
+        if (t->class != TOKEN_SIGN) continue;
+        depth += *t->text == '{' || *t->text == '(';
+        depth -= *t->text == '}' || *t->text == ')';
+        if (depth == 0 && *t->text == (block ? '}' : ';')) break;
+    }
+    return 0;
+}
+
+static void loop_body(compiler *c)
+{
+    const int continues = has_continue(c);
+    c->loops++;
+    if (continues) emit(c, DO_LOOP, KIND_I32, LOOP_CONTINUE, 0, 0);
+    parse_statement(c);
+    if (continues) emit(c, DO_LOOP_END, KIND_I32, 0, 0, 0);
+    c->loops--;
+}
+
+static void do_loop(compiler *c)
+{
+    emit(c, DO_LOOP, KIND_I32, LOOP_BREAK, 0, 0);
+    const int top = c->program->length, used = c->next;
+    loop_body(c);
+    if (!take_word(c, "while")) model_error(c, "'while' was expected before '%s'", peek(c)->text);
+    expect(c, "(");
+    typed v = condition(c);
+    expect(c, ")");
+    expect(c, ";");
+    const int test = emit(c, DO_TEST, v.kind, v.reg, 0, 0);
+    emit(c, DO_JUMP, KIND_I32, 0, 0, top);
+    const int end = emit(c, DO_LOOP_END, KIND_I32, 0, 0, 0);
+    if (test >= 0) c->program->code[test].d = end;
+    c->next = used;
+}
+
 /* for (a; b; c) and while (b) */
 static void loop(compiler *c, int is_for)
 {
@@ -120,12 +168,12 @@ static void loop(compiler *c, int is_for)
             declaration(c, k, quad);
         else {
             if (!is_sign(c, ";")) do
-                    parse_expression(c);
-                while (take(c, ","));
+                    parse_effect(c);
+                while (take(c, ",") && !c->failed);
             expect(c, ";");
         }
     }
-    emit(c, DO_LOOP, KIND_I32, 0, 0, 0);
+    emit(c, DO_LOOP, KIND_I32, LOOP_BREAK, 0, 0);
     const int top = c->program->length, used = c->next;
     int test = -1;
     if (!is_for || !is_sign(c, ";")) {
@@ -136,22 +184,20 @@ static void loop(compiler *c, int is_for)
     if (is_for) {
         expect(c, ";");
         step = c->at;
-        for (int depth = 0; !c->failed; c->at++) { /* passed over now, compiled after the body */
+        for (int depth = 0; !c->failed; pass(c)) { /* passed over now, compiled after the body */
             if (is_sign(c, ")") && depth-- == 0) break;
             depth += is_sign(c, "(");
             if (peek(c)->class == TOKEN_END) model_error(c, "')' is missing");
         }
     }
     expect(c, ")");
-    c->loops++;
-    parse_statement(c);
-    c->loops--;
+    loop_body(c);
     if (step >= 0 && !c->failed) {
         const int after = c->at;
         c->at = step;
         if (!is_sign(c, ")")) do
-                parse_expression(c);
-            while (take(c, ","));
+                parse_effect(c);
+            while (take(c, ",") && !c->failed);
         c->at = after;
         c->next = used;
     }
@@ -161,12 +207,12 @@ static void loop(compiler *c, int is_for)
     block_end(c, names, registers);
 }
 
-void parse_statement(compiler *c)
+static void statement(compiler *c)
 {
     static const struct {
         const char *word;
         opcode op;
-    } words[] = {{"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}};
+    } words[] = {{"BARRIER", DO_BARRIER}, {"WARP_BARRIER", DO_WARP_BARRIER}, {"FENCE", DO_STOP}, {"copy_wait", DO_COPY_WAIT}};
     kind k;
     int quad;
     if (c->failed) return;
@@ -201,18 +247,26 @@ void parse_statement(compiler *c)
     }
     if (is_word(c, "if") || is_word(c, "for") || is_word(c, "while")) {
         const int which = peek(c)->text[0];
-        c->at++;
+        pass(c);
         which == 'i' ? if_statement(c) : loop(c, which == 'f');
         return;
     }
-    if (take_word(c, "return") || is_word(c, "break")) {
-        const int is_break = take_word(c, "break");
-        if (is_break && !c->loops) model_error(c, "break outside of a loop");
-        expect(c, ";");
-        emit(c, is_break ? DO_BREAK : DO_RETURN, KIND_I32, 0, 0, 0);
+    if (take_word(c, "do")) {
+        do_loop(c);
         return;
     }
-    while (is_word(c, "volatile")) c->at++;
+    static const struct {
+        const char *word;
+        opcode op;
+    } leaves[] = {{"return", DO_RETURN}, {"break", DO_BREAK}, {"continue", DO_CONTINUE}};
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        if (!take_word(c, leaves[i].word)) continue;
+        if (i && !c->loops) model_error(c, "%s outside of a loop", leaves[i].word);
+        expect(c, ";");
+        emit(c, leaves[i].op, KIND_I32, 0, 0, 0);
+        return;
+    }
+    while (is_word(c, "volatile")) pass(c);
     if (take_word(c, "LOCAL") || take_word(c, "GLOBAL")) {
         if (!parse_type(c, &k, &quad)) model_error(c, "a type was expected before '%s'", peek(c)->text);
         declaration(c, k, quad);
@@ -222,8 +276,15 @@ void parse_statement(compiler *c)
         declaration(c, k, quad);
         return;
     }
-    do parse_expression(c);
+    do parse_effect(c);
     while (take(c, ",") && !c->failed);
     expect(c, ";");
     c->next = registers;
+}
+
+void parse_statement(compiler *c)
+{
+    if (!deeper(c)) return;
+    statement(c);
+    c->nested--;
 }

@@ -7,7 +7,10 @@
 #include "code.h"
 #include <string.h>
 
-static const int64_t WORK_MOST = (int64_t)1 << 28; /* operations of one group: more is a loop without end */
+#ifndef MODEL_WORK_LEAST /* the fuzz target takes less */
+#define MODEL_WORK_LEAST ((int64_t)1 << 18)
+#endif
+static const int64_t WORK_MOST = (int64_t)1 << 27; /* operations of one group: more is a loop without end */
 
 static uint64_t lanes_that(const group_state *g, const warp_state *w, const instruction *i)
 {
@@ -20,29 +23,29 @@ static uint64_t lanes_that(const group_state *g, const warp_state *w, const inst
 static void count_branch(group_state *g, warp_state *w, const instruction *i, uint64_t yes)
 {
     model_counts *c = g->counts;
+    model_line *const at = &c->line[counted_line(i->line)];
     c->branches++;
-    c->line[i->line].branches++;
+    at->branches++;
     if (!yes || yes == w->mask) return;
     c->divergent++;
-    c->line[i->line].divergent++;
+    at->divergent++;
     w->divergent = 1;
+    if (g->trace) trace_split(g->trace, g, w, i->line, yes);
 }
 
-static int push_frame(group_state *g, warp_state *w, const instruction *i, uint64_t taken, int is_loop)
+/* The compiler has seen to it that there is room (emit). */
+static void push_frame(warp_state *w, uint64_t taken, int is_loop)
 {
-    if (w->depth == DEPTH_MOST) {
-        defect(g, DEFECT_ENDLESS, i->line, "more than %d levels of if, for and while", DEPTH_MOST);
-        return 0;
-    }
     w->frames[w->depth++] = (frame){w->mask, taken, is_loop};
-    return 1;
 }
 
-/* Lanes leave: out of everything (RETURN), or out of what is inside the nearest loop (BREAK). */
-static void leave(warp_state *w, int all)
+/* Lanes leave: out of everything (RETURN, `from` LOOP_NONE), or out of what is inside the nearest loop (BREAK) or body
+ * (CONTINUE). */
+static void leave(warp_state *w, int from)
 {
+    const int all = from == LOOP_NONE;
     for (int d = w->depth - 1; d >= 0; d--) {
-        if (!all && w->frames[d].loop) break;
+        if (!all && w->frames[d].loop == from) break;
         w->frames[d].saved &= ~w->mask;
         w->frames[d].taken |= w->mask;
     }
@@ -58,8 +61,18 @@ static void count_operation(group_state *g, const warp_state *w, const instructi
     c->lanes += lanes;
     g->step->operations++;
     g->step->lanes += lanes;
-    c->line[i->line].runs++;
-    c->line[i->line].lanes += lanes;
+    c->line[counted_line(i->line)].runs++;
+    c->line[counted_line(i->line)].lanes += lanes;
+}
+
+/* A lane may go over all of the memory 16 times: more is a loop without end. */
+static int64_t work_of(const group_state *g)
+{
+    int64_t most = 0;
+    for (int p = 0; p < g->kernel->parameters; p++)
+        if ((int64_t)g->arguments[p].bytes > most) most = (int64_t)g->arguments[p].bytes;
+    const int64_t work = MODEL_WORK_LEAST + 4 * most * g->warps;
+    return work < WORK_MOST ? work : WORK_MOST;
 }
 
 /* Up to the next barrier or the end. Returns the line of the barrier, or 0. */
@@ -74,7 +87,7 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_IF:
             yes = lanes_that(g, w, i);
             if (g->counts && w->mask) count_branch(g, w, i, yes);
-            if (!push_frame(g, w, i, yes, 0)) return 0;
+            push_frame(w, yes, 0);
             w->mask = yes;
             if (!yes) w->at = i->d;
             break;
@@ -85,7 +98,7 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         }
         case DO_LOOP:
-            if (!push_frame(g, w, i, 0, 1)) return 0;
+            push_frame(w, 0, i->a);
             break;
         case DO_TEST:
             yes = lanes_that(g, w, i);
@@ -101,24 +114,27 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_POP:
             w->mask = w->frames[--w->depth].saved;
             break;
-        case DO_PUSH: {
-            instruction test = *i;
-            test.a = i->a;
-            yes = lanes_that(g, w, &test);
-            if (!push_frame(g, w, i, yes, 0)) return 0;
+        case DO_PUSH:
+            yes = lanes_that(g, w, i);
+            push_frame(w, yes, 0);
             w->mask = yes;
             break;
-        }
         case DO_FLIP: {
             const frame *f = &w->frames[w->depth - 1];
             w->mask = f->saved & ~f->taken;
             break;
         }
         case DO_BREAK:
+        case DO_CONTINUE:
         case DO_RETURN:
-            leave(w, i->op == DO_RETURN);
+            if (i->op == DO_RETURN && w->mask) w->returned = i->line;
+            leave(w, i->op == DO_RETURN ? LOOP_NONE : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
+            if (w->live != w->all && w->mask)
+                defect(g, DEFECT_BARRIER, i->line,
+                       "the barrier is not reached by %d threads, which returned in line %d",
+                       __builtin_popcountll(w->all & ~w->live), w->returned);
             if (w->mask == w->live && w->mask) return i->line;
             if (w->mask)
                 defect(g, DEFECT_BARRIER, i->line, "the barrier is reached by %d of %d lanes of a warp",
@@ -126,6 +142,18 @@ static int run_warp(group_state *g, warp_state *w)
             break;
         case DO_WARP_BARRIER:
             if (w->epoch < INT16_MAX) w->epoch++;
+            if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line);
+            break;
+        case DO_SHUFFLE:
+        case DO_WARP_COMBINE:
+            if (w->mask && w->mask != w->live)
+                defect(g, DEFECT_BARRIER, i->line, "the shuffle is reached by %d of %d lanes of a warp",
+                       __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
+            if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
+            compute(g, w, i);
+            break;
+        case DO_COPY_WAIT:
+            if (g->counts && w->mask) copies_arrive(g, w);
             break;
         case DO_STOP:
             w->done = 1;
@@ -134,6 +162,7 @@ static int run_warp(group_state *g, warp_state *w)
         case DO_STORE:
         case DO_ATOMIC_COMBINE:
         case DO_ATOMIC_NEXT:
+        case DO_ATOMIC_MORE:
         case DO_ATOMIC_GET:
         case DO_ATOMIC_PUT:
             if (w->mask) access_memory(g, w, i);
@@ -142,7 +171,8 @@ static int run_warp(group_state *g, warp_state *w)
             compute(g, w, i);
         }
     }
-    defect(g, DEFECT_ENDLESS, code[w->at].line, "a loop does not end");
+    defect(g, DEFECT_ENDLESS, code[w->at].line, "a loop does not end: %lld operations of one group",
+           (long long)work_of(g));
     w->done = 1;
     return 0;
 }
@@ -162,16 +192,6 @@ static void end_step(group_state *g)
     memset(g->touched, 0, sizeof g->touched);
 }
 
-/* A lane may go over all of the memory 16 times: more is a loop without end. */
-static int64_t work_of(const group_state *g)
-{
-    int64_t most = 0;
-    for (int p = 0; p < g->kernel->parameters; p++)
-        if ((int64_t)g->arguments[p].bytes > most) most = (int64_t)g->arguments[p].bytes;
-    const int64_t work = ((int64_t)1 << 18) + 4 * most * g->warps;
-    return work < WORK_MOST ? work : WORK_MOST;
-}
-
 static void start_group(group_state *g, int64_t index)
 {
     const kernel_code *kernel = g->kernel;
@@ -186,7 +206,7 @@ static void start_group(group_state *g, int64_t index)
         w->registers = registers;
         w->first = first;
         w->at = kernel->start;
-        w->live = w->mask = lanes == 64 ? ~(uint64_t)0 : ((uint64_t)1 << lanes) - 1;
+        w->all = w->live = w->mask = lanes == 64 ? ~(uint64_t)0 : ((uint64_t)1 << lanes) - 1;
         for (int p = 0; p < kernel->parameters; p++) {
             if (kernel->parameter_register[p] < 0) continue;
             lane *r = registers + (ptrdiff_t)kernel->parameter_register[p] * g->lanes;
@@ -198,13 +218,15 @@ static void start_group(group_state *g, int64_t index)
         }
     }
     if (g->counts)
-        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++) g->shared_shadow[s] = (shadow){-1, -1, 0, 0, 0, 0};
+        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++)
+            g->shared_shadow[s] = (shadow){.write_step = -1, .read_step = -1};
 }
 
 void run_group(group_state *g, int64_t index)
 {
     model_counts *const c = g->counts;
     start_group(g, index);
+    if (g->trace) trace_group_starts(g->trace, index);
     if (c) {
         g->step = &c->step[0];
         c->groups++;
@@ -213,13 +235,9 @@ void run_group(group_state *g, int64_t index)
         int waiting = 0, ended = 0, line = 0, lines_differ = 0;
         for (int v = 0; v < g->warps; v++) {
             warp_state *w = &g->warp_states[v];
-            if (w->done) {
-                ended += w->live != 0;
-                continue;
-            }
-            const int at = run_warp(g, w);
+            const int at = w->done ? 0 : run_warp(g, w);
             if (!at) {
-                ended += w->live != 0;
+                ended++;
                 continue;
             }
             waiting++;
@@ -227,10 +245,11 @@ void run_group(group_state *g, int64_t index)
             line = at;
         }
         if (c) end_step(g);
-        if (g->defect == DEFECT_ENDLESS || !waiting) break;
+        if (g->found[DEFECT_ENDLESS].line || !waiting) break;
         if (ended || lines_differ) defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
         if (!c) continue;
         c->barriers++;
+        if (g->trace) trace_meeting(g->trace, NULL, 0, line);
         g->step_number++;
         const int keep = g->step_number < MODEL_STEPS ? g->step_number : MODEL_STEPS - 1;
         g->step = &c->step[keep];

@@ -41,6 +41,9 @@ typed binary(compiler *c, opcode op, typed a, typed b)
 {
     const int shift = op == DO_SHL || op == DO_SHR;
     const kind k = shift ? a.kind : a.kind > b.kind ? a.kind : b.kind;
+    const int whole = shift || op == DO_MOD || op == DO_AND || op == DO_OR || op == DO_XOR;
+    if (whole && (a.kind >= KIND_F32 || b.kind >= KIND_F32))
+        model_error(c, "%% & | ^ << and >> take whole numbers, and one of these is a float");
     a = convert(c, a, k);
     if (!shift) b = convert(c, b, k);
     const int reg = new_register(c), at = emit(c, op, k, reg, a.reg, 0);

@@ -5,7 +5,11 @@
  *
  * Launched again on its own results until one is left. Shown as printed on purpose, and expected to be caught: the
  * model finds the race, and a machine whose warps have one lane (--warp 1; most OpenCL for processors) gives a
- * wrong sum. reduce5_fixed is correct. */
+ * wrong sum. reduce5_fixed is correct.
+ *
+ * The slide loads without a look at the length, so it is for whole blocks only; the bounds here are the ladder's. Its
+ * pointer is `volatile float *` to an array of int: another slip. volatile makes each value be stored and loaded each
+ * time, so that nothing stays in a register, but says nothing about which lane comes first. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

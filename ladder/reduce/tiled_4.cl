@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * teaches: half the threads: each adds two elements while it loads, so the first step of the tree costs no barrier
  * source: C++ AMP sample, "reduction_tiled_4" (seed 000)
- * look at: requests a barrier: twice those of tiled_3 */
+ * look at: requests per barrier: twice those of tiled_3 */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: 16 bytes a lane in one instruction: a quarter of the load instructions, and more bytes under way
+ * teaches: 16 bytes per lane in one instruction: a quarter of the load instructions, and more bytes under way
  * source: NVIDIA, "Increase Performance with Vectorized Memory Access" (2013), after shuffle
  * look at: requests: a quarter of shuffle's for the same sectors (elements of 4 bytes)
  *

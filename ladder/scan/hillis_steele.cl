@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * teaches: two arrays used in turn: what is read is never written in the same step, so one barrier a step is enough
+ * teaches: two arrays used in turn: what is read is never written in the same step, so one barrier per step is enough
  * source: Hillis and Steele, "Data Parallel Algorithms" (1986), by tiles as in tiled_scan
- * look at: barriers: half of tiled_scan's; still log2 of the tile additions an element */
+ * look at: barriers: half of tiled_scan's; still log2 of the tile additions per element */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *sums, i64 n)
 {
     SHARED elem data[2 * THREADS];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * teaches: a scan of any length: scan the tiles, scan their sums in the same way, add what went before
  * source: C++ AMP sample, "scan_tiled" (seed 001)
- * look at: bytes moved: every element is read and written twice; two barriers a step, half of them to protect a read
+ * look at: bytes moved: every element is read and written twice; two barriers per step, half of them to protect a read
  *
  * The tile's number of elements is rounded up; past the end nothing is read and nothing is written. */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *sums, i64 n)

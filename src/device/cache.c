@@ -2,9 +2,11 @@
  * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
  * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
  * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written
- * beside and renamed, so processes can share the folder. Nothing here can fail but in time. */
+ * beside and renamed, so processes can share the folder; files with other names than ours are nobody's business here.
+ * Nothing can fail but in time. */
 #include "cache.h"
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,17 +53,37 @@ static int path_of(char *to, const void *key, size_t key_bytes)
     return 1;
 }
 
+/* A name as path_of makes it, or that with the ending of mkstemp: the file of a process that was killed. */
+static int is_ours(const char *name)
+{
+    static const char ending[] = ".bin";
+    if (strspn(name, "0123456789abcdef") != 16 || strncmp(name + 16, ending, sizeof ending - 1)) return 0;
+    const char *rest = name + 16 + sizeof ending - 1;
+    return !*rest || (*rest == '.' && strlen(rest) == 7);
+}
+
+/* A regular file that nobody but this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
+static FILE *open_ours(const char *path, struct stat *info)
+{
+    int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) return NULL;
+    FILE *f = !fstat(descriptor, info) && S_ISREG(info->st_mode) && info->st_uid == geteuid() && !(info->st_mode & 022)
+                  ? fdopen(descriptor, "rb")
+                  : NULL;
+    if (!f) close(descriptor);
+    return f;
+}
+
 void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
 {
     char path[PATH_ROOM];
     header h;
     struct stat info;
     char *data = NULL;
-    FILE *f = path_of(path, key, key_bytes) ? fopen(path, "rb") : NULL;
+    FILE *f = path_of(path, key, key_bytes) ? open_ours(path, &info) : NULL;
     if (!f) return NULL;
     if (fread(&h, sizeof h, 1, f) == 1 && !memcmp(h.magic, MAGIC, sizeof MAGIC) && h.key_bytes == key_bytes &&
-        !fstat(fileno(f), &info) && info.st_uid == geteuid() && !(info.st_mode & 022) && h.bytes < 1ull << 32 &&
-        (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
+        h.bytes < 1ull << 32 && (uint64_t)info.st_size == sizeof h + h.key_bytes + h.bytes)
         data = malloc(key_bytes + h.bytes);
     if (data && (fread(data, 1, key_bytes + h.bytes, f) != key_bytes + h.bytes || memcmp(data, key, key_bytes) ||
                  hash(0, data, key_bytes + h.bytes) != h.checksum)) {
@@ -75,7 +97,7 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     return data;
 }
 
-/* Removes the least recently written files until the folder holds less than its share. */
+/* Removes the least recently written of our files until they take less than their share. */
 static void trim(const char *at)
 {
     for (;;) {
@@ -86,9 +108,9 @@ static void trim(const char *at)
         DIR *d = opendir(at);
         if (!d) return;
         for (struct dirent *e; (e = readdir(d));) {
-            if (e->d_name[0] == '.') continue;
+            if (!is_ours(e->d_name)) continue;
             snprintf(path, sizeof path, "%s/%s", at, e->d_name);
-            if (stat(path, &info)) continue;
+            if (lstat(path, &info) || !S_ISREG(info.st_mode)) continue;
             total += info.st_size;
             if (!oldest[0] || info.st_mtime < when) {
                 when = info.st_mtime;

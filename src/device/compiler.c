@@ -2,6 +2,7 @@
  * Finds and runs the system's C compiler. No shell is involved. */
 #define _GNU_SOURCE
 #include "compiler.h"
+#include "../leftover.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -73,28 +74,59 @@ static char **plain_environment(void)
     return to;
 }
 
+/* A process group of its own, so that all the programs a compiler starts can be ended; the caller's signal mask, and what
+ * callers like to ignore (tally's command line does) as usual. */
+static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
+{
+    sigset_t usual;
+    if (posix_spawnattr_init(a)) return -1;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    sigaddset(&usual, SIGXFSZ);
+    return posix_spawnattr_setflags(a, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) ||
+           posix_spawnattr_setpgroup(a, 0) || posix_spawnattr_setsigmask(a, mask) || posix_spawnattr_setsigdefault(a, &usual);
+}
+
+static int run(const tl_compiler *c, char **argv, char **environment, const char *log, int *status)
+{
+    pid_t child;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    siginfo_t ended;
+    sigset_t old;
+    tl_leftover leftover = {0};
+    if (posix_spawn_file_actions_init(&files)) return -1;
+    tl_leftover_hold(&old);
+    int failed = spawn_attributes(&attributes, &old);
+    if (!failed) {
+        failed = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) ||
+                 posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
+                 posix_spawn_file_actions_adddup2(&files, 1, 2) ||
+                 posix_spawn(&child, c->path, &files, &attributes, argv, environment);
+        posix_spawnattr_destroy(&attributes);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    if (!failed) tl_leftover_child(&leftover, child);
+    tl_leftover_release(&old);
+    if (failed) return -1;
+    while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    tl_leftover_drop(&leftover); /* before its number may be another's */
+    while (waitpid(child, status, 0) < 0)
+        if (errno != EINTR) return 1; /* the caller ignores SIGCHLD: the files say how it went */
+    return 0;
+}
+
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log)
 {
     char *argv[TL_COMPILER_WORDS + TL_COMPILER_ARGUMENTS + 1];
     int count = 0, status = -1;
-    pid_t child;
-    posix_spawn_file_actions_t files;
     for (int i = 0; i < TL_COMPILER_WORDS && c->argument[i]; i++) argv[count++] = (char *)(size_t)c->argument[i];
     for (int i = 0; i < TL_COMPILER_ARGUMENTS && arguments[i]; i++) argv[count++] = (char *)(size_t)arguments[i];
     argv[count] = NULL;
     char **environment = plain_environment();
-    if (!environment || posix_spawn_file_actions_init(&files)) {
-        free(environment);
-        return -1;
-    }
-    int failed = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0) ||
-                 posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600) ||
-                 posix_spawn_file_actions_adddup2(&files, 1, 2) ||
-                 posix_spawn(&child, c->path, &files, NULL, argv, environment);
-    posix_spawn_file_actions_destroy(&files);
+    const int ran = environment ? run(c, argv, environment, log, &status) : -1;
     free(environment);
-    if (failed) return -1;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return 0; /* the caller ignores SIGCHLD: the files say how it went */
+    if (ran) return ran < 0 ? -1 : 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

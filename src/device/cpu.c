@@ -2,7 +2,7 @@
  * The CPU as a device: a number of threads and an instruction set, chosen once at open. */
 #define _GNU_SOURCE
 #include "device.h"
-#include "../operators.h"
+#include "isas.h"
 #include "../shape/window.h"
 #include "../user.h"
 #include <sched.h>
@@ -27,13 +27,6 @@ static int processors(void)
     return n > 0 ? (int)n : 1;
 }
 
-static int widest_isa(void)
-{
-    int isa = tl_isa_count() - 1;
-    while (isa > 0 && !tl_isa_runs(isa)) isa--;
-    return isa;
-}
-
 static void isa_names(char *to, size_t room, int only_running)
 {
     size_t used = 0;
@@ -48,7 +41,7 @@ static int describe(int index, tally_device_info *info)
     static _Thread_local char names[64], text[96];
     if (index != 0) return 0;
     isa_names(names, sizeof names, 1);
-    snprintf(text, sizeof text, "this computer's processors, %s kernels", tl_isa_name(widest_isa()));
+    snprintf(text, sizeof text, "this computer's processors, %s kernels", tl_isa_name(tl_isa_widest()));
     *info = (tally_device_info){"cpu", text, 1, "", processors(), names};
     return 1;
 }
@@ -106,7 +99,7 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
     (void)index; /* describe knows one */
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
-    *d = (cpu){{&tl_device_cpu}, processors(), widest_isa()};
+    *d = (cpu){{&tl_device_cpu}, processors(), tl_isa_widest()};
     if (d->threads > THREADS_MOST) d->threads = THREADS_MOST;
     tally_status status = parse_options(ctx, d, options);
     if (status)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu_*.c.
  *
- *   cuda_devices.c   which there are            cuda_program.c   where code comes from, launches
- *   cuda.c           the device, its memory     cuda_lanes.c     copies, page-locked memory, events
+ *   cuda.c           the device, its memory; sees the other three
+ *   cuda_program.c   where code comes from, launches
+ *   cuda_lanes.c     copies, page-locked memory, events
+ *   cuda_devices.c   the driver, which devices it has, its errors; sees none of the others
  *
  * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
 #include "cuda.h"
-#include <dlfcn.h>
 #include <stdlib.h>
 
 enum {
-    CUDA_ERROR_OUT_OF_MEMORY = 2,
     SHARED_ANYWAY = 2 << 10, /* more than any kernel has beside what the launch gives it */
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
     CU_MEMORYTYPE_DEVICE = 2,
@@ -27,39 +27,50 @@ enum {
     F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
     F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
     F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
-    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
-    F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
-#define DECLARE(name, symbol, parameters) static int(*name) parameters;
-DRIVER_CALLS(DECLARE)
-#undef DECLARE
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
+TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
 
-int tl_cuda_find_calls(void *library)
+/* Finds all functions of the driver that these files call, once a process. 0: some are not there. */
+static int find_all(void)
 {
-    int whole = 1;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-    DRIVER_CALLS(FIND)
-#undef FIND
+    static int whole = -1;
+#pragma omp critical(tally_cuda_calls)
+    if (whole < 0) {
+        void *const library = tl_cuda_library();
+        whole = library && find_calls(library) && tl_cuda_find_programs(library) && tl_cuda_find_lanes(library);
+    }
     return whole;
 }
 
-tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
+static const tl_cuda_found *find_device(int index, int *count)
 {
-    const char *text = NULL;
-    if (cuGetErrorString(error, &text) || !text) text = "unknown error";
-    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)",
-                   call, text, error);
+    *count = 0;
+    return find_all() ? tl_cuda_find(index, count) : NULL;
+}
+
+static int cu_describe(int index, tally_device_info *info)
+{
+    int count;
+    const tl_cuda_found *d = find_device(index, &count);
+    if (!d) return 0;
+    *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
+    if (d->capability < 70) {
+        info->usable = 0;
+        info->reason = "its compute capability is below 7.0";
+    }
+    return 1;
 }
 
 static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
     if (g->own) {
-        cuCtxPushCurrent(g->context);
+        const int entered = !cuCtxPushCurrent(g->context);
         tl_cuda_close_events(g);
         for (int lane = TL_IN; lane < TL_LANES; lane++)
             if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
         cuStreamDestroy(g->own);
-        cuCtxPopCurrent(NULL);
+        if (entered) cuCtxPopCurrent(NULL); /* else it would take the caller's */
     }
     if (g->context) cuDevicePrimaryCtxRelease(g->device);
     free(g);
@@ -71,9 +82,9 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
 {
     tally_device_info info;
     int count;
-    const tl_cuda_found *found = tl_cuda_find(index, &count);
+    const tl_cuda_found *found = find_device(index, &count);
     if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index, count);
-    tl_cuda_describe(index, &info);
+    cu_describe(index, &info);
     if (!info.usable) return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
     cuda *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
@@ -100,7 +111,11 @@ static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
-static void cu_enter(tl_gpu *gpu) { cuCtxPushCurrent(((cuda *)gpu)->context); }
+static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
+    return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
+}
 static void cu_leave(tl_gpu *gpu)
 {
     (void)gpu;
@@ -176,7 +191,7 @@ static const tl_gpu_calls calls = {
     .prelude = "device/prelude_cuda.h",
     .once = 1,
     .by_kernel = 1,
-    .describe = tl_cuda_describe,
+    .describe = cu_describe,
     .open = cu_open,
     .close = cu_close,
     .enter = cu_enter,
@@ -214,7 +229,7 @@ static tally_status device_open(tally *ctx, int number, const char *options, tl_
 
 const tl_device_calls tl_device_cuda = {
     .name = "cuda",
-    .describe = tl_cuda_describe,
+    .describe = cu_describe,
     .open = device_open,
     TL_GPU_DEVICE_CALLS,
 };

@@ -4,6 +4,7 @@
 #ifndef TALLY_CUDA_H
 #define TALLY_CUDA_H
 #include "gpu.h"
+#include <dlfcn.h>
 
 typedef int CUresult, CUdevice;
 enum { CU_MEMORYTYPE_HOST = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_EVENT_DISABLE_TIMING = 2 };
@@ -22,13 +23,24 @@ typedef struct {
     int capability, processors, shared, number;
 } cuda;
 
-/* An error as a sentence. */
-tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
-
-/* Finds the functions of cuda.c in libcuda; 0: some are not there. */
-int tl_cuda_find_calls(void *library);
+/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
+ * names, and a function that finds them; 0: some are not there. */
+#define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
+#define TL_CUDA_FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define TL_CUDA_CALLS(LIST, find)                                                                                      \
+    LIST(TL_CUDA_DECLARE)                                                                                              \
+    static int find(void *library)                                                                                     \
+    {                                                                                                                  \
+        int whole = 1;                                                                                                 \
+        LIST(TL_CUDA_FIND) return whole;                                                                               \
+    }
 
 /* ---- cuda_devices.c ---- */
+
+/* libcuda; NULL: it is not here. */
+void *tl_cuda_library(void);
+/* An error as a sentence. */
+tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
 
 typedef struct {
     CUdevice device;
@@ -37,8 +49,6 @@ typedef struct {
 } tl_cuda_found;
 /* Device number index; NULL: there are only *count. */
 const tl_cuda_found *tl_cuda_find(int index, int *count);
-/* A call of tl_gpu_calls. */
-int tl_cuda_describe(int index, tally_device_info *info);
 
 /* ---- cuda_program.c ---- */
 
@@ -47,8 +57,8 @@ int tl_cuda_find_programs(void *library);
 /* Calls of tl_gpu_calls. */
 tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups, int threads,
-                            const tl_argument *arguments, int count);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
+                            tl_spread spread, int threads, const tl_argument *arguments, int count);
 
 /* ---- cuda_lanes.c ---- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * Which CUDA devices there are: the driver (libcuda) opened at run time, once a process, and asked. */
+ * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
 #include "cuda.h"
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
+    CUDA_ERROR_OUT_OF_MEMORY = 2,
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
@@ -19,10 +19,9 @@ enum {
     F(cuDeviceGet, cuDeviceGet, (CUdevice *, int))                                                                     \
     F(cuDeviceGetName, cuDeviceGetName, (char *, int, CUdevice))                                                       \
     F(cuDeviceTotalMem, cuDeviceTotalMem_v2, (size_t *, CUdevice))                                                     \
-    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))
-#define DECLARE(name, symbol, parameters) static int(*name) parameters;
-DEVICE_CALLS(DECLARE)
-#undef DECLARE
+    F(cuDeviceGetAttribute, cuDeviceGetAttribute, (int *, int, CUdevice))                                              \
+    F(cuGetErrorString, cuGetErrorString, (CUresult, const char **))
+TL_CUDA_CALLS(DEVICE_CALLS, find_calls)
 
 enum { DEVICES_MOST = 16 };
 static tl_cuda_found devices[DEVICES_MOST];
@@ -40,22 +39,37 @@ static void driver_version(char *to, size_t room)
         if (*at >= '0' && *at <= '9' && strchr(at, '.')) snprintf(to, room, " %s", at);
 }
 
+void *tl_cuda_library(void)
+{
+    static int opened;
+    static void *library;
+#pragma omp critical(tally_cuda_library)
+    if (!opened) {
+        opened = 1;
+        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    }
+    return library;
+}
+
+tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call)
+{
+    const char *text = NULL;
+    if (cuGetErrorString(error, &text) || !text) text = "unknown error";
+    return tl_fail(ctx, error == CUDA_ERROR_OUT_OF_MEMORY ? TALLY_NO_MEMORY : TALLY_NO_DEVICE, "CUDA: %s: %s (%d)",
+                   call, text, error);
+}
+
 static void find_devices(void)
 {
     static int done;
 #pragma omp critical(tally_cuda)
     if (!done) {
         done = 1;
-        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-        int whole = library != NULL, count = 0, version = 0;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-        DEVICE_CALLS(FIND)
-#undef FIND
-        whole = whole && tl_cuda_find_calls(library) && tl_cuda_find_programs(library) &&
-                tl_cuda_find_lanes(library);
+        void *const library = tl_cuda_library();
+        int count = 0, version = 0;
         char driver[40];
         driver_version(driver, sizeof driver);
-        if (whole && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
+        if (library && find_calls(library) && !cuInit(0) && !cuDeviceGetCount(&count)) cuDriverGetVersion(&version);
         for (int i = 0; i < count && i < DEVICES_MOST; i++) {
             char name[80] = "";
             size_t bytes = 0;
@@ -83,17 +97,4 @@ const tl_cuda_found *tl_cuda_find(int index, int *count)
     find_devices();
     *count = device_count;
     return index < 0 || index >= device_count ? NULL : &devices[index];
-}
-
-int tl_cuda_describe(int index, tally_device_info *info)
-{
-    int count;
-    const tl_cuda_found *d = tl_cuda_find(index, &count);
-    if (!d) return 0;
-    *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
-    if (d->capability < 70) {
-        info->usable = 0;
-        info->reason = "its compute capability is below 7.0";
-    }
-    return 1;
 }

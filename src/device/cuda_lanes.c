@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * CUDA's copies, page-locked memory and events between streams. API calls only. */
 #include "cuda.h"
-#include <dlfcn.h>
 
 #define LANE_CALLS(F)                                                                                                  \
     F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))                                                            \
@@ -17,18 +16,8 @@
     F(cuMemGetInfo, cuMemGetInfo_v2, (size_t *, size_t *))                                                             \
     F(cuMemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                     \
     F(cuMemFreeHost, cuMemFreeHost, (void *))
-#define DECLARE(name, symbol, parameters) static int(*name) parameters;
-LANE_CALLS(DECLARE)
-#undef DECLARE
-
-int tl_cuda_find_lanes(void *library)
-{
-    int whole = 1;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-    LANE_CALLS(FIND)
-#undef FIND
-    return whole;
-}
+TL_CUDA_CALLS(LANE_CALLS, find)
+int tl_cuda_find_lanes(void *library) { return find(library); }
 
 void tl_cuda_close_events(cuda *g)
 {

@@ -4,7 +4,6 @@
 #include "archive.h"
 #include "cuda.h"
 #include "nvrtc.h"
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,30 +22,19 @@ enum {
       (int *, CUfunction, int, size_t))                                                                                \
     F(cuLaunchKernel, cuLaunchKernel,                                                                                  \
       (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **, void **))
-#define DECLARE(name, symbol, parameters) static int(*name) parameters;
-PROGRAM_CALLS(DECLARE)
-#undef DECLARE
+TL_CUDA_CALLS(PROGRAM_CALLS, find)
+int tl_cuda_find_programs(void *library) { return find(library); }
 
-enum { KERNELS_MOST = 8 };
 struct tl_program {
     CUmodule module;
     int count;
     struct {
-        char name[16];
+        char name[TL_KERNEL_NAME];
         CUfunction function;
         int room;     /* bytes of local memory it is set to */
         int resident; /* groups of it that run at the same time, if it was asked; without local memory */
-    } kernels[KERNELS_MOST];
+    } kernels[TL_KERNELS_MOST];
 };
-
-int tl_cuda_find_programs(void *library)
-{
-    int whole = 1;
-#define FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
-    PROGRAM_CALLS(FIND)
-#undef FIND
-    return whole;
-}
 
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 {
@@ -98,18 +86,19 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     return status;
 }
 
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
-                              int threads, const tl_argument *arguments, int count)
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number, tl_spread spread,
+                            int threads, const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
+    int64_t groups = number;
     CUresult error = 0;
     void *values[64];
-    int at = 0, room = 0;
-    while (at < program->count && strcmp(program->kernels[at].name, name)) at++;
+    int room = 0;
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    if (at < 0) return TALLY_UNSUPPORTED;
     if (at == program->count) {
         error = cuModuleGetFunction(&program->kernels[at].function, program->module, name);
         if (error) return tl_cuda_failed(ctx, error, name);
-        snprintf(program->kernels[at].name, sizeof program->kernels[0].name, "%s", name);
         program->kernels[at].room = SHARED_UNASKED;
         program->count++;
     }
@@ -124,15 +113,15 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         values[i] = arguments[i].kind == TL_ARG_MEMORY
                         ? (void *)(uintptr_t)&arguments[i].memory.address
                         : (void *)(uintptr_t)&arguments[i].i64; /* f64 shares its place */
-    if (groups < 0) {
+    if (spread == TL_SHARED_JOBS) {
         int each = 1;
         if (!program->kernels[at].resident) {
             error = cuOccupancyMaxActiveBlocksPerMultiprocessor(&each, f, threads, (size_t)room);
             if (error) return tl_cuda_failed(ctx, error, name);
             program->kernels[at].resident = (each ? each : 1) * g->processors;
         }
-        int64_t jobs = -groups, rounds = (jobs - 1) / program->kernels[at].resident + 1;
-        groups = (jobs + rounds - 1) / rounds;
+        int64_t rounds = (number - 1) / program->kernels[at].resident + 1;
+        groups = (number + rounds - 1) / rounds;
     }
     error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN], values,
                            NULL);

@@ -73,13 +73,13 @@ static void release_all(tl_gpu_device *d)
     const tl_gpu_calls *c = d->gpu->calls;
     for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
+    tl_gpu_give(d, &d->ticket);
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = 0;
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
     if (d->small.bytes) c->unlock(d->gpu, &d->small);
-    if (d->ticket.bytes) c->release(d->gpu, &d->ticket);
-    if (d->board.memory.bytes) c->release(d->gpu, &d->board.memory);
-    d->board.words = 0;
     tl_clock_drop(d);
 }
 
@@ -87,10 +87,10 @@ void tl_gpu_close(tl_device *base)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     const tl_gpu_calls *c = d->gpu->calls;
-    c->enter(d->gpu);
-    c->quiet(d->gpu, NULL);
+    int entered = !c->enter(d->gpu, NULL);
+    if (entered) c->quiet(d->gpu, NULL);
     release_all(d);
-    c->leave(d->gpu);
+    if (entered) c->leave(d->gpu);
     c->close(d->gpu);
     tl_device_cpu.close(d->cpu);
     free(d);
@@ -116,8 +116,9 @@ tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
     tl_gpu_device *d = tl_gpu_of(base);
     if (!d->gpu->calls->use_stream)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
-    d->gpu->calls->enter(d->gpu);
-    tally_status status = d->gpu->calls->wait(d->gpu, ctx);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = d->gpu->calls->wait(d->gpu, ctx);
     if (!status && d->gpu->calls->stream_moves) release_all(d);
     if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
     if (!status) d->stream = stream != NULL;
@@ -232,71 +233,56 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
-    if (status && op->user && strstr(ctx->error, "error:")) { /* a line of the compiler's log */
+    if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
         char log[sizeof ctx->error];
         memcpy(log, ctx->error, sizeof log);
         status = tl_user_error(ctx, op->user->user, log);
+    } else if (status == TALLY_BAD_DATA) {
+        status = TALLY_NO_DEVICE; /* the library's own text: this device cannot do it */
     }
     if (!status) d->programs[d->program_count++] = *wanted;
     return status;
 }
 
-tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_program **program)
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program)
 {
-    tl_built wanted = {op, shape, NULL, NULL};
-    *program = NULL;
-    if (op->user && d->gpu->calls->by_kernel) {
-        d->later = wanted;
-        return TALLY_OK;
-    }
-    tally_status status = build(d, ctx, &wanted);
-    *program = wanted.program;
-    return status;
+    *program = (tl_built){op, shape, NULL, NULL};
+    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
 }
 
 /* ---- launches ---- */
 
-void tl_put(tl_launch *l, int64_t v) { l->args[l->count++] = (tl_argument){TL_ARG_I64, {.i64 = v}}; }
-void tl_put_real(tl_launch *l, double v) { l->args[l->count++] = (tl_argument){TL_ARG_F64, {.f64 = v}}; }
-void tl_put_room(tl_launch *l, int64_t bytes) { l->args[l->count++] = (tl_argument){TL_ARG_ROOM, {.i64 = bytes}}; }
-void tl_put_memory(tl_launch *l, const tl_memory *m)
-{
-    l->args[l->count++] = (tl_argument){TL_ARG_MEMORY, {.memory = *m}};
-}
-
-tally_status tl_go_groups(tl_launch *l, const char *kernel, int64_t groups, int threads)
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count)
 {
     const tl_gpu_calls *c = l->d->gpu->calls;
-    tl_program *program = l->program;
-    tally_status status = TALLY_OK;
-    if (!program) {
-        l->d->later.kernel = kernel;
-        status = build(l->d, l->ctx, &l->d->later);
-        program = l->d->later.program;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    const int warps = c->warps_in_group(l->d->gpu);
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
+    int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
+    tl_built b = *l->program;
+    if (jobs <= 0) return TALLY_OK;
+    if (spread == TL_GROUPS && number > most) number = most;
+    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
+    if (!status && !b.program) {
+        b.kernel = k->name;
+        status = build(l->d, l->ctx, &b);
     }
     if (status) return status;
     tl_clock_begin(l->d, l->ctx, TL_RUN);
-    status = c->launch(l->d->gpu, l->ctx, program, kernel, groups, threads, l->args, l->count);
+    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
+                       arguments, count);
     tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    l->d->launches += !status;
     return status;
-}
-
-tally_status tl_go(tl_launch *l, const char *kernel, int64_t jobs, int threads)
-{
-    const tl_gpu_calls *c = l->d->gpu->calls;
-    const int warps = c->warps_in_group(l->d->gpu);
-    int64_t groups = threads ? jobs : (jobs + warps - 1) / warps;
-    int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
-    if (jobs <= 0) return TALLY_OK;
-    if (groups > most) groups = most;
-    return tl_go_groups(l, kernel, groups, threads ? threads : 32 * warps);
 }
 
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
 {
     tl_memory memory;
     size_t offset;
-    d->gpu->calls->enter(d->gpu);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     int ours = p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
     d->gpu->calls->leave(d->gpu);
     if (!ours) return TALLY_OK;

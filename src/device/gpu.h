@@ -27,15 +27,27 @@ enum {
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
-/* One argument of a kernel. TL_ARG_ROOM, if any the last: i64 bytes of local memory (ROOM_PARAMETER in the preludes). */
+/* One argument of a kernel. TL_ARG_NONE: it was left out. TL_ARG_ROOM, if any the last: i64 bytes of local memory
+ * (ROOM_PARAMETER in the preludes). */
+typedef enum tl_argument_kind { TL_ARG_NONE, TL_ARG_MEMORY, TL_ARG_I64, TL_ARG_F64, TL_ARG_ROOM } tl_argument_kind;
 typedef struct tl_argument {
-    enum { TL_ARG_MEMORY, TL_ARG_I64, TL_ARG_F64, TL_ARG_ROOM } kind;
+    tl_argument_kind kind;
     union {
         tl_memory memory;
         int64_t i64;
         double f64;
     };
 } tl_argument;
+
+/* What the number of a launch is: of groups; or of jobs, which as many groups as run at the same time share equally
+ * (one group too many would be a round of its own). The latter for `once` alone, and without ROOM. */
+typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
+
+/* What a program keeps of its kernels. */
+enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
+/* The number of a kernel in a program's list of `count` such names, each `step` bytes after the one before: count for a
+ * new name, which is put there. -1: it is too long, or there are too many (an error). */
+int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
@@ -48,8 +60,9 @@ typedef struct tl_gpu_calls {
     tally_status (*open)(tally *ctx, int index, tl_gpu **gpu);
     void (*close)(tl_gpu *gpu);
 
-    /* Work between enter and leave: makes the device current for this thread, and the caller's again. */
-    void (*enter)(tl_gpu *gpu);
+    /* Work between enter and leave: makes the device current for this thread, and the caller's again. After a failure nothing has
+     * changed, and there is nothing to leave. */
+    tally_status (*enter)(tl_gpu *gpu, tally *ctx);
     void (*leave)(tl_gpu *gpu);
 
     int (*processors)(const tl_gpu *gpu);
@@ -63,16 +76,15 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program. */
+    /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program.
+     * TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the first line of its log with an error in it. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
-    /* groups < 0 (only with `once`, without ROOM): as many as run at the same time, each with an equal share of -groups
-     * jobs: one too many would be a round of its own. */
-    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t groups,
-                           int threads, const tl_argument *arguments, int count);
+    tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t number,
+                           tl_spread spread, int threads, const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);
-    /* Work goes to the caller's stream from now on (NULL: to our own again); nothing is under way. The caller keeps it. If
-     * stream_moves, programs and memory belong to the stream's context: there are none when this is called. */
+    /* Work goes to the caller's stream from now on (NULL: to our own again); nothing is under way. The caller keeps it.
+     * If stream_moves, programs and memory belong to the stream's context: there are none when this is called. */
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
     int stream_moves;
 
@@ -146,11 +158,9 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* ---- program.c ---- */
 
-enum { TL_GPU_LAW_THREADS = 64 }; /* of a group of shape/gpu/law.cl */
-
-/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law" for the probe),
- * for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A built-in operator has
- * one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
+/* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law"
+ * for the probe), for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A
+ * built-in operator has one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
 
@@ -165,8 +175,8 @@ int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of
 
 /* The first line of a compiler's log with an error in it (the log itself if there is none). */
 const char *tl_first_error(const char *log);
-/* A line that begins with <kernel>:N: (NVIDIA's OpenCL passes over #line): to, of `room` bytes, gets it with the file and the
- * line that text's last #line before its line N means; any other as it is. */
+/* A line that begins with <kernel>:N: (NVIDIA's OpenCL passes over #line): to, of `room` bytes, gets it with the file
+ * and the line that text's last #line before its line N means; any other as it is. */
 void tl_name_place(const char *line, const char *text, char *to, size_t room);
 
 /* The texts of src that compilers get at run time, embedded by the build (cmake/texts.cmake); ended by name NULL. */

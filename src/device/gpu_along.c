@@ -50,8 +50,8 @@ static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int
         tally_view x = from_element(in, i - a->base - at, (int64_t)1 << level, a->plan->op->elem_bytes);
         tally_view to = tally_rows((void *)(uintptr_t)(a->states[slot].address + (uint64_t)(count * each)),
                                    a->plan->op->out, a->width, 1);
-        d->piece = (tl_piece_of){.on = 1, .origin = i, .states = 1};
-        status = tl_gpu_reduce_whole(d, a->pipe.ctx, a->plan, &x, &to);
+        const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
+        status = tl_gpu_reduce_whole(d, a->pipe.ctx, a->plan, &piece, &x, &to);
         a->level[slot][count] = (unsigned char)level;
         i += (int64_t)1 << level;
     }
@@ -158,8 +158,8 @@ static tally_status work_fold(tl_pipe *p, const tl_part *part, const tally_view 
     if (!status) status = push_nodes(a, (slot + TL_RING - 1) % TL_RING);
     a->pieces++;
     if (status || !a->scan) return status;
-    p->d->piece = (tl_piece_of){.on = 1, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
-    return tl_gpu_scan_whole(p->d, p->ctx, a->plan, in, out, &o);
+    const tl_piece piece = {.end = TL_PIPE_WAITS, .origin = a->base + part->in.i0, .before = states_before(a, slot)};
+    return tl_gpu_scan_whole(p->d, p->ctx, a->plan, &piece, in, out, &o);
 }
 
 /* Nodes of a piece: one if it is whole, else one for each set bit of its length. */
@@ -223,7 +223,7 @@ static tally_status work_window(tl_pipe *p, const tl_part *part, const tally_vie
     (void)slot;
     if (part->made.i1 - part->made.i0 != in->n) o.edges = TALLY_EDGES_VALID;
     if (o.before + o.after == 0) o.edges = TALLY_EDGES_VALID; /* the same windows */
-    return tl_gpu_window_whole(p->d, p->ctx, a->plan, a->count, in, out, &o);
+    return tl_gpu_window_whole(p->d, p->ctx, a->plan, a->count, &(tl_piece){.end = TL_PIPE_WAITS}, in, out, &o);
 }
 
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,

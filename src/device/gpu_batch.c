@@ -2,12 +2,15 @@
  * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments shorter than a chunk
  * need one launch for all of them; longer ones are chosen by a list, and have their own counts of nodes (first). */
 #include "gpu_work.h"
+#include "../shape/gpu/constants.h"
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
+const tl_piece tl_no_piece = {0};
 
 /* ---- batches ---- */
+
+int64_t tl_level_count(int64_t n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
 
 void tl_batch_close(tl_gpu_device *d, tl_batch *b)
 {
@@ -39,7 +42,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     int64_t longs = 0, rows = b->rows;
     for (int64_t r = 0; r < rows; r++) {
         int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
-        if (n >= TL_GPU_CHUNK) longs++;
+        if (n >= CHUNK) longs++;
         if (n > b->longest) b->longest = n;
     }
     b->longs = longs;
@@ -52,7 +55,7 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     tally_status status = ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
     if (!status) {
         for (int64_t r = 0; r < rows; r++)
-            if (b->host_offsets[r + 1] - b->host_offsets[r] >= TL_GPU_CHUNK) ids[at++] = r;
+            if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
         for (int l = 0; l <= b->levels + 1; l++) {
             int64_t sum = 0, *row = first + l * (longs + 1);
             for (int64_t s = 0; s < longs; s++) {
@@ -70,12 +73,12 @@ static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
     return status;
 }
 
-tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t low,
-                           int64_t high, tl_batch *b)
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, int64_t low, int64_t high, tl_batch *b)
 {
     size_t offset;
-    *b = (tl_batch){.plan = plan, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
-                    .listed = in->offsets != NULL, .origin = d->piece.origin, .states = d->piece.states};
+    *b = (tl_batch){.plan = plan, .piece = piece, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
+                    .listed = in->offsets != NULL};
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
         b->x_byte = (int64_t)offset - low;
         return TALLY_OK;
@@ -85,51 +88,55 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
 }
 
-tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, tl_batch *b)
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, tl_batch *b)
 {
     int64_t low, high;
     tl_view_extent(in, plan->op->elem_bytes, &low, &high);
-    tally_status status = tl_batch_data(d, ctx, plan, in, low, high, b);
+    tally_status status = tl_batch_data(d, ctx, plan, piece, in, low, high, b);
     if (status) return status;
     if (in->offsets) {
         b->host_offsets = in->offsets;
         status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
         return status ? status : choose_long(d, ctx, b);
     }
-    b->shorts = in->n < TL_GPU_CHUNK;
-    b->longs = in->n < TL_GPU_CHUNK ? 0 : in->rows;
+    b->shorts = in->n < CHUNK;
+    b->longs = in->n < CHUNK ? 0 : in->rows;
     b->longest = in->n;
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
     return status;
 }
 
-/* The parameters every kernel begins with. chosen: only the long sequences. */
-void tl_begin(tl_launch *l, tl_gpu_device *d, tally *ctx, const tl_batch *b, tl_program *program, int chosen)
+tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
-    *l = (tl_launch){.d = d, .ctx = ctx, .program = program};
-    int listed = b->listed, some = chosen && listed;
-    tl_put_memory(l, &b->x);
-    tl_put(l, b->x_byte);
-    tl_put(l, b->row_stride);
-    tl_put(l, b->stride);
-    tl_put(l, b->n);
-    tl_put(l, chosen ? b->longs : b->rows);
-    tl_put(l, (listed ? OFFSETS | (some ? CHOSEN : 0) : 0) | (b->states ? STATES : 0));
-    tl_put_memory(l, listed ? &b->offsets : &b->x);
-    tl_put_memory(l, some ? &b->ids : &b->x);
-    tl_put_memory(l, b->first.bytes ? &b->first : &b->x);
-    tl_put_real(l, b->plan->par.value);
-    tl_put(l, b->origin);
+    const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
+    const int64_t flags =
+        (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
+    const tl_memory *const none = &b->x; /* a kernel does not look at it */
+    return TL_ARGUMENTS(batch_part,
+                        .in_data = tl_memory_of(&b->x),
+                        .in_byte = tl_i64(b->x_byte),
+                        .in_row_stride = tl_i64(b->row_stride),
+                        .in_stride = tl_i64(b->stride),
+                        .in_n = tl_i64(b->n),
+                        .in_seqs = tl_i64(some ? b->longs : b->rows),
+                        .in_flags = tl_i64(flags),
+                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
+                        .in_ids = tl_memory_of(chosen ? &b->ids : none),
+                        .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
+                        .parameter = tl_f64(b->plan->par.value),
+                        .origin = tl_i64(b->piece->origin));
 }
 
 /* ---- results ---- */
 
-tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tally_view *out, int64_t bytes, tl_results *r)
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
+                             tl_results *r)
 {
     int64_t low, high;
     size_t offset;
-    *r = (tl_results){.view = out, .row_stride = out->row_stride, .stride = out->stride};
+    *r = (tl_results){.view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
     tl_view_extent(out, bytes, &low, &high);
     if (high <= low) {
         r->owned = 1;
@@ -177,7 +184,7 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
         }
         free(copy);
     }
-    if (!d->piece.on && (!d->stream || d->host || status)) { /* who works by pieces waits */
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status)) {
         tally_status waited = c->wait(d->gpu, ctx);
         if (!status) status = waited;
     }
@@ -186,10 +193,11 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
     return status;
 }
 
-void tl_put_results(tl_launch *l, const tl_results *r)
+tl_arguments_results_part tl_results_arguments(const tl_results *r)
 {
-    tl_put_memory(l, &r->y);
-    tl_put(l, r->byte);
-    tl_put(l, r->row_stride);
-    tl_put(l, r->stride);
+    return TL_ARGUMENTS(results_part,
+                        .out_data = tl_memory_of(&r->y),
+                        .out_byte = tl_i64(r->byte),
+                        .out_row_stride = tl_i64(r->row_stride),
+                        .out_stride = tl_i64(r->stride));
 }

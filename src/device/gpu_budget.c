@@ -25,26 +25,34 @@ int64_t tl_pieces_least(const tl_gpu_device *d)
     return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
-int tl_pieces_wanted(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes)
+static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->in, call->plan->op->elem_bytes);
+}
+static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->out, call->plan->op->result_bytes);
+}
+
+int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
 {
     int64_t a, b, c, e, least = tl_pieces_least(d);
-    if (d->piece.on) return 0;
-    tl_view_extent(in, in_bytes, &a, &b);
-    tl_view_extent(out, out_bytes, &c, &e);
+    tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
+    tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
     if (b - a < least && e - c < least) return 0; /* as most calls */
-    return host_bytes(d, in, in_bytes) >= least || host_bytes(d, out, out_bytes) >= least;
+    return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
 }
 
-int tl_pieces_possible(tl_gpu_device *d, const tally_view *in, int64_t in_bytes, const tally_view *out,
-                       int64_t out_bytes)
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
 {
-    return !d->piece.on && (host_bytes(d, in, in_bytes) || host_bytes(d, out, out_bytes));
+    return in_host_bytes(d, call) || out_host_bytes(d, call);
 }
 
-int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_plan *plan)
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     tl_plan host;
-    return !plan->op->user || !tl_gpu_plan_host(&d->base, ctx, plan->op, plan->par, &host);
+    const tl_plan *p = call->plan;
+    return call->verb == TL_WINDOW || !p->op->user || !tl_gpu_plan_host(&d->base, ctx, p->op, p->par, &host);
 }
 
 int64_t tl_pieces_budget(tl_gpu_device *d)

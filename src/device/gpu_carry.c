@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The processors' part of pieces on their way: elements between the caller's memory and page-locked blocks, by threads.
  * What is not dense is packed, so only elements cross the bus. */
+#include "../threads.h"
 #include "gpu_pieces.h"
 #include <string.h>
 #ifdef __SSE2__
@@ -57,9 +58,9 @@ static void carry(const tl_haul *h, int64_t e0, int64_t e1)
         if (m > e1 - e0) m = e1 - e0;
         char *theirs = from + (o * outer_stride + k * inner_stride) * s->bytes,
              *ours = h->block + (e0 - h->e0) * s->bytes;
-        if (h->out && inner_stride == 1)
+        if (h->way == TL_FROM_BLOCK && inner_stride == 1)
             copy_past(theirs, ours, m * s->bytes);
-        else if (h->out)
+        else if (h->way == TL_FROM_BLOCK)
             tl_copy_strided(theirs, inner_stride, ours, 1, m, s->bytes);
         else
             tl_copy_strided(ours, 1, theirs, inner_stride, m, s->bytes);
@@ -77,7 +78,7 @@ void tl_carry(int threads, const tl_haul *in, const tl_haul *out)
         if (out->e0 < out->e1) carry(out, out->e0, out->e1);
         return;
     }
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(tl_threads(threads)) schedule(dynamic, 1)
     for (int i = 0; i < 2 * threads; i++) {
         const tl_haul *h = i < threads ? in : out;
         int at = i % threads;

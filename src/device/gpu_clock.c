@@ -53,16 +53,19 @@ void tl_gpu_time(tl_device *base, tally *ctx, int on)
     tl_gpu_device *d = tl_gpu_of(base);
     (void)ctx;
     d->clock = (tl_clock){.on = on};
+    d->launches = d->on_processors = 0;
 }
 
 void tl_gpu_times(tl_device *base, tally *ctx, tally_times_info *times)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    d->gpu->calls->enter(d->gpu);
-    while (d->clock.count) settle(d, ctx);
+    int entered = !d->gpu->calls->enter(d->gpu, NULL); /* if not, the spans under way are not known */
+    while (entered && d->clock.count) settle(d, ctx);
     *times = d->clock.sum;
+    times->launches = d->launches;
+    times->on_processors = d->on_processors;
     times->device_bytes = (int64_t)d->held;
     for (int i = 0; i < 2 * TL_STAGES; i++) times->locked_bytes += (int64_t)d->stage[i].bytes;
     times->locked_bytes += (int64_t)d->small.bytes;
-    d->gpu->calls->leave(d->gpu);
+    if (entered) d->gpu->calls->leave(d->gpu);
 }

@@ -12,34 +12,44 @@ enum {
 
 /* ---- a call ---- */
 
-typedef enum { REDUCE, SCAN, WINDOW } verb;
-
 typedef struct {
     tl_pipe pipe;
     tl_gpu_device *d;
     tally *ctx;
-    verb verb;
-    const tl_plan *plan, *count;
-    const tally_scan_options *scan;
-    const tally_window_options *window;
-    const tally_view *in, *out;
+    const tl_call *of;
     int64_t budget;
     int shrunk;        /* the budget was halved: memory is scarce */
     int64_t row, stop; /* rows of this run: next, end */
     int64_t group;     /* rows at a time, without offsets */
 } call;
 
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece, const tally_view *in,
+                           const tally_view *out)
+{
+    switch (c->verb) {
+    case TL_REDUCE:
+        return tl_gpu_reduce_whole(d, ctx, c->plan, piece, in, out);
+    case TL_SCAN:
+        return tl_gpu_scan_whole(d, ctx, c->plan, piece, in, out, c->scan);
+    default:
+        return tl_gpu_window_whole(d, ctx, c->plan, c->count, piece, in, out, c->window);
+    }
+}
+
 static int64_t length_of(const call *c, int64_t r)
 {
-    return c->in->offsets ? c->in->offsets[r + 1] - c->in->offsets[r] : c->in->n;
+    return c->of->in->offsets ? c->of->in->offsets[r + 1] - c->of->in->offsets[r] : c->of->in->n;
 }
 
 /* Bytes that sequence r takes on the device, at most: elements or results, whichever are more. */
 static int64_t cost_of(const call *c, int64_t r)
 {
-    int64_t n = length_of(c, r), in = n * c->plan->op->elem_bytes;
-    int64_t out = (c->verb == REDUCE ? 1 : c->out->offsets ? n : c->out->n) * c->plan->op->result_bytes;
-    return (in > out ? in : out) + (c->in->offsets ? (int64_t)sizeof(int64_t) : 0);
+    int64_t n = length_of(c, r), in = n * c->of->plan->op->elem_bytes;
+    int64_t out = (c->of->verb == TL_REDUCE ? 1
+                   : c->of->out->offsets    ? n
+                                            : c->of->out->n) *
+                  c->of->plan->op->result_bytes;
+    return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
 }
 
 static int is_across(const tally_view *v)
@@ -52,7 +62,7 @@ static int is_across(const tally_view *v)
 /* Where the group of rows that begins at r ends. */
 static int64_t group_end(const call *c, int64_t r)
 {
-    if (!c->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
+    if (!c->of->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
     int64_t bytes = cost_of(c, r);
     for (r++; r < c->stop; r++) {
         bytes += cost_of(c, r);
@@ -66,8 +76,8 @@ static int next_rows(tl_pipe *p, tl_part *part)
     call *c = (call *)p;
     if (c->row >= c->stop) return 0;
     int64_t end = group_end(c, c->row);
-    part->in = (tl_rect){c->row, end, 0, c->in->n};
-    part->out = part->made = (tl_rect){c->row, end, 0, c->out->n};
+    part->in = (tl_rect){c->row, end, 0, c->of->in->n};
+    part->out = part->made = (tl_rect){c->row, end, 0, c->of->out->n};
     c->row = end;
     return 1;
 }
@@ -76,41 +86,34 @@ static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view 
 {
     call *c = (call *)p;
     (void)part, (void)slot;
-    switch (c->verb) {
-    case REDUCE:
-        return tl_gpu_reduce_whole(c->d, c->ctx, c->plan, in, out);
-    case SCAN:
-        return tl_gpu_scan_whole(c->d, c->ctx, c->plan, in, out, c->scan);
-    default:
-        return tl_gpu_window_whole(c->d, c->ctx, c->plan, c->count, in, out, c->window);
-    }
+    return tl_call_whole(c->d, c->ctx, c->of, &(tl_piece){.end = TL_PIPE_WAITS}, in, out);
 }
 
 /* Rows c->row .. stop - 1, each of which fits. */
 static tally_status run_rows(call *c, int64_t stop)
 {
     tl_pipe *p = &c->pipe;
-    const tl_scalar *op = c->plan->op;
-    int64_t cost = c->in->offsets ? 1 : cost_of(c, c->row);
+    const tl_scalar *op = c->of->plan->op;
+    int64_t cost = c->of->in->offsets ? 1 : cost_of(c, c->row);
     c->stop = stop;
     c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
     p->d = c->d;
     p->ctx = c->ctx;
     p->next = next_rows;
     p->work = work_rows;
-    tl_side_open(c->d, &p->in, c->in, op->elem_bytes);
-    tl_side_open(c->d, &p->out, c->out, op->result_bytes);
-    p->in.across = is_across(c->in);
-    p->out.across = is_across(c->out);
-    if (c->in->offsets) { /* elements a group can have, and rows */
-        int64_t total = c->in->offsets[stop] - c->in->offsets[c->row];
+    tl_side_open(c->d, &p->in, c->of->in, op->elem_bytes);
+    tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
+    p->in.across = is_across(c->of->in);
+    p->out.across = is_across(c->of->out);
+    if (c->of->in->offsets) { /* elements a group can have, and rows */
+        int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
         int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
         p->in.most = total < most ? total : most;
-        p->out.most = c->verb != REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
+        p->out.most = c->of->verb != TL_REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
     } else {
         int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
-        p->in.most = group * c->in->n;
-        p->out.most = group * c->out->n;
+        p->in.most = group * c->of->in->n;
+        p->out.most = group * c->of->out->n;
     }
     return tl_pipe_run(p);
 }
@@ -120,9 +123,9 @@ static tally_status run_rows(call *c, int64_t stop)
 /* The results of `width` counters to rows r .. of the output of a reduce. */
 static tally_status put_results(call *c, const tl_counter *counters, int64_t width, int64_t r)
 {
-    const tl_scalar *op = c->plan->op;
+    const tl_scalar *op = c->of->plan->op;
     size_t bytes = (size_t)(width * op->result_bytes), offset;
-    char *host = tl_offset(c->out->data, r * op->result_bytes), *copy = NULL;
+    char *host = tl_offset(c->of->out->data, r * op->result_bytes), *copy = NULL;
     tl_memory memory;
     tally_status status = TALLY_OK;
     int here = c->d->gpu->calls->owns(c->d->gpu, host, &memory, &offset);
@@ -131,9 +134,9 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
         char *to = (here ? copy : host) + s * op->result_bytes;
         tl_state v;
         if (tl_counter_fold(&counters[s], op, NULL, &v))
-            op->lower(&v, counters[s].end, 0, c->plan->par, to);
+            op->lower(&v, counters[s].end, 0, c->of->plan->par, to);
         else
-            op->empty(c->plan->par, to);
+            op->empty(c->of->plan->par, to);
     }
     if (here) {
         status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
@@ -147,38 +150,38 @@ static tally_status put_results(call *c, const tl_counter *counters, int64_t wid
 /* `width` neighbouring sequences from row r on, too long for the device. */
 static tally_status run_along(call *c, int64_t r, int64_t width)
 {
-    const tl_scalar *op = c->plan->op;
-    tl_along a = {.plan = c->plan,
-                  .count = c->count,
+    const tl_scalar *op = c->of->plan->op;
+    tl_along a = {.plan = c->of->plan,
+                  .count = c->of->count,
                   .budget = c->budget,
                   .width = width,
                   .shrunk = c->shrunk,
-                  .window = c->window,
+                  .window = c->of->window,
                   .at_start = 1,
                   .at_end = 1,
-                  .scan = c->verb == SCAN};
+                  .scan = c->of->verb == TL_SCAN};
     int64_t made;
     tl_state init;
-    tally_view in = *c->in, out = *c->out;
-    in.data = tl_view_row(c->in, r, op->elem_bytes, &in.n);
-    out.data = tl_view_row(c->out, r, op->result_bytes, &out.n);
+    tally_view in = *c->of->in, out = *c->of->out;
+    in.data = tl_view_row(c->of->in, r, op->elem_bytes, &in.n);
+    out.data = tl_view_row(c->of->out, r, op->result_bytes, &out.n);
     in.offsets = out.offsets = NULL;
     in.rows = out.rows = width;
     tally_status status = TALLY_OK;
-    if (c->verb == WINDOW) {
+    if (c->of->verb == TL_WINDOW) {
         status = tl_along_window(&a, c->d, c->ctx, &in, &out, &made);
     } else {
         size_t bytes = (size_t)width * sizeof *a.counters;
         a.counters = malloc(bytes);
         if (!a.counters) status = tl_no_memory(c->ctx, bytes, "the counters of sequences");
         for (int64_t s = 0; !status && s < width; s++) tl_counter_init(&a.counters[s], 0);
-        if (c->scan && c->scan->init) {
-            op->seed(&init, c->scan->init, c->plan->par);
+        if (c->of->scan && c->of->scan->init) {
+            op->seed(&init, c->of->scan->init, c->of->plan->par);
             a.init = &init;
         }
-        a.exclusive = c->scan && c->scan->exclusive;
+        a.exclusive = c->of->scan && c->of->scan->exclusive;
         if (!status) status = tl_along_fold(&a, c->d, c->ctx, &in, &out);
-        if (!status && c->verb == REDUCE) status = put_results(c, a.counters, width, r);
+        if (!status && c->of->verb == TL_REDUCE) status = put_results(c, a.counters, width, r);
         free(a.counters);
     }
     c->pipe = a.pipe; /* for tl_pieces_again */
@@ -190,10 +193,10 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
 /* Neighbouring sequences that are cut along together: as many as leave a piece some elements of each. */
 static int64_t strip_width(const call *c, int64_t rows)
 {
-    const tl_scalar *op = c->plan->op;
+    const tl_scalar *op = c->of->plan->op;
     int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes, least = STEP_LEAST;
-    if (c->window && c->window->before + c->window->after > least / 2)
-        least = 2 * (c->window->before + c->window->after);
+    if (c->of->window && c->of->window->before + c->of->window->after > least / 2)
+        least = 2 * (c->of->window->before + c->of->window->after);
     int64_t fit = c->budget / bytes / least;
     fit = fit > COLUMNS_MOST ? COLUMNS_MOST : fit < 1 ? 1 : fit;
     return rows < fit ? rows : fit;
@@ -207,14 +210,14 @@ static int fits(const call *c, int64_t r, int across)
 
 static tally_status run_call(call *c)
 {
-    const int across = is_across(c->in);
-    const int64_t rows = c->in->rows;
+    const int across = is_across(c->of->in);
+    const int64_t rows = c->of->in->rows;
     tally_status status = TALLY_OK;
     c->budget = tl_pieces_budget(c->d);
     while (!status && c->row < rows) {
         int64_t from = c->row, end = from + 1;
         if (fits(c, from, across)) {
-            end = c->in->offsets ? end : rows;
+            end = c->of->in->offsets ? end : rows;
             while (end < rows && fits(c, end, 0)) end++;
             status = run_rows(c, end);
         } else {
@@ -231,23 +234,8 @@ static tally_status run_call(call *c)
     return status;
 }
 
-tally_status tl_pieces_reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                              const tally_view *out)
+tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *of)
 {
-    call c = {.d = d, .ctx = ctx, .verb = REDUCE, .plan = plan, .in = in, .out = out};
-    return run_call(&c);
-}
-
-tally_status tl_pieces_scan(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                            const tally_view *out, const tally_scan_options *o)
-{
-    call c = {.d = d, .ctx = ctx, .verb = SCAN, .plan = plan, .in = in, .out = out, .scan = o};
-    return run_call(&c);
-}
-
-tally_status tl_pieces_window(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                              const tally_view *in, const tally_view *out, const tally_window_options *o)
-{
-    call c = {.d = d, .ctx = ctx, .verb = WINDOW, .plan = plan, .count = count, .in = in, .out = out, .window = o};
+    call c = {.d = d, .ctx = ctx, .of = of};
     return run_call(&c);
 }

@@ -5,16 +5,34 @@
  *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
  *                         4 blocks              3 buffers           3 buffers        4 blocks
  *
- *   piece         j-2           j-1            j             while the threads fill the blocks with piece j, kernels
- * run on results out   ^ threads     copy           -             j-1, and the results of j-2 go to the caller
+ * While the threads fill blocks with piece j, kernels run on piece j - 1, and the results of piece j - 2 go to the
+ * caller:
  *
- *   gpu_pieces.c   views cut into rows that fit        gpu_along.c    sequences that do not fit, cut along
- *   gpu_stage.c    pieces moved through the lanes      gpu_carry.c    what the threads copy for them
- *   gpu_budget.c   whether, and how large              gpu_push.c     streams and fragments */
+ *   time  -->        |             |             |             |
+ *   elements in      |      j      |    j + 1    |    j + 2    |
+ *   kernels          |    j - 1    |      j      |    j + 1    |
+ *   results out      |    j - 2    |    j - 1    |      j      |
+ *
+ * A file sees those below it:
+ *
+ *   gpu_verbs.c    a verb: as a whole or in pieces     gpu_push.c     streams and fragments
+ *   gpu_pieces.c   views cut into rows that fit
+ *   gpu_along.c    sequences that do not fit, cut along
+ *   gpu_stage.c    pieces moved through the lanes      gpu_budget.c   whether, and how large
+ *   gpu_carry.c    what the threads copy for them      the shapes, on views that fit (gpu_work.h) */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
 #include "gpu_work.h"
 #include "../counter.h"
+
+/* A call of a verb. */
+typedef struct tl_call {
+    enum { TL_REDUCE, TL_SCAN, TL_WINDOW } verb;
+    const tl_plan *plan, *count;        /* count: of a window's elements that count (device.h) */
+    const tally_view *in, *out;         /* out of a reduce: rows of one result */
+    const tally_scan_options *scan;     /* or NULL; forward: a reversed one comes as views that walk backwards */
+    const tally_window_options *window; /* of TL_WINDOW */
+} tl_call;
 
 enum { TL_RING = 3 }; /* buffers on the device, for each direction */
 
@@ -84,7 +102,7 @@ typedef struct tl_haul {
     tl_rect rect;
     int64_t e0, e1;
     char *block;
-    int out;
+    enum { TL_TO_BLOCK, TL_FROM_BLOCK } way;
 } tl_haul;
 
 /* Both hauls, by all threads. */
@@ -127,8 +145,22 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t *made);
 
+/* ---- gpu_pieces.c; between enter and leave ---- */
+
+/* A call on these views, as a whole: its own ones, or some rows of them. */
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
+                           const tally_view *in, const tally_view *out);
+/* By pieces. */
+tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
+
 /* ---- gpu_budget.c ---- */
 
+/* Is this call one for pieces? */
+int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);
+/* Is any of it host memory, so that pieces may help where the device's memory did not suffice? */
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *call);
+/* Pieces of one sequence meet on the processors: for a user's operator, does a compiler make its functions? */
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call);
 /* Bytes of host memory worth pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
 /* Bytes that a piece may take on the device. */

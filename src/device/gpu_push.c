@@ -15,8 +15,9 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
 {
     const tl_scalar *op = plan->op;
     const tl_counter start = *done;
-    tally_status status = TALLY_NO_MEMORY;
-    d->gpu->calls->enter(d->gpu);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = TALLY_NO_MEMORY;
     int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
     if (budget) {
         int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, should memory be scarce */
@@ -26,6 +27,7 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     if (head && s) status = tl_device_cpu.scan_push(d->cpu, ctx, s, x, head, out);
     if (head && !s) status = tl_device_cpu.slab(d->cpu, ctx, plan, x, head, done);
     if (!head) status = TALLY_OK;
+    d->on_processors += status ? 0 : head;
     const tl_counter aligned = *done;
     while (!status && head < n) {
         *done = aligned;
@@ -70,10 +72,13 @@ tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *pla
     tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
     if (!status) status = tl_gpu_host_only(d, ctx, out, "out", "streams");
     if (status) return status;
-    if (!worth(d, plan, n))
+    if (!worth(d, plan, n)) {
+        d->on_processors += n;
         return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+    }
     tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
-    d->gpu->calls->enter(d->gpu);
+    status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
     int64_t budget = tl_pieces_budget(d);
     for (int shrunk = 0;; shrunk = 1) {
         tl_along a = {.plan = plan,

@@ -85,15 +85,16 @@ typedef struct {
     int threads;
 } run;
 
-static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block, int out)
+/* Part k of a rectangle. */
+static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block)
 {
     int64_t count = tl_side_count(s, rect);
-    return (tl_haul){s,
-                  *rect,
-                  (int64_t)((__int128)count * k / r->steps),
-                  (int64_t)((__int128)count * (k + 1) / r->steps),
-                  (char *)(uintptr_t)block->address,
-                  out};
+    return (tl_haul){.side = s,
+                     .rect = *rect,
+                     .e0 = (int64_t)((__int128)count * k / r->steps),
+                     .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
+                     .block = (char *)(uintptr_t)block->address,
+                     .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
 }
 
 static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from, int64_t bytes)
@@ -128,7 +129,7 @@ static tally_status fetch(run *r, int64_t q)
     int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
     const tl_part *part = &r->part[j % PARTS];
     tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
-    tl_haul h = haul_of(r, s, &part->out, k, to, 1);
+    tl_haul h = haul_of(r, s, &part->out, k, to);
     tally_status status = k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
     if (!status)
         status = to_host(r, h.block, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
@@ -148,12 +149,12 @@ static tally_status step(run *r, int64_t j, int64_t k)
     tally_status status = TALLY_OK;
     int comes = j < r->pieces && staged(&p->in), goes = j >= LAG && staged(&p->out);
     if (comes) {
-        in = haul_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block], 0);
+        in = haul_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
     }
     if (!status && goes) {
         int64_t from = ((j - LAG) * r->steps + k) % r->blocks;
-        out = haul_of(r, &p->out, &r->part[(j - LAG) % PARTS].out, k, &stage[TL_STAGES + from], 1);
+        out = haul_of(r, &p->out, &r->part[(j - LAG) % PARTS].out, k, &stage[TL_STAGES + from]);
         status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
         p->wrote = 1;
     }
@@ -183,9 +184,7 @@ static tally_status issue(run *r, int64_t j)
     if (!status && !p->out.here && j >= TL_RING) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
     if (status) return status;
     tally_view in = device_view(&p->in, &part->in, slot), out = device_view(&p->out, &part->made, slot);
-    p->d->piece = (tl_piece_of){.on = 1};
     status = p->work(p, part, &in, &out, slot);
-    p->d->piece = (tl_piece_of){0};
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
     if (status || !p->out.straight) return status;
     status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);

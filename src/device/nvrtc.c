@@ -33,7 +33,7 @@ static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *)
 #define JOINED(option) option " "
 const char tl_nvrtc_options[] = OPTIONS(JOINED);
 const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
-enum { OPTIONS_MOST = 8, ARCHS_MOST = 64, NVRTC_ERROR_INVALID_OPTION = 5 };
+enum { OPTIONS_MOST = 8, ARCHS_MOST = 64, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
 
 int tl_nvrtc_open(const char *path)
 {
@@ -133,7 +133,8 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     tally_status status = TALLY_OK;
     if (error < 0) status = tl_no_memory(ctx, *bytes, "a program");
     if (error > 0)
-        status = tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
+        status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                         "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
                          messages ? tl_first_error(messages) : "");
     if (log)
         *log = messages;

@@ -7,23 +7,14 @@
 #include <string.h>
 
 #define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
-enum { KERNELS_MOST = 8 };
 struct tl_program {
     cl_program program;
     int count;
     struct {
-        char name[16];
+        char name[TL_KERNEL_NAME];
         cl_kernel kernel;
-    } kernels[KERNELS_MOST];
+    } kernels[TL_KERNELS_MOST];
 };
-
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
-{
-    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ||
-        error == CL_INVALID_BUFFER_SIZE)
-        return tl_fail(ctx, TALLY_NO_MEMORY, "OpenCL: %s: out of device memory or resources (error %d)", call, error);
-    return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
-}
 
 /* ---- open ---- */
 
@@ -86,6 +77,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     return TALLY_OK;
 }
 
+static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return (void)gpu, (void)ctx, TALLY_OK; }
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
 static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
@@ -136,23 +128,24 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
         tl_cl.clReleaseProgram(p->program);
     }
     free(p);
-    return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: the kernels do not compile (error %d): %s", error, log);
+    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                   "OpenCL: the kernels do not compile (error %d): %s", error, log);
 }
 
 static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
-                              int threads, const tl_argument *arguments, int count)
+                              tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
     opencl *g = (opencl *)gpu;
+    if (spread != TL_GROUPS) return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
     cl_int error = CL_SUCCESS;
-    cl_kernel kernel = NULL;
-    for (int i = 0; i < program->count; i++)
-        if (!strcmp(program->kernels[i].name, name)) kernel = program->kernels[i].kernel;
-    if (!kernel) {
-        kernel = tl_cl.clCreateKernel(program->program, name, &error);
-        if (!kernel) return tl_opencl_failed(ctx, error, name);
-        snprintf(program->kernels[program->count].name, sizeof program->kernels[0].name, "%s", name);
-        program->kernels[program->count++].kernel = kernel;
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    if (at < 0) return TALLY_UNSUPPORTED;
+    if (at == program->count) {
+        program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
+        if (!program->kernels[at].kernel) return tl_opencl_failed(ctx, error, name);
+        program->count++;
     }
+    const cl_kernel kernel = program->kernels[at].kernel;
     for (int i = 0; i < count && !error; i++) switch (arguments[i].kind) {
         case TL_ARG_MEMORY:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory.object);
@@ -166,6 +159,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
         case TL_ARG_ROOM:
             error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
             break;
+        case TL_ARG_NONE:
+            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name, i + 1);
         }
     size_t local = (size_t)threads, global = local * (size_t)groups;
     if (!error) error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
@@ -212,7 +207,7 @@ static const tl_gpu_calls calls = {
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,
-    .enter = nothing_to_do,
+    .enter = nothing_to_enter,
     .leave = nothing_to_do,
     .processors = cl_processors,
     .warps_in_group = cl_warps_in_group,

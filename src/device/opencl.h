@@ -21,6 +21,7 @@ enum {
     CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
     CL_OUT_OF_RESOURCES = -5,
     CL_OUT_OF_HOST_MEMORY = -6,
+    CL_BUILD_PROGRAM_FAILURE = -11,
     CL_INVALID_BUFFER_SIZE = -61,
     CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
     CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
@@ -123,9 +124,10 @@ typedef struct {
     int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
 } opencl;
 
-tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
-
 /* ---- opencl_devices.c ---- */
+
+/* An error as a sentence. */
+tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
 typedef struct {
     cl_device_id id;
     char name[24], text[200], reason[200]; /* reason: why it is not usable, or "" */

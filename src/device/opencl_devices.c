@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals): the ICD
- * loader opened at run time, once a process, and asked. */
+ * loader opened at run time, once a process, and asked. Its functions, and its errors. Sees no other file of OpenCL's. */
 #include "opencl.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -11,6 +11,14 @@ tl_opencl_api tl_cl;
 enum { DEVICES_MOST = 16 };
 static tl_opencl_found devices[DEVICES_MOST];
 static int device_count;
+
+tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call)
+{
+    if (error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY ||
+        error == CL_INVALID_BUFFER_SIZE)
+        return tl_fail(ctx, TALLY_NO_MEMORY, "OpenCL: %s: out of device memory or resources (error %d)", call, error);
+    return tl_fail(ctx, TALLY_NO_DEVICE, "OpenCL: %s failed with error %d", call, error);
+}
 
 static void text_of(cl_device_id id, cl_uint what, char *to, size_t room)
 {

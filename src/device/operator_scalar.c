@@ -3,7 +3,6 @@
 #include "../kernel.h"
 #include "../dtype_traits.h"
 #include "../simd.h"
-#include "../shape/keys.h"
 #if TL_OUT_IDX
 #define TL_IS_INDEX 1
 #else

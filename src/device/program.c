@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
- * file is headed by a #line, so that a compiler's message names the file in the tree. TALLY_KERNELS=dir  takes a file
- * from there if it has one (dir is laid out like src/) TALLY_DUMP=dir     writes each program there */
+ * file is headed by a #line, so that a compiler's message names the file in the tree. KERNEL_OF(name) and
+ * PARAMETERS_OF(NAME) in a file are written out from the table of kernels.
+ *
+ *   TALLY_KERNELS=dir    takes a file from there if it has one (dir is laid out like src/)
+ *   TALLY_DUMP=dir       writes each program there */
 #include "../user.h"
-#include "gpu.h"
+#include "gpu_kernels.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,15 +46,96 @@ static __attribute__((format(printf, 2, 3))) void say(buffer *b, const char *for
     add(b, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
 }
 
+/* ---- heads of kernels ---- */
+
+enum { COLUMNS = 120 };
+
+static int column(const buffer *b)
+{
+    size_t n = 0;
+    while (n < b->length && b->text[b->length - 1 - n] != '\n') n++;
+    return (int)n;
+}
+
+/* Parameters with commas between them, on as many lines as they take; newline ends a line. */
+static void add_parameters(buffer *b, const tl_parameter *p, const char *newline)
+{
+    char word[100];
+    for (int first = 1; p->name; p++, first = 0) {
+        if (p->kind == TL_ARG_ROOM) {
+            say(b, " ROOM_PARAMETER"); /* with its comma, if there is such a parameter */
+            continue;
+        }
+        int length =
+            snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name, p->part ? "_PARAMETERS" : "");
+        if (!first) say(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
+        add(b, word, (size_t)length);
+    }
+}
+
+static void add_head(buffer *b, const tl_gpu_kernel *k)
+{
+    const char *threads = k->threads ? k->threads_text : "32 * WARPS_IN_GROUP";
+    if (strcmp(k->blocks_text, "ANY"))
+        say(b, "KERNEL_BLOCKS(%s, %s, %s)(", k->name, threads, k->blocks_text);
+    else
+        say(b, "KERNEL(%s, %s)(", k->name, threads);
+    add_parameters(b, k->parameters, "\n");
+    say(b, ")");
+}
+
+/* What a word such as KERNEL_OF(name) stands for. 0: nothing. */
+static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel)
+{
+    for (int i = 0; is_kernel && i < TL_KERNELS; i++)
+        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
+            return add_head(b, &tl_gpu_kernels[i]), 1;
+    for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
+        if (!strncmp(p->name, name, length) && !p->name[length]) return add_parameters(b, p->parameters, " \\\n"), 1;
+    return 0;
+}
+
+/* A file's text with those words written out. Its lines keep their numbers: one that became several is followed by a
+ * #line. */
+static void add_text(buffer *b, const char *file, const char *text)
+{
+    static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
+    int line = 1;
+    for (const char *at = text; *at;) {
+        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of), *word = kernel;
+        if (!kernel || (parameters && parameters < kernel)) word = parameters;
+        if (!word) {
+            add(b, at, strlen(at));
+            return;
+        }
+        const char *name = strchr(word, '(') + 1;
+        const size_t length = strcspn(name, ")");
+        for (const char *c = at; c < word; c++) line += *c == '\n';
+        add(b, at, (size_t)(word - at));
+        const size_t before = b->length;
+        at = name + length + (name[length] == ')');
+        if (!add_meaning(b, name, length, word == kernel))
+            add(b, word, (size_t)(at - word)); /* the compiler will say where */
+        else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
+            say(b, "\n#line %d \"src/%s\"", line + 1, file);
+    }
+}
+
+/* ---- files ---- */
+
 static int add_from_folder(buffer *b, const char *folder, const char *name)
 {
     char path[512], part[4096];
     size_t got;
+    buffer whole = {NULL, 0, 0, 0};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
     FILE *f = fopen(path, "rb");
     if (!f) return 0;
-    while ((got = fread(part, 1, sizeof part, f)) > 0) add(b, part, got);
+    while ((got = fread(part, 1, sizeof part, f)) > 0) add(&whole, part, got);
     fclose(f);
+    if (whole.failed) b->failed = 1;
+    if (whole.text && !whole.failed) add_text(b, name, whole.text);
+    free(whole.text);
     return 1;
 }
 
@@ -62,7 +146,7 @@ static void add_file(buffer *b, const char *name)
     if (folder && *folder && add_from_folder(b, folder, name)) return;
     for (const tl_text *t = tl_texts; t->name; t++)
         if (!strcmp(t->name, name)) {
-            add(b, t->text, strlen(t->text));
+            add_text(b, name, t->text);
             return;
         }
     b->failed = 1;
@@ -77,33 +161,27 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
     int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
-    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes,
-        is_float      ? 3
-        : is_unsigned ? 2
-                      : 1,
+    const int kind = is_float ? 3 : is_unsigned ? 2 : 1, real = wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4;
+    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
-    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n",
-        wraps                  ? 0
-        : op->acc == TALLY_F64 ? 8
-                               : 4,
-        wraps ? "u64" : float_name(op->acc));
+    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
     say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
+    const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
-        out_float                                       ? float_name(op->out)
-        : op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16"
-                                                        : tally_dtype_name(op->out));
+        out_float ? float_name(op->out) : out);
     if (half)
         say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
     else if (is_float)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n",
+        tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
     if (op->user) say(b, "#define TL_USER 1\n");
 }
 
-/* The operator's text. A user's is called by its name alone, and its state must be what was read from it (user_facts.c). */
+/* The operator's text. A user's is called by its name alone, and its state must be what was read from it
+ * (user_facts.c). */
 static void add_operator(buffer *b, const tl_scalar *op)
 {
     char name[64];
@@ -193,7 +271,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int law = !strcmp(shape, "law"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
-    if (law) say(&b, "#define LAW_THREADS %d\n", TL_GPU_LAW_THREADS);
+    add_file(&b, "shape/gpu/constants.h");
     if (!law) add_file(&b, "shape/gpu/batch.cl");
     if (!law && !window) {
         add_chunks(&b, op, shape, is_cuda(prelude));
@@ -229,7 +307,8 @@ void tl_name_place(const char *line, const char *text, char *to, size_t room)
 {
     static const char nameless[] = "<kernel>:";
     char file[200] = "", *rest = NULL;
-    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10), at = 1;
+    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10),
+         at = 1;
     for (long n = 1; n < wanted && *text; n++, at++) {
         long next;
         if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;

@@ -4,6 +4,7 @@
  * and kept in the cache on disk. The folder is removed before anything is returned. */
 #define _GNU_SOURCE
 #include "../operators.h"
+#include "../leftover.h"
 #include "../user.h"
 #include "compiler.h"
 #include "gpu.h"
@@ -34,15 +35,18 @@ static int is_express(const tl_facts *f)
     return f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES];
 }
 
-static int is_needed(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && strcmp(dot, ".cl") && strncmp(name, "op/", 3);
-}
+/* Of the processors' kernels? Operators' texts and those of GPUs are not. */
+static int is_needed(const char *name) { return strncmp(name, "shape/gpu/", 10) && strncmp(name, "op/", 3); }
 
+/* to := folder/name. A signal handler may call it. */
 static int path_of(char *to, const char *folder, const char *name)
 {
-    return snprintf(to, PATH_ROOM, "%s/%s", folder, name) < PATH_ROOM;
+    const size_t n = strlen(folder), m = strlen(name);
+    if (n + m + 2 > PATH_ROOM) return 0;
+    memcpy(to, folder, n);
+    to[n] = '/';
+    memcpy(to + n + 1, name, m + 1);
+    return 1;
 }
 
 static int write_file(const char *folder, const char *name, const void *data, size_t bytes)
@@ -63,20 +67,10 @@ static tally_status no_folder(tally *ctx, const tl_user *u, const char *folder)
                    folder, strerror(errno));
 }
 
-static tally_status make_folder(tally *ctx, const tl_user *u, char *folder)
-{
-    const char *base = secure_getenv("TMPDIR");
-    if (!base || *base != '/' || strlen(base) > PATH_ROOM / 2) base = "/tmp";
-    snprintf(folder, PATH_ROOM, "%s/tally-XXXXXX", base);
-    if (mkdtemp(folder)) return TALLY_OK;
-    *folder = 0;
-    return no_folder(ctx, u, base);
-}
-
+/* A signal handler may call it (leftover.h). */
 static void remove_folder(const char *folder)
 {
     char path[PATH_ROOM];
-    if (!*folder) return;
     for (const tl_text *t = tl_texts; t->name; t++)
         if (is_needed(t->name) && path_of(path, folder, t->name)) unlink(path);
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
@@ -84,6 +78,19 @@ static void remove_folder(const char *folder)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (path_of(path, folder, folders[i])) rmdir(path);
     rmdir(folder);
+}
+
+static tally_status make_folder(tally *ctx, const tl_user *u, char *folder, tl_leftover *leftover)
+{
+    const char *base = secure_getenv("TMPDIR");
+    sigset_t old;
+    if (!base || *base != '/' || strlen(base) > PATH_ROOM / 2) base = "/tmp";
+    snprintf(folder, PATH_ROOM, "%s/tally-XXXXXX", base);
+    tl_leftover_hold(&old);
+    const int made = mkdtemp(folder) != NULL;
+    if (made) tl_leftover_path(leftover, remove_folder, folder);
+    tl_leftover_release(&old);
+    return made ? TALLY_OK : no_folder(ctx, u, base);
 }
 
 /* The user's text with what it needs around it: names of its own told apart by instance, since it is compiled as scalar
@@ -241,12 +248,11 @@ static char *key_of(const tl_compiler *c, const tl_scalar *op, const char *isa)
 }
 
 static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i, const char *isa, const char *key,
-                          char *folder)
+                          const char *folder)
 {
     char path[PATH_ROOM];
     size_t bytes = 0;
-    tally_status status = make_folder(ctx, i->user, folder);
-    if (status) return status;
+    tally_status status;
     void *library = tl_cache_load(key, strlen(key), &bytes);
     if (library) {
         int written = write_file(folder, "user.so", library, bytes);
@@ -270,7 +276,8 @@ static tally_status build(tally *ctx, const tl_compiler *c, tl_user_instance *i,
 tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
 {
     tl_compiler c;
-    char folder[PATH_ROOM] = "";
+    char folder[PATH_ROOM];
+    tl_leftover leftover = {0};
     if (op->user->kernel) return TALLY_OK;
     if (!tl_compiler_find(&c))
         return tl_fail(ctx, TALLY_UNSUPPORTED,
@@ -280,8 +287,12 @@ tally_status tl_user_compile(tally *ctx, const tl_scalar *op, int isa)
                                 : " (streams, fragments and reversed scans of segments run there on every device)");
     char *key = key_of(&c, op, isa_flags[isa]);
     if (!key) return tl_no_memory(ctx, TL_USER_TEXT, "an operator's text");
-    tally_status status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
-    remove_folder(folder);
+    tally_status status = make_folder(ctx, op->user->user, folder, &leftover);
+    if (!status) {
+        status = build(ctx, &c, op->user, isa_flags[isa], key, folder);
+        remove_folder(folder);
+        tl_leftover_drop(&leftover);
+    }
     free(key);
     return status;
 }

@@ -3,6 +3,7 @@
  * through the mapping: it copies with large preads, several threads at once, and asks the kernel to read ahead, so a file of any
  * size passes in bounded memory. Pipes are read in order. */
 #define _GNU_SOURCE
+#include "../threads.h"
 #include "io.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -95,15 +96,14 @@ static void swap_bytes(unsigned char *p, int64_t n, size_t size)
 /* pread of n bytes by several threads: the bytes that are there, or -1. */
 static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
 {
-    int threads = tl_io_threads(f->ctx);
-    if (threads > n / SHARE) threads = (int)(n / SHARE);
+    const int threads = tl_io_threads(f->ctx), parts = threads > n / SHARE ? (int)(n / SHARE) : threads;
     posix_fadvise(f->fd, f->pos + n, AHEAD, POSIX_FADV_WILLNEED);
-    if (threads < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
+    if (parts < 2) return tl_pread_full(f->fd, buffer, (size_t)n, f->pos);
     int64_t got = 0;
     int error = 0;
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(+ : got) reduction(max : error)
-    for (int i = 0; i < threads; i++) {
-        const int64_t from = n / threads * i, to = i + 1 == threads ? n : n / threads * (i + 1);
+#pragma omp parallel for num_threads(tl_threads(threads)) schedule(static, 1) reduction(+ : got) reduction(max : error)
+    for (int i = 0; i < parts; i++) {
+        const int64_t from = n / parts * i, to = i + 1 == parts ? n : n / parts * (i + 1);
         const int64_t r = tl_pread_full(f->fd, buffer + from, (size_t)(to - from), f->pos + from);
         if (r < 0) error = errno;
         else got += r;

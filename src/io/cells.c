@@ -4,10 +4,10 @@
 #include "io.h"
 #include "number.h"
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. */
+/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never skipped. */
 static int bad(tl_chunk *c, const char *s, const char *e, int why)
 {
-    if (c->skip_bad) {
+    if (c->skip_bad && why != TL_CELL_QUOTE) {
         c->skipped++;
         return 1;
     }
@@ -15,6 +15,25 @@ static int bad(tl_chunk *c, const char *s, const char *e, int why)
     c->bad_end = e;
     c->why = why;
     return 0;
+}
+
+int tl_missing(const char *s, const char *e)
+{
+    static const char *const words[] = {"", "na", "null"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *w = words[i], *p = s;
+        while (p < e && *w && (*p >= 'A' && *p <= 'Z' ? *p + 32 : *p) == *w) p++, w++;
+        if (p == e && !*w) return 1;
+    }
+    return 0;
+}
+
+int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value)
+{
+    static const char nan_word[] = "nan";
+    const int why = tl_parse_cell(dtype, s, e, value);
+    if (why == TL_CELL_OK || !tl_missing(s, e)) return why;
+    return tl_is_float(dtype) ? tl_parse_cell(dtype, nan_word, nan_word + 3, value) : TL_CELL_EMPTY;
 }
 
 static inline int white(char ch, char d) { return ch == ' ' || (ch >= '\t' && ch <= '\r') || ch == d; }
@@ -54,7 +73,7 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
             continue;
         }
         for (t = p; t < end && !white(*t, d);) t++;
-        const int why = tl_parse_cell(dtype, p, t, out);
+        const int why = tl_cell(dtype, p, t, out);
         if (why == TL_CELL_OK) out += size;
         else if (!bad(c, p, t, why)) break;
         p = t;
@@ -62,27 +81,47 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
     c->count = (out - c->values) / (int64_t)size;
 }
 
-static const char nan_word[] = "nan";
+static inline int blank(char ch) { return ch == ' ' || ch == '\t' || ch == '\r'; }
 
-static int is_missing(const char *s, const char *e)
+/* Passes the field at p, which another follows: its end, or NULL (*e is NULL too if its quotes are not closed). */
+static inline const char *pass(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
+                               const char **e)
 {
-    const size_t n = (size_t)(e - s);
-    char w[4] = {0};
-    if (n == 0) return 1;
-    if (n > 4) return 0;
-    for (size_t i = 0; i < n; i++) w[i] = s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] + 32) : s[i];
-    return (n == 2 && memcmp(w, "na", 2) == 0) || (n == 3 && memcmp(w, nan_word, 3) == 0) || (n == 4 && memcmp(w, "null", 4) == 0);
+    if (simple) return memchr(p, l->delimiter, (size_t)(stop - p));
+    const char *const q = tl_field(p, stop, l, s, e);
+    return *e && q < stop && *q != '\n' ? q : NULL;
 }
 
-/* One column of each line. */
-static inline __attribute__((always_inline)) void column(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype)
+/* The cell at p as a value: why not, and where the field ends. */
+static inline __attribute__((always_inline)) int take(const char *p, const char *stop, const tl_layout *l,
+                                                      tally_dtype dtype, void *value, const char **s, const char **e,
+                                                      const char **q)
 {
-    const size_t size = tally_dtype_size(dtype);
+    const char *t = p, d = l->delimiter;
+    if (tl_fast_value(&t, dtype, value)) {
+        const char *const end = t;
+        if (!d)
+            while (t < stop && blank(*t)) t++;
+        *q = t;
+        if (t == stop || *t == '\n' || (d ? *t == d : t > end)) return TL_CELL_OK;
+    }
+    *q = tl_field(p, stop, l, s, e);
+    return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
+}
+
+/* A row of values a line, from the columns that are wanted. `columns` is the constant 1 for one. */
+static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
+                                                       const tally_dtype dtype, const int64_t columns)
+{
+    const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
+    const int quoted = c->has_quote, simple = d && !quoted; /* in locals: values that are stored may alias all else */
+    const int64_t only = l->want->column, fields = l->fields;
     unsigned char *out = c->values;
+    tl_span *span = c->lines;
     while (p < end) {
-        const char *const line = p, *s, *e, *q;
-        while ((*p == ' ' || *p == '\t' || *p == '\r') && *p != d) p++; /* the chunk ends with a newline */
+        const char *const line = p, *s = p, *e = p, *q = p;
+        while (blank(*p) && *p != d) p++; /* the chunk ends with a newline */
         if (*p == '\n') {
             p++;
             continue;
@@ -91,54 +130,56 @@ static inline __attribute__((always_inline)) void column(tl_chunk *const c, cons
             p = tl_line_end(p, end) + 1;
             continue;
         }
-        int64_t k = l->column;
-        int why = TL_CELL_FIELDS;
-        const int simple = d && !c->has_quote;
-        const char *const stop = c->has_quote ? end : tl_line_end(p, end);
-        if (simple) {
-            while (k && (q = memchr(p, d, (size_t)(stop - p)))) p = q + 1, k--;
-        } else {
-            for (; k; k--) {
-                q = tl_field(p, stop, l, &s, &e);
-                if (!e) why = TL_CELL_QUOTE;
-                if (!e || q == stop || *q == '\n') break;
-                p = d ? q + 1 : q;
-            }
-        }
-        if (k == 0) {
-            const char *t = p;
-            if (tl_fast_value(&t, dtype, out) && (t == stop || *t == '\n' || (d && *t == d))) {
-                out += size;
-                q = t;
+        const char *const stop = quoted ? end : tl_line_end(p, end);
+        int why = TL_CELL_OK;
+        int64_t cell = 0; /* p is at its start */
+        for (int64_t k = 0; k < columns && !why; k++) {
+            const int64_t column = columns == 1 ? only : l->want[k].column;
+            for (; cell < column; cell++, p = d ? q + 1 : q)
+                if (!(q = pass(p, stop, l, simple, &s, &e))) break;
+            if (cell == column) {
+                why = take(p, stop, l, dtype, columns == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
+            } else if (e) {
+                why = TL_CELL_FIELDS;
+                c->lacks = column;
+                s = line, e = tl_line_end(line, end), q = p;
             } else {
-                q = tl_field(p, stop, l, &s, &e);
                 why = TL_CELL_QUOTE;
-                if (e) {
-                    why = l->missing && is_missing(s, e) ? TL_CELL_EMPTY : tl_parse_cell(dtype, s, e, out);
-                    if (why == TL_CELL_EMPTY && l->missing && tl_is_float(dtype)) why = tl_parse_cell(dtype, nan_word, nan_word + 3, out);
-                }
-                if (why == TL_CELL_OK) out += size;
-                else if (!bad(c, s, e ? e : tl_line_end(s, end), why)) break;
             }
-        } else if (!bad(c, why == TL_CELL_QUOTE ? s : line, tl_line_end(line, end), why)) {
-            break;
+            if (columns > 1 && !why && k + 1 < columns && q < stop && *q != '\n') p = d ? q + 1 : q, cell++;
+            else p = q;
         }
-        if (simple || !c->has_quote) {
+        for (; fields && !why && q < stop && *q != '\n'; cell++) { /* cells after the last wanted one */
+            if (cell + 1 == fields) {
+                why = TL_CELL_MORE;
+                s = line, e = tl_line_end(line, end);
+                break;
+            }
+            q = tl_field(d ? q + 1 : q, stop, l, &s, &e);
+            if (!e) why = TL_CELL_QUOTE;
+        }
+        if (why && !bad(c, s, e ? e : tl_line_end(s, end), why)) break;
+        if (!quoted) {
             p = stop + 1;
-        } else {
-            for (p = k == 0 ? q : p; p < end && *p != '\n';) { /* quoted fields may hold newlines */
-                if (d && *p == d) p++;
-                p = tl_field(p, end, l, &s, &e);
+        } else { /* quoted fields may hold newlines */
+            for (p = q, e = q; e && p < end && *p != '\n';) p = tl_field(d && *p == d ? p + 1 : p, end, l, &s, &e);
+            if (!e) {
+                bad(c, s, tl_line_end(s, end), TL_CELL_QUOTE);
+                break;
             }
             p++;
         }
+        if (why) continue;
+        if (span) *span++ = (tl_span){(uint32_t)(line - c->start), (uint32_t)(p - 1 - line)};
+        out += row;
     }
     c->count = (out - c->values) / (int64_t)size;
 }
 
 static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
-    if (l->columns) column(c, l, dtype);
+    if (l->columns == 1) rows(c, l, dtype, 1);
+    else if (l->columns) rows(c, l, dtype, l->columns);
     else every(c, l->delimiter, dtype);
 }
 

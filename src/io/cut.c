@@ -3,22 +3,25 @@
 #include "io.h"
 #include <string.h>
 
-/* Whether the quote at q opens a quoted field: it comes first in its field, and not in a comment. */
-static int opens(const char *block, const tl_layout *l, const char *q)
+static int blank(char c, char delimiter) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; }
+
+static int is_comment(const char *line, const char *end, char delimiter)
 {
-    const char *p = q;
-    const char d = l->delimiter;
-    while (p > block && (p[-1] == ' ' || p[-1] == '\t' || p[-1] == '\r') && p[-1] != d) p--;
-    if (p > block && p[-1] != d && p[-1] != '\n') return 0;
-    while (p > block && p[-1] != '\n') p--;
-    while (*p == ' ' || *p == '\t') p++;
-    return *p != '#';
+    while (line < end && blank(*line, delimiter)) line++;
+    return line < end && *line == '#';
+}
+
+/* Whether the quote at q, on a line that begins at `line`, comes first in its field. */
+static int is_first(const char *line, const char *q, char delimiter)
+{
+    while (q > line && blank(q[-1], delimiter)) q--;
+    return q == line || q[-1] == delimiter;
 }
 
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last)
 {
-    const char *const end = b + n, *p = b, *at = b;
-    int i = 1;
+    const char *const end = b + n, *p = b, *at = b; /* at: the start of p's line */
+    int i = 1, comment = is_comment(b, end, l->delimiter);
     while (p < end) {
         const char *q = l->quotes ? memchr(p, '"', (size_t)(end - p)) : NULL;
         const char *const outside = q ? q : end; /* [p, outside) is outside quotes */
@@ -31,10 +34,11 @@ void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int 
         for (const char *x = outside; x > p; x--)
             if (x[-1] == '\n') {
                 at = x;
+                comment = is_comment(at, end, l->delimiter);
                 break;
             }
         if (!q) break;
-        if (!opens(b, l, q)) {
+        if (comment || !is_first(at, q, l->delimiter)) {
             p = q + 1;
             continue;
         }

@@ -75,7 +75,7 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         kind = tl_sniff_kind(f);
     } while (kind == 2 && f->peek_n > before);
     *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
-    if (kind < 0 && !o->dtype)
+    if (kind < 0 && !o->dtype && !o->assume)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
                        f->label);
     return TALLY_OK;
@@ -85,17 +85,23 @@ static tally_status start(tally_file *f, const tally_file_options *o)
 {
     int format;
     tally_status s;
-    if (o->dtype && !tally_dtype_size(o->dtype)) return tl_fail(f->ctx, TALLY_INVALID, "options.dtype %d is no dtype", (int)o->dtype);
+    const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
+    if (dtype && !tally_dtype_size(dtype))
+        return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume", (int)dtype);
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     f->info.format = formats[format];
     if (format == TEXT || format == CSV) {
-        f->info.dtype = o->dtype ? o->dtype : TALLY_F64;
+        f->info.dtype = dtype ? dtype : TALLY_F64;
+        f->keeps = o->keep;
         return tl_text_start(f, o, format == CSV);
     }
     if (o->column) return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column, formats[format]);
+    if (o->keep)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
+                       formats[format]);
     if (format == RAW) {
-        if (!o->dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
-        f->info.dtype = o->dtype;
+        if (!dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
+        f->info.dtype = dtype;
     } else if ((s = tl_npy_header(f, o->dtype))) {
         return s;
     }
@@ -107,6 +113,7 @@ tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tal
     if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
     *file = NULL;
     if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
+    if (!*path) return tl_fail(ctx, TALLY_INVALID, "path is '': must name a file");
     tally_file *const f = calloc(1, sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
     f->ctx = ctx;
@@ -141,7 +148,10 @@ tally_status tally_file_open(tally *ctx, const char *path, const tally_file_opti
 
 void tally_file_get_info(const tally_file *file, tally_file_info *info)
 {
-    *info = file->info;
+    struct stat st;
+    if (!info) return;
+    *info = file ? file->info : (tally_file_info){.bytes_total = -1};
+    if (file && file->map) info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
 tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
@@ -153,6 +163,18 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
     return file->text ? tl_text_read(file, buffer, max, got) : tl_binary_read(file, buffer, max, got);
+}
+
+tally_status tally_file_line(tally_file *file, const char **line, size_t *length)
+{
+    if (!file || !line || !length)
+        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
+                       !file   ? "file"
+                       : !line ? "line"
+                               : "length");
+    if (!file->keeps)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)", file->label);
+    return tl_text_line(file, line, length);
 }
 
 void tally_file_close(tally_file *file)

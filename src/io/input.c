@@ -95,7 +95,8 @@ tally_status tl_input_peek(tally_file *f, size_t want)
         if (r < 0) return tl_input_failed(f);
         if (r == 0) f->peek_end = 1;
         f->peek_n += (size_t)r;
-        if (!f->regular && r > 0) break; /* a pipe: the caller looks whether this is enough */
+        struct pollfd more = {f->fd, POLLIN, 0};
+        if (!f->regular && r > 0 && poll(&more, 1, 0) == 0) break; /* a pipe: the caller looks whether this is enough */
     }
     memset(f->peek + f->peek_n, 0, TL_PAD);
     return TALLY_OK;
@@ -103,5 +104,6 @@ tally_status tl_input_peek(tally_file *f, size_t want)
 
 tally_status tl_input_failed(tally_file *f)
 {
-    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label, strerror(errno));
+    return tl_fail(f->ctx, TALLY_IO, "%s: reading: %s", f->label,
+                   errno ? strerror(errno) : "the file became shorter while it was read");
 }

@@ -13,7 +13,7 @@
 
 /* Why a cell is not a value. */
 enum { TL_CELL_OK, TL_CELL_BAD, TL_CELL_WHOLE, TL_CELL_RANGE, TL_CELL_EMPTY, TL_CELL_FIELDS, TL_CELL_WIDTH, TL_CELL_LONG,
-       TL_CELL_QUOTE };
+       TL_CELL_QUOTE, TL_CELL_MORE };
 
 /* The text [s, e), all of it, as one value of dtype. One of TL_CELL_. Any text: no padding, no terminator needed. */
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The layout of a text, from its first two lines of data: which delimiter, whether there is a header, which column. */
+ * The layout of a text, from its first lines: which format, which delimiter. Its columns: columns.c. */
 #include "io.h"
-#include "number.h"
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { SNIFF = 4096, FIRST = 1 << 16, LONGEST = 64 << 20 }; /* bytes for the format, for the columns; the longest line */
+enum { SNIFF = 4096, FIRST = 1 << 16, /* bytes for the format, for the columns */
+       LOOK = 128 };                      /* lines that are looked at, if the first ones have empty cells */
 
 const char *tl_line_end(const char *p, const char *end)
 {
@@ -33,7 +33,12 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
             *s = p + 1;
             *e = q;
             return rest;
-        } /* else something follows the closing quote: the whole is one odd cell */
+        }
+        if (memchr(p, '\n',
+                   (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
+            *e = NULL;
+            return end;
+        } /* else the whole is one odd cell */
         p = rest;
     }
     if (d) {
@@ -83,21 +88,18 @@ int tl_sniff_kind(const tally_file *f)
     return p == end && more ? 2 : 0;
 }
 
-struct field { const char *s, *e; };
-struct record { struct field *f; int64_t n; const char *next; }; /* next: after its newline */
-
-static tally_status record(tally_file *f, const char *p, const char *end, const tl_layout *l, struct record *r)
+static tally_status record(tally_file *f, const char *p, const char *end, const tl_layout *l, tl_record *r)
 {
     int64_t room = 0;
-    *r = (struct record){NULL, 0, end};
+    *r = (tl_record){NULL, 0, p, end};
     for (;;) {
         if (r->n == room) {
             room = room ? 2 * room : 64;
-            struct field *const more = realloc(r->f, (size_t)room * sizeof *more);
+            tl_field_text *const more = realloc(r->f, (size_t)room * sizeof *more);
             if (!more) return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the columns");
             r->f = more;
         }
-        struct field *const x = &r->f[r->n++];
+        tl_field_text *const x = &r->f[r->n++];
         p = tl_field(p, end, l, &x->s, &x->e);
         if (!x->e) x->e = end;
         if (p == end) break;
@@ -110,19 +112,19 @@ static tally_status record(tally_file *f, const char *p, const char *end, const 
     return TALLY_OK;
 }
 
-/* Whether the line at p is whole: its newline is there, outside quotes, or the input ends with it. */
-static int whole(const tally_file *f, const char *p, const char *end, int quotes)
+/* What follows the record at p; NULL if it is not known to be whole. */
+static const char *after(const char *p, const char *end, const tl_layout *l)
 {
-    int quoted = 0;
-    for (; p < end; p++) {
-        if (quotes && *p == '"') quoted = !quoted;
-        if (*p == '\n' && !quoted) return 1;
+    const char *s, *e = p;
+    while (e && p < end && *p != '\n') {
+        p = l->quotes && l->delimiter ? tl_field(p, end, l, &s, &e) : tl_line_end(p, end);
+        if (p < end && *p == l->delimiter) p++;
     }
-    return f->peek_end;
+    return e && p < end ? p + 1 : NULL;
 }
 
-/* Reads ahead until two lines of data are whole. */
-static tally_status two_lines(tally_file *f, int quotes)
+/* Reads ahead until n lines of data are whole, or the input ends. */
+static tally_status lines(tally_file *f, const tl_layout *l, int n)
 {
     size_t want = FIRST;
     for (;;) {
@@ -130,13 +132,9 @@ static tally_status two_lines(tally_file *f, int quotes)
         const tally_status s = tl_input_peek(f, want);
         if (s) return s;
         const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end);
-        int n = 0;
-        while (p && n < 2 && whole(f, p, end, quotes)) {
-            n++;
-            p = tl_line_end(p, end);
-            p = p < end ? data_line(p + 1, end) : NULL;
-        }
-        if (n == 2 || f->peek_end || want >= LONGEST) return TALLY_OK;
+        int have = 0;
+        for (; p && have < n && (p = after(p, end, l)); have++) p = data_line(p, end);
+        if (have == n || f->peek_end || want >= TL_LONGEST) return TALLY_OK;
         if (f->peek_n == before || f->peek_n == want) want *= 4;
     }
 }
@@ -166,132 +164,59 @@ static char guess_delimiter(const char *first, const char *second)
     return best;
 }
 
-/* 1 a number, 0 not, -1 empty or a word for missing. */
-static int numeric(const struct field *x, tally_dtype dtype, int csv)
+/* The records of the first lines, as many as are needed to know the columns, into r (room for LOOK); *n: how many. */
+static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *l, tl_record *r, int *n)
 {
-    double v;
-    if (x->s == x->e) return -1;
-    if (tl_parse_cell(TALLY_F64, x->s, x->e, &v) == TL_CELL_OK) return 1;
-    if (tl_parse_cell(dtype, x->s, x->e, &v) == TL_CELL_OK) return 1;
-    return csv && ((x->e - x->s == 2 && memcmp(x->s, "NA", 2) == 0) || (x->e - x->s == 4 && memcmp(x->s, "null", 4) == 0)) ? -1 : 0;
-}
-
-/* Names the columns in a sentence: 1 'date', 2 'price', ... */
-static const char *listed(const struct record *names, const struct record *only, tally_dtype dtype, char *out, size_t room)
-{
-    size_t n = 0;
-    *out = 0;
-    const struct record *const r = names ? names : only;
-    for (int64_t i = 0; i < r->n; i++) {
-        if (only && (i >= only->n || numeric(&only->f[i], dtype, 1) != 1)) continue;
-        if (n + 60 > room) {
-            snprintf(out + n, room - n, ", ...");
-            break;
-        }
-        n += (size_t)snprintf(out + n, room - n, "%s%lld", n ? ", " : "", (long long)i + 1);
-        if (names) {
-            const int64_t w = names->f[i].e - names->f[i].s;
-            n += (size_t)snprintf(out + n, room - n, " '%.*s'", (int)(w < 24 ? w : 24), names->f[i].s);
-        }
+    static const tl_layout plain = {0};
+    tally_status s = TALLY_OK;
+    if (l->quotes && !l->delimiter) {
+        if ((s = lines(f, &plain, 2))) return s;
+        const char *const end = f->peek + f->peek_n, *const first = data_line(text_of(f), end);
+        const char *const second = first ? tl_line_end(first, end) : end;
+        l->delimiter = first ? guess_delimiter(first, second < end ? data_line(second + 1, end) : NULL) : ',';
     }
-    return out;
-}
-
-static int64_t column_number(const char *name)
-{
-    int64_t v = 0;
-    if (!*name) return 0;
-    for (; *name; name++)
-        if (*name < '0' || *name > '9' || __builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *name - '0', &v)) return 0;
-    return v;
-}
-
-/* The column and the header, from the records of the first two lines. */
-static tally_status choose(tally_file *f, const tally_file_options *o, int csv, const struct record *a, const struct record *b,
-                           int *header, int64_t *column)
-{
-    const tally_dtype dtype = f->info.dtype;
-    char list[320];
-    *header = o->header > 0;
-    *column = 0;
-    if (o->column) {
-        const size_t n = strlen(o->column);
-        for (int64_t i = 0; i < a->n && o->header >= 0; i++)
-            if ((size_t)(a->f[i].e - a->f[i].s) == n && memcmp(a->f[i].s, o->column, n) == 0 &&
-                (o->header > 0 || numeric(&a->f[i], dtype, csv) == 0)) {
-                *header = 1;
-                *column = i;
-                return TALLY_OK;
-            }
-        const int64_t k = column_number(o->column), most = a->n > b->n ? a->n : b->n;
-        int named = o->header > 0;
-        for (int64_t i = 0; i < a->n && o->header == 0; i++) named |= numeric(&a->f[i], dtype, csv) == 0;
-        if (k < 1 || k > most)
-            return tl_fail(f->ctx, TALLY_INVALID, "%s: no column '%s'; the columns are %s", f->label, o->column,
-                           listed(named ? a : NULL, named ? NULL : a, dtype, list, sizeof list));
-        *column = k - 1;
-        if (o->header == 0) *header = *column < a->n && numeric(&a->f[*column], dtype, csv) == 0;
-        return TALLY_OK;
+    for (int want = 2;; want *= 2) {
+        if ((s = lines(f, l, want))) return s;
+        const char *const end = f->peek + f->peek_n, *p = data_line(text_of(f), end);
+        while (*n) free(r[--*n].f);
+        for (; !s && p && *n < want; p = data_line(r[*n - 1].next, end)) s = record(f, p, end, l, &r[(*n)++]);
+        if (s || o->column || *n < want || want == LOOK || tl_columns_known(r, *n, f->info.dtype)) return s;
     }
-    if (o->header == 0) {
-        int words = 0, numbers = 0;
-        for (int64_t i = 0; i < a->n; i++) {
-            const int kind = numeric(&a->f[i], dtype, csv);
-            words |= kind == 0;
-            numbers |= kind == 1;
-            *header |= kind == 0 && i < b->n && numeric(&b->f[i], dtype, csv) == 1;
-        }
-        *header |= words && !numbers;
-    }
-    const struct record *const data = *header ? b : a;
-    int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
-    for (int64_t i = 0; i < data->n; i++) {
-        const int kind = numeric(&data->f[i], dtype, csv);
-        if (kind == 1) found++, at = i;
-        if (kind == -1) maybe++, maybe_at = i;
-    }
-    if (found == 0 && maybe == 1) found = 1, at = maybe_at;
-    if (data->n > 1 && found != 1)
-        return found ? tl_fail(f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column", f->label,
-                               (long long)found, listed(*header ? a : NULL, data, dtype, list, sizeof list))
-                     : tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the first line of data has no number; choose the column with --column",
-                               f->label);
-    *column = data->n > 1 ? at : 0;
-    return TALLY_OK;
 }
 
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *l)
 {
-    *l = (tl_layout){.columns = csv || o->column, .delimiter = o->delimiter, .quotes = csv, .missing = csv};
+    const int columns = csv || o->column || o->table || o->keep;
+    *l = (tl_layout){.delimiter = o->delimiter, .quotes = csv, .table = o->table || o->keep};
     const char d = o->delimiter;
     if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' || (d >= '0' && d <= '9'))
         return tl_fail(f->ctx, TALLY_INVALID, "delimiter '%c' (byte %d) cannot separate numbers", d < 32 ? '?' : d, d);
     if (d == ' ' && !csv) l->delimiter = 0; /* white space already */
     tally_status s;
-    if (l->columns || o->header > 0) {
-        if ((s = two_lines(f, l->quotes))) return s;
+    if (columns) {
+        tl_record r[LOOK] = {{0}};
+        int n = 0, header = 0;
+        s = look(f, o, l, r, &n);
+        l->skip = text_of(f) - f->peek;
+        if (!s) s = tl_choose_columns(f, o, r, n, l, &header);
+        if (header && n) {
+            size_t length = (size_t)(r[0].next - r[0].line);
+            l->skip = r[0].next - f->peek;
+            while (length && (r[0].line[length - 1] == '\n' || r[0].line[length - 1] == '\r')) length--;
+            if (!s && !(l->header = strndup(r[0].line, length))) s = tl_no_memory(f->ctx, length + 1, "the header");
+        }
+        for (int i = 0; i < n; i++) free(r[i].f);
+        return s;
+    }
+    if (o->header > 0) {
+        s = lines(f, l, 1);
     } else {
         do s = tl_input_peek(f, 3);
         while (!s && f->peek_n < 3 && f->peek_n && !f->peek_end && f->peek[0] == '\xef');
-        if (s) return s;
     }
-    const char *const end = f->peek + f->peek_n, *const start = text_of(f), *const first = data_line(start, end);
-    l->skip = start - f->peek;
-    if (!first || (!l->columns && o->header <= 0)) return TALLY_OK;
-    const char *const line_end = tl_line_end(first, end);
-    if (!l->columns) {
-        l->skip = (line_end < end ? line_end + 1 : end) - f->peek;
-        return TALLY_OK;
-    }
-    if (csv && !d) l->delimiter = guess_delimiter(first, line_end < end ? data_line(line_end + 1, end) : NULL);
-    struct record a = {0}, b = {0};
-    int header = 0;
-    s = record(f, first, end, l, &a);
-    const char *const second = s ? NULL : data_line(a.next, end);
-    if (second) s = record(f, second, end, l, &b);
-    if (!s) s = choose(f, o, csv, &a, &b, &header, &l->column);
-    if (header) l->skip = a.next - f->peek;
-    free(a.f);
-    free(b.f);
-    return s;
+    if (s) return s;
+    const char *const end = f->peek + f->peek_n, *const first = o->header > 0 ? data_line(text_of(f), end) : NULL;
+    const char *const next = first ? after(first, end, l) : text_of(f);
+    l->skip = (next ? next : end) - f->peek;
+    return TALLY_OK;
 }

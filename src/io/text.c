@@ -8,12 +8,15 @@
  * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
  * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
 #define _GNU_SOURCE
+#include "../threads.h"
 #include "io.h"
 #include "number.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #ifndef TL_TEXT_SHARE /* the fuzz target makes both tiny, so that small inputs are cut and carried over too */
 #define TL_TEXT_SHARE (4 << 20)
@@ -21,22 +24,24 @@
 #endif
 enum { SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
        SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
-       CHUNKS = 8,            /* a thread: when one is held up, the others take over its share */
-       LONGEST = 64 << 20 }; /* bytes in a line (csv) or a cell (text) */
+       CHUNKS = 8 };          /* a thread: when one is held up, the others take over its share */
 
 struct tl_text {
     tl_layout layout;
     char *buf;
     size_t room, n, end; /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
     unsigned char *stage;
-    size_t stage_bytes;
+    size_t a_value;      /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
     tl_chunk *chunks;
-    int threads, most, chunks_n, now; /* most: chunks in a block, several a thread */
+    int team, threads, most, chunks_n, now; /* team: all threads there are; most: chunks in a block, several for each of `threads` */
     int eof, skip_bad, mid_line, in_comment;
     int64_t line, col;   /* where the block begins: lines and bytes of its line before it */
-    int why;             /* the error that follows the values of this block, or 0 */
-    int64_t bad_line, bad_col;
-    char bad_text[48];
+    tl_bad bad;          /* the error that follows the values of this block */
+    int begun;           /* there were values before this block */
+    int header_guessed;  /* nobody said whether there is a header, and there seemed to be none */
+    tl_span *spans;      /* NULL, or the lines of the block's rows */
+    int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
+    int64_t line_row;
 };
 
 /* Newlines in [p, p + n). */
@@ -63,11 +68,15 @@ static tally_status make_room(tally_file *f, size_t room)
     if (!buf) return tl_no_memory(f->ctx, room + TL_PAD, "a block of text");
     t->buf = buf;
     t->room = room;
-    const size_t bytes = (room / 2 + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
+    const size_t bytes = (room / t->a_value + (size_t)t->most + 8) * tally_dtype_size(f->info.dtype);
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
     t->stage = stage;
-    t->stage_bytes = bytes;
+    if (!t->keep) return TALLY_OK;
+    const size_t most = (room / 2 + (size_t)t->most + 8) * sizeof *t->spans;
+    tl_span *const spans = realloc(t->spans, most);
+    if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
+    t->spans = spans;
     return TALLY_OK;
 }
 
@@ -79,17 +88,25 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (s) return s;
     int threads = tl_io_threads(f->ctx);
     if (threads < 1) threads = 1;
+    t->team = threads;
     if (threads > 32) threads = 32; /* the block does not grow beyond */
     t->threads = threads;
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
+    t->keep = o->keep;
+    t->a_value = t->layout.columns > 1 ? 1 : 2;
+    t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
     if (!t->chunks) return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
-    size_t room = (size_t)threads * SHARE;
+    size_t room = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
     if (f->regular && f->size - f->pos < (int64_t)room) room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
     if ((s = make_room(f, room))) return s;
-    f->info.ndim = 1;
+    f->info.ndim = t->layout.table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
+    if (t->layout.table) f->info.shape[1] = t->layout.columns;
+    f->info.header = t->layout.header;
+    f->info.columns = (const char *const *)t->layout.names;
+    f->info.delimiter = t->layout.delimiter;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     t->line = newlines(f->peek + bom, (size_t)(t->layout.skip - bom));
     if (f->regular) {
@@ -101,7 +118,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno. */
+/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only said that they were
+ * longer). */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -112,7 +130,7 @@ static int fill(tally_file *f)
         int64_t got = 0;
         int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(t->threads) if (parts > 1) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
+#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
@@ -124,6 +142,8 @@ static int fill(tally_file *f)
         t->n += (size_t)got;
         f->pos += got;
         t->eof = (size_t)got < want;
+        struct stat st;
+        if (t->eof && f->pos < f->size && (fstat(f->fd, &st) != 0 || st.st_size < f->size)) return errno = 0, -1;
         return 0;
     }
     while (t->n < t->room) {
@@ -140,6 +160,8 @@ static int fill(tally_file *f)
     return 0;
 }
 
+static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 /* Sets the block's chunks: TALLY_OK, or the block cannot be cut (t->end == 0). */
 static void cut(tl_text *t)
 {
@@ -150,10 +172,15 @@ static void cut(tl_text *t)
     if (k < 1) k = 1;
     for (int i = 1; i < k; i++) cuts[i] = t->n / (size_t)k * (size_t)i;
     tl_text_cut(t->buf, t->n, &t->layout, cuts, k, t->eof);
-    if (cuts[k] == 0 && !t->layout.columns) { /* a line longer than the block: any white space will do */
+    if (cuts[k] == 0 && !t->layout.columns) {
+        /* A line longer than the block: any white space will do, in a comment anything. */
         k = 1;
         size_t x = t->n;
-        while (x && !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' || (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
+        const char *first = t->buf;
+        while (is_blank(*first)) first++;
+        while (!t->in_comment && (t->mid_line || *first != '#') && x &&
+               !(t->buf[x - 1] == ' ' || t->buf[x - 1] == '\t' ||
+                 (t->layout.delimiter && t->buf[x - 1] == t->layout.delimiter)))
             x--;
         cuts[1] = x;
     }
@@ -167,51 +194,21 @@ static void cut(tl_text *t)
 }
 
 /* Remembers the first bad cell's place and text. */
-static void note(tl_text *t, const tl_chunk *c)
+static void note(tl_text *t, const tl_chunk *c, int first)
 {
+    tl_bad *const bad = &t->bad;
     const char *p = c->bad;
-    t->why = c->why;
-    t->bad_line = t->line + newlines(t->buf, (size_t)(p - t->buf)) + 1;
+    bad->why = c->why;
+    bad->first = first;
+    bad->lacks = c->lacks;
+    bad->line = t->line + newlines(t->buf, (size_t)(p - t->buf)) + 1;
     while (p > t->buf && p[-1] != '\n') p--;
-    t->bad_col = c->bad - p + 1 + (p == t->buf ? t->col : 0);
+    bad->col = c->bad - p + 1 + (p == t->buf ? t->col : 0);
     size_t n = 0;
-    for (p = c->bad; p < c->bad_end && n + 4 < sizeof t->bad_text; p++)
-        t->bad_text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
+    for (p = c->bad; p < c->bad_end && n + 4 < sizeof bad->text; p++)
+        bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n; /* whole UTF-8 characters */
-    memcpy(t->bad_text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
-}
-
-static tally_status report(tally_file *f)
-{
-    const tl_text *const t = f->text;
-    const tally_dtype dtype = f->info.dtype;
-    const char *const name = tally_dtype_name(dtype);
-    char at[64], least[24], greatest[24];
-    snprintf(at, sizeof at, ":%lld:%lld", (long long)t->bad_line, (long long)t->bad_col);
-    switch (t->why) {
-    case TL_CELL_EMPTY: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label, at, name);
-    case TL_CELL_WHOLE:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs", f->label, at, t->bad_text, name);
-    case TL_CELL_WIDTH:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at, t->bad_text,
-                       2 * tally_dtype_size(dtype), name);
-    case TL_CELL_FIELDS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label, at, t->bad_text,
-                       (long long)t->layout.column + 1);
-    case TL_CELL_QUOTE: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
-    case TL_CELL_LONG:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at, t->layout.columns ? "line" : "cell",
-                       LONGEST);
-    case TL_CELL_RANGE: {
-        int64_t low, high;
-        tl_whole_range(dtype, &low, &high);
-        const uint64_t top = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)high;
-        tally_format_value(TALLY_I64, &low, 0, least, sizeof least);
-        tally_format_value(TALLY_U64, &top, 0, greatest, sizeof greatest);
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' does not fit %s (%s..%s)", f->label, at, t->bad_text, name, least, greatest);
-    }
-    default: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number", f->label, at, t->bad_text);
-    }
+    memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
 }
 
 /* Reads and parses the next block. */
@@ -220,25 +217,27 @@ static tally_status block(tally_file *f)
     tl_text *const t = f->text;
     const tally_dtype dtype = f->info.dtype;
     const size_t size = tally_dtype_size(dtype);
-    /* Step over the last block. */
+    /* Step over the last block. A line is begun when more than blanks of it has been parsed. */
     const char *nl = t->buf + t->end;
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;
-    if (t->end) t->mid_line = t->col != 0;
+    if (nl > t->buf) t->mid_line = 0;
+    while (nl < t->buf + t->end && is_blank(*nl)) nl++;
+    t->mid_line |= nl < t->buf + t->end;
     t->line += newlines(t->buf, t->end);
+    for (int i = 0; i < t->chunks_n; i++) t->begun |= t->chunks[i].count > 0;
     memmove(t->buf, t->buf + t->end, t->n - t->end);
     t->n -= t->end;
     t->end = 0;
-    t->chunks_n = t->now = 0;
+    t->chunks_n = t->now = t->line_chunk = 0;
+    t->line_row = 0;
     while (t->end == 0) {
         if (t->n == t->room) {
-            if (t->room >= LONGEST) {
-                t->why = TL_CELL_LONG;
-                t->bad_line = t->line + 1;
-                t->bad_col = t->col + 1;
+            if (t->room >= TL_LONGEST) {
+                t->bad = (tl_bad){.why = TL_CELL_LONG, .line = t->line + 1, .col = t->col + 1};
                 return TALLY_OK;
             }
-            const tally_status s = make_room(f, 2 * t->room);
+            const tally_status s = make_room(f, t->room < TL_LONGEST / 2 ? 2 * t->room : TL_LONGEST);
             if (s) return s;
         }
         if (fill(f) != 0) return tl_input_failed(f);
@@ -247,17 +246,21 @@ static tally_status block(tally_file *f)
     }
     f->info.bytes_read = f->pos;
     const int k = t->chunks_n;
-#pragma omp parallel for num_threads(t->threads < k ? t->threads : k) if (k > 1) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(tl_threads(k > 1 ? t->team : 1)) schedule(dynamic, 1)
     for (int i = 0; i < k; i++) {
         tl_chunk *const c = &t->chunks[i];
-        c->values = t->stage + ((size_t)(c->start - t->buf) / 2 + (size_t)i) * size;
+        const size_t from = (size_t)(c->start - t->buf);
+        c->values = t->stage + (from / t->a_value + (size_t)i) * size;
+        c->lines = t->keep ? t->spans + from / 2 + i : NULL;
         tl_cells(c, &t->layout, dtype);
     }
     t->in_comment = t->chunks[k - 1].in_comment;
+    int first = !t->begun && t->header_guessed;
     for (int i = 0; i < k; i++) {
         f->info.skipped += t->chunks[i].skipped;
+        first &= t->chunks[i].count == 0;
         if (!t->chunks[i].bad) continue;
-        note(t, &t->chunks[i]);
+        note(t, &t->chunks[i], first);
         t->chunks_n = i + 1;
         break;
     }
@@ -279,17 +282,39 @@ tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got
             if (c->given < c->count) break;
         }
         *got = n;
-        if (n == max || (n && !f->regular)) return TALLY_OK;
-        if (t->why) return n ? TALLY_OK : report(f); /* the values before it come first */
+        if (n == max || (n && (!f->regular || t->keep))) return TALLY_OK; /* the next block would hide the lines */
+        if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout); /* the values before it come first */
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);
         if (s) return s;
     }
 }
 
+tally_status tl_text_line(tally_file *f, const char **line, size_t *length)
+{
+    tl_text *const t = f->text;
+    *line = NULL;
+    *length = 0;
+    for (; t->line_chunk < t->chunks_n; t->line_chunk++, t->line_row = 0) {
+        const tl_chunk *const c = &t->chunks[t->line_chunk];
+        if (t->line_row == c->given / t->layout.columns) {
+            if (c->given < c->count) break;
+            continue;
+        }
+        const tl_span *const span = &c->lines[t->line_row++];
+        *line = c->start + span->at;
+        *length = span->length;
+        if (*length && (*line)[*length - 1] == '\r') --*length;
+        break;
+    }
+    return TALLY_OK;
+}
+
 void tl_text_free(tl_text *t)
 {
     if (!t) return;
+    tl_layout_free(&t->layout);
+    free(t->spans);
     free(t->buf);
     free(t->stage);
     free(t->chunks);

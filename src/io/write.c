@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is written as a temporary file beside it and renamed by tally_file_commit, so that at every
- * moment the name holds the old file or the whole new one. Standard output, FIFOs and devices are written directly. */
+ * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file or
+ * the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
+#include "../threads.h"
 #include "io.h"
+#include "replace.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROOM = 1 << 20,     /* bytes gathered before a write */
+       EARLY = 8 << 20,    /* bytes after which the disk may begin */
        BATCH = 1 << 14 };  /* values a thread formats at a time */
 enum { NPY, RAW, TEXT, CSV };
 
@@ -20,9 +23,10 @@ struct tl_writer {
     int format, hex, failed, done;
     int64_t limit, written, columns; /* elements: in all (-1: any), so far; a line */
     int64_t rest;                    /* elements an extent of the first axis */
-    char *target, *temp;             /* what commit renames: NULL when writing directly */
+    tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
     char *text;                      /* gathered bytes; for text, threads * BATCH values */
     size_t used, room;
+    int64_t put, begun;              /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
 };
 
 static tally_status failed(tally_file *f, const char *what)
@@ -31,15 +35,31 @@ static tally_status failed(tally_file *f, const char *what)
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
+/* Has the disk begin while there is still work, so that fsync at the end finds little to wait for. */
+static void begin_early(const tally_file *f, int64_t n)
+{
+    tl_writer *const w = f->writer;
+    w->put += n;
+    if (!w->place.target || w->put - w->begun < EARLY) return;
+    sync_file_range(f->fd, w->begun, w->put - w->begun, SYNC_FILE_RANGE_WRITE);
+    w->begun = w->put;
+}
+
 static tally_status put(tally_file *f, const void *data, size_t n)
 {
     const char *p = data;
     while (n) {
         const ssize_t r = write(f->fd, p, n < 1 << 30 ? n : 1 << 30);
         if (r < 0 && errno == EINTR) continue;
+        if (r < 0 && errno == EAGAIN) { /* someone set O_NONBLOCK: wait, as tl_input_some does */
+            struct pollfd room = {f->fd, POLLOUT, 0};
+            poll(&room, 1, -1);
+            continue;
+        }
         if (r < 0) return failed(f, "writing");
         p += r;
         n -= (size_t)r;
+        begin_early(f, r);
     }
     return TALLY_OK;
 }
@@ -51,31 +71,12 @@ static tally_status flush(tally_file *f)
     return n ? put(f, f->writer->text, n) : TALLY_OK;
 }
 
-/* Opens a new file beside the target, with the target's mode if it exists. */
-static tally_status open_temp(tally_file *f, const struct stat *old)
+/* Opens the file that is to take the target's place, with the target's mode if it exists. */
+static tally_status open_new(tally_file *f, const struct stat *old)
 {
-    tl_writer *const w = f->writer;
-    const char *const slash = strrchr(w->target, '/');
-    const int dir = slash ? (int)(slash - w->target) + 1 : 0;
-    const size_t room = (size_t)dir + 40;
-    if (!(w->temp = malloc(room))) return tl_no_memory(f->ctx, room, "a file's name");
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = (uint64_t)now.tv_nsec ^ (uint64_t)now.tv_sec << 30 ^ (uint64_t)getpid() << 16 ^ (uintptr_t)f;
-    for (int i = 0; i < 100; i++) {
-        seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        snprintf(w->temp, room, "%.*s.tally-%012llx.tmp", dir, w->target, (unsigned long long)(seed >> 16));
-        f->fd = open(w->temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (f->fd >= 0 || errno != EEXIST) break;
-    }
-    if (f->fd < 0) {
-        free(w->temp);
-        w->temp = NULL;
-        return failed(f, "creating a temporary file beside it");
-    }
-    f->own_fd = 1;
-    if (old && fchmod(f->fd, old->st_mode & 0777) != 0) return failed(f, "keeping its mode");
-    return TALLY_OK;
+    const char *const wrong = tl_replace_open(&f->writer->place, old, &f->fd);
+    f->own_fd = f->fd >= 0;
+    return wrong ? failed(f, wrong) : TALLY_OK;
 }
 
 static tally_status open_output(tally_file *f)
@@ -87,14 +88,14 @@ static tally_status open_output(tally_file *f)
     }
     if (stat(f->name, &st) != 0) {
         if (errno != ENOENT) return failed(f, "creating");
-        f->writer->target = strdup(f->name);
-        return f->writer->target ? open_temp(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
+        f->writer->place.target = strdup(f->name);
+        return f->writer->place.target ? open_new(f, NULL) : tl_no_memory(f->ctx, strlen(f->name), "a file's name");
     }
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0) return failed(f, "writing"); /* a rename would get round a read-only file */
-        f->writer->target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
-        return f->writer->target ? open_temp(f, &st) : failed(f, "creating");
+        f->writer->place.target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
+        return f->writer->place.target ? open_new(f, &st) : failed(f, "creating");
     }
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
     if (f->fd < 0) return failed(f, "opening");
@@ -143,7 +144,7 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
-    if (w->format == NPY && !w->temp && w->limit < 0)
+    if (w->format == NPY && !w->place.target && w->limit < 0)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: npy needs its shape first, and only a file can be completed later: write text, "
                        "raw, or to a file", f->label);
     const int threads = tl_io_threads(f->ctx);
@@ -171,7 +172,7 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
 {
     const tl_writer *const w = f->writer;
     const size_t size = tally_dtype_size(f->info.dtype);
-    const char comma = w->format == CSV ? ',' : ' ';
+    const char comma = w->format == CSV ? ',' : '\t';
     int64_t column = at % w->columns;
     for (int64_t i = 0; i < n; i++, p += size) {
         out = tl_format(out, f->info.dtype, p, w->hex);
@@ -202,7 +203,7 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
         const int64_t now = n < (int64_t)parts * BATCH ? n : (int64_t)parts * BATCH, each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
+#pragma omp parallel for num_threads(tl_threads(parts)) schedule(static, 1)
         for (int i = 0; i < parts; i++) {
             const int64_t from = each * i < now ? each * i : now, to = from + each < now ? from + each : now;
             char *const out = w->text + (size_t)i * part;
@@ -215,11 +216,40 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
     return TALLY_OK;
 }
 
+/* Whether more may be written. */
+static tally_status check_open(const tally_file *f)
+{
+    if (!f || !f->writer) return tl_fail(f ? f->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    if (f->writer->done) return tl_fail(f->ctx, TALLY_INVALID, "%s: already committed", f->label);
+    if (f->writer->failed) return tl_fail(f->ctx, TALLY_INVALID, "%s: an earlier write failed", f->label);
+    return TALLY_OK;
+}
+
+tally_status tally_file_head(tally_file *file, const char *line)
+{
+    tally_status s = check_open(file);
+    if (s) return s;
+    tl_writer *const w = file->writer;
+    if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+    if (w->format != TEXT && w->format != CSV)
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label, file->info.format);
+    if (w->written) return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements", file->label);
+    const size_t n = strlen(line);
+    if (n + 1 > w->room - w->used) {
+        if ((s = flush(file)) || (s = put(file, line, n))) return s;
+        return put(file, "\n", 1);
+    }
+    memcpy(w->text + w->used, line, n);
+    w->text[w->used + n] = '\n';
+    w->used += n + 1;
+    return TALLY_OK;
+}
+
 tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
 {
-    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tally_status s = check_open(file);
+    if (s) return s;
     tl_writer *const w = file->writer;
-    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
     if (n < 0) return tl_fail(file->ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
     if (n == 0) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
@@ -228,7 +258,6 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
                        (long long)(w->limit - w->written));
     if (w->format == TEXT || w->format == CSV) return write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
-    tally_status s = TALLY_OK;
     if (bytes > w->room - w->used) s = flush(file);
     if (!s && bytes >= w->room / 4) {
         s = flush(file);
@@ -262,24 +291,23 @@ static tally_status complete(tally_file *f)
 
 tally_status tally_file_commit(tally_file *file)
 {
-    if (!file || !file->writer) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "file is not open for writing");
+    tally_status s = check_open(file);
+    if (s) return s;
     tl_writer *const w = file->writer;
-    if (w->failed || w->done) return tl_fail(file->ctx, TALLY_INVALID, "%s: %s", file->label, w->done ? "already committed" : "an earlier write failed");
-    tally_status s = flush(file);
+    s = flush(file);
     if (!s) s = complete(file);
     w->done = 1;
+    const char *wrong = NULL;
+    if (!s && w->place.target) wrong = tl_replace_finish(&w->place, file->fd);
     if (file->own_fd) { /* close may be the one to report a full disk (NFS) */
         const int r = close(file->fd);
         file->own_fd = 0;
         file->fd = -1;
-        if (r != 0 && !s) s = failed(file, "closing");
+        if (r != 0 && !wrong) wrong = "closing";
     }
-    if (!s && w->temp && rename(w->temp, w->target) != 0) s = failed(file, "renaming into place");
-    if (w->temp) {
-        if (s) unlink(w->temp);
-        free(w->temp);
-        w->temp = NULL;
-    }
+    if (!s && !wrong && w->place.target) wrong = tl_replace_commit(&w->place);
+    if (!s && wrong) s = failed(file, wrong);
+    tl_replace_drop(&w->place);
     return s;
 }
 
@@ -287,9 +315,7 @@ void tl_writer_free(tally_file *f)
 {
     tl_writer *const w = f->writer;
     if (!w) return;
-    if (w->temp) unlink(w->temp); /* never committed */
-    free(w->temp);
-    free(w->target);
+    tl_replace_drop(&w->place); /* never committed */
     free(w->text);
     free(w);
     f->writer = NULL;

@@ -8,6 +8,7 @@
 #include "shape.h"
 #include "widen.h"
 #include "../fp.h"
+#include "../threads.h"
 #include "../view.h"
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 enum {
     NODE_LEVEL_LEAST = 14,  /* nodes a thread folds at once: at least 16 Ki elements, */
     NODES_MOST_LEVEL = 9,   /* and at most about 512 of them a slab */
-    PACK = 1 << 14,         /* elements packed at a time */
+    PACK = 16 << 10,        /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
     ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
 };
 
@@ -54,7 +55,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
             int64_t at = c->end;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
             {
                 tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
@@ -85,15 +86,16 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame of 128 KiB, which compilers
- * that probe the stack touch page by page at every call. */
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which probe the stack
+ * touch page by page at every call. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n, void *out)
 {
-    _Alignas(64) char pack[PACK * sizeof(double)];
+    _Alignas(64) char pack[PACK];
     tl_counter c;
+    int64_t most = PACK / element_bytes(plan);
     tl_counter_init(&c, 0);
-    for (int64_t at = 0; at < n; at += PACK) {
-        int64_t m = n - at < PACK ? n - at : PACK;
+    for (int64_t at = 0; at < n; at += most) {
+        int64_t m = n - at < most ? n - at : most;
         tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
         slab_serial(plan, pack, m, 0, &c);
     }
@@ -140,7 +142,7 @@ static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threa
     size_t need = (size_t)pieces * (size_t)width * sizeof(tl_state);
     tl_state *nodes = malloc(need);
     if (!nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)
@@ -182,7 +184,7 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
     if (threads > 1 && strips < threads && in->n >= 4 << BLOCK_LEVEL_LEAST && !plan->op->indexed)
         return columns_by_blocks(ctx, plan, threads, in, out);
     int64_t share = strips < threads ? strips : threads;
-#pragma omp parallel num_threads(threads) if (threads > 1)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
         tl_state s[STRIP];
@@ -204,13 +206,17 @@ static int64_t row_length(const tally_view *in, int64_t r) { return in->offsets 
 /* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row weighs
  * its elements and ROW_WEIGHT more, the cost of starting it. */
 enum { ROW_WEIGHT = 16 };
-static int64_t row_at_weight(const tally_view *in, int64_t target)
+typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
+static weight weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (weight)r * in->n) + (weight)r * ROW_WEIGHT;
+}
+static int64_t row_at_weight(const tally_view *in, weight target)
 {
     int64_t low = 0, high = in->rows;
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
-        int64_t before = (in->offsets ? in->offsets[mid] - in->offsets[0] : mid * in->n) + mid * ROW_WEIGHT;
-        if (before < target) low = mid + 1; else high = mid;
+        if (weight_before(in, mid) < target) low = mid + 1; else high = mid;
     }
     return low;
 }
@@ -218,8 +224,8 @@ static int64_t row_at_weight(const tally_view *in, int64_t target)
 static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
-    int64_t total = (in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n) + in->rows * ROW_WEIGHT;
-    int fetch = in->stride == 1 ? tl_fetches(total * bytes) : 0;
+    weight total = weight_before(in, in->rows);
+    int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
     int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
     if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
@@ -229,7 +235,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
                 const char *x = tl_view_row(in, r, bytes, &length);
                 reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
             }
-#pragma omp parallel num_threads(threads) if (tasks > 1)
+#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
 #pragma omp for schedule(dynamic, 1)

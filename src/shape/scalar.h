@@ -65,6 +65,7 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 }
 
 #if TL_CONVERTS_STATES
+#include "keys.h"
 #define TL_WIDE_ord TL_COLUMN(6, TL_WIDE)
 #define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
 #define TL_WIDE_idx int64_t

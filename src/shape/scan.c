@@ -10,6 +10,7 @@
 #include "shape.h"
 #include "widen.h"
 #include "../fp.h"
+#include "../threads.h"
 #include "../view.h"
 #include <omp.h>
 #include <sched.h>
@@ -161,8 +162,8 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-            /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be running. */
-#pragma omp parallel num_threads(threads)
+        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be running. */
+#pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();
             int me = omp_get_thread_num();
@@ -286,7 +287,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
     int64_t group = !in->offsets && llabs(in->row_stride) < llabs(in->stride) ? GROUP : 1;
     int64_t groups = (in->rows + group - 1) / group, share = groups / ((int64_t)threads * 32) + 1;
     int failed = 0;
-#pragma omp parallel num_threads(threads) if (threads > 1 && total > big)
+#pragma omp parallel num_threads(tl_threads(total > big ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
         scratch w;

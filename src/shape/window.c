@@ -7,6 +7,7 @@
 #include "../fp.h"
 #include "../order.h"
 #include "../simd.h"
+#include "../threads.h"
 #include "shape.h"
 #include "widen.h"
 #include <omp.h>
@@ -201,7 +202,7 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
         parts = most < win->threads ? (int)most : win->threads;
     }
     int failed = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(win->threads) if (parts > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(parts > 1 ? win->threads : 1))
     for (int task = 0; task < parts + 2; task++) {
         tl_window_room *room = &win->rooms[parts > 1 ? omp_get_thread_num() : 0];
         tl_fp fp = tl_fp_enter();

@@ -3,6 +3,7 @@
 #include "shape.h"
 #include "window.h"
 #include "../fp.h"
+#include "../threads.h"
 #include "../view.h"
 #include <stdlib.h>
 
@@ -30,6 +31,7 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     const char *x = tl_view_row(in, r, op->elem_bytes, &n);
     char *y = tl_view_row(out, r, op->result_bytes, &m);
     int64_t results = tally_window_length(n, o);
+    if (results == 0) return TALLY_OK;
     if (in->stride != 1) {
         if (!grow(&w->in, &w->in_room, n * op->elem_bytes))
             return tl_no_memory(ctx, (size_t)(n * op->elem_bytes), "a dense copy of a sequence");
@@ -76,7 +78,7 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         return work(ctx, plan, count, threads, 0, in, out, o);
     tally_status failed = TALLY_OK;
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
         tally_status status = work(ctx, plan, count, threads, 1, in, out, o);

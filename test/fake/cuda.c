@@ -2,7 +2,8 @@
  * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
  * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda*.c.
  * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing for a
- * thread without a current context. */
+ * thread without a current context. fake_cuda_push_fails: the push of a context that many calls from now fails (0: none).
+ * fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held, _peak: bytes of memory now, and at most. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 enum {
     INVALID_CONTEXT = 201,
+    CONTEXT_IS_DESTROYED = 709,
+    HEAD = 64, /* bytes before a block, which hold its size */
     NO_BINARY_FOR_GPU = 209,
     FATBIN = 0x50,
     CUBIN = 0x7f,
@@ -20,6 +23,10 @@ enum {
 };
 static char loads[400];
 static _Thread_local int current; /* contexts that this thread has pushed */
+
+int fake_cuda_push_fails;
+size_t fake_cuda_held, fake_cuda_peak;
+int fake_cuda_depth(void) { return current; }
 
 const char *fake_cuda_loads(void) { return loads; }
 
@@ -36,17 +43,30 @@ int cuDeviceGetAttribute(int *v, int what, int d)
 }
 int cuDevicePrimaryCtxRetain(void **c, int d) { return *c = loads, d; }
 int cuDevicePrimaryCtxRelease_v2(int d) { return d; }
-int cuCtxPushCurrent_v2(void *c) { return current++, c == NULL; }
+int cuCtxPushCurrent_v2(void *c)
+{
+    if (fake_cuda_push_fails && --fake_cuda_push_fails == 0) return CONTEXT_IS_DESTROYED;
+    return current++, c == NULL;
+}
 int cuCtxPopCurrent_v2(void **c) { return current--, c ? *c = loads, 0 : 0; }
 int cuMemAlloc_v2(uint64_t *p, size_t bytes)
 {
     if (!current) return INVALID_CONTEXT;
-    return *p = (uint64_t)(uintptr_t)calloc(bytes, 1), 0;
+    char *block = calloc(1, HEAD + bytes);
+    if (!block) return 2;
+    memcpy(block, &bytes, sizeof bytes);
+    fake_cuda_held += bytes;
+    if (fake_cuda_held > fake_cuda_peak) fake_cuda_peak = fake_cuda_held;
+    return *p = (uint64_t)(uintptr_t)(block + HEAD), 0;
 }
 int cuMemFree_v2(uint64_t p)
 {
     if (!current) return INVALID_CONTEXT;
-    return free((void *)(uintptr_t)p), 0;
+    char *block = (char *)(uintptr_t)p - HEAD;
+    size_t bytes;
+    memcpy(&bytes, block, sizeof bytes);
+    fake_cuda_held -= bytes;
+    return free(block), 0;
 }
 int cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *s)
 {

@@ -2,10 +2,7 @@
  * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass to each other.
  *
  * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of the
- * next, so level l has n >> (2 + 8 l) full nodes. First node of sequence s: first[l][s] if lengths differ, else s * count. */
-enum { LANES = 32, QUAD = 4, ELEMENTS_LOG = 10, STATES_LOG = 8 };
-enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
-
+ * next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h). First node of sequence s: first[l][s] if lengths differ, else s * count. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
@@ -16,13 +13,12 @@ typedef struct {
     par p;
 } batch;
 
-#define BATCH_PARAMETERS                                                                                                \
-    GLOBAL const u8 *x_, i64 x_byte, i64 row_stride_, i64 stride_, i64 n_, i64 seqs_, i64 flags_,                       \
-        GLOBAL const i64 *offsets_, GLOBAL const i64 *ids_, GLOBAL const i64 *first_, f64 p_, i64 origin_
+#define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
 #define BATCH_OF_PARAMETERS                                                                                             \
     batch b;                                                                                                            \
-    b.x = x_ + x_byte, b.row_stride = row_stride_, b.stride = stride_, b.n = n_, b.seqs = seqs_, b.flags = flags_,      \
-    b.offsets = offsets_, b.ids = ids_, b.first = first_, b.p.value = p_, b.p.origin = origin_
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,          \
+    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,              \
+    b.p.origin = origin
 
 fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
 fn i64 length_of(batch b, i64 s)
@@ -36,7 +32,7 @@ fn i64 start_of(batch b, i64 s) /* in elements of memory */
     i64 r = row_of(b, s);
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
-fn i64 level_count(i64 n, int level) { return level ? n >> (2 + 8 * level) : n; }
+fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
@@ -305,10 +301,10 @@ typedef struct {
     GLOBAL u8 *x;
     i64 row_stride, stride;
 } results;
-#define RESULTS_PARAMETERS GLOBAL u8 *out_, i64 out_byte, i64 out_row_stride, i64 out_stride
+#define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
 #define RESULTS_OF_PARAMETERS                                                                                           \
     results out;                                                                                                        \
-    out.x = out_ + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
+    out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
 
 far_fn void store_apart(GLOBAL u8 *p, result v)
 {

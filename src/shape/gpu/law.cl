@@ -13,14 +13,14 @@ fn i64 table(i64 n, int k) { return 2 * (n - (n >> k)); }
 fn i64 my_index() { return group_index() * LAW_THREADS + thread_index(); }
 fn i64 my_step() { return group_count() * LAW_THREADS; }
 
-KERNEL(law_lift, LAW_THREADS)(GLOBAL const elem *x, i64 n, f64 p_, GLOBAL state *nodes)
+KERNEL_OF(law_lift)
 {
     par p;
-    p.value = p_;
+    p.value = parameter;
     for (i64 i = my_index(); i < n; i += my_step()) nodes[i] = lift(x[i], i, p);
 }
 
-KERNEL(law_level, LAW_THREADS)(i64 n, i64 level, GLOBAL state *nodes)
+KERNEL_OF(law_level)
 {
     GLOBAL const state *below = nodes + table(n, (int)level - 1);
     GLOBAL state *here = nodes + table(n, (int)level);
@@ -31,10 +31,10 @@ KERNEL(law_level, LAW_THREADS)(i64 n, i64 level, GLOBAL state *nodes)
 }
 
 /* out[i] = lower(S(i + 1)): the nodes of i + 1's set bits, high to low. */
-KERNEL(law_lower, LAW_THREADS)(i64 n, f64 p_, GLOBAL const state *nodes, GLOBAL result *out)
+KERNEL_OF(law_lower)
 {
     par p;
-    p.value = p_;
+    p.value = parameter;
     for (i64 i = my_index(); i < n; i += my_step()) {
         i64 m = i + 1, at = 0;
         state s;

@@ -2,7 +2,7 @@
  * The nodes of chunks, level by level, for reduce and scan. */
 
 /* Level 1: node `job` is a full chunk of elements. */
-KERNEL(nodes, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
+KERNEL_OF(nodes)
 {
     BATCH_OF_PARAMETERS;
     BOX
@@ -15,7 +15,7 @@ KERNEL(nodes, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
 
 /* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines. Chunk c of
  * 32 columns a job, all columns of a chunk before the next. */
-KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 jobs)
+KERNEL_OF(columns)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16, STEPS = CHUNK_e / STEP }; /* registers */
     BATCH_OF_PARAMETERS;
@@ -47,7 +47,7 @@ KERNEL(columns, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *to, i64 job
 }
 
 /* Level `level` from the one below it; nodes: all levels, level 1 first. */
-KERNEL(up, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL state *nodes, i64 level, i64 jobs)
+KERNEL_OF(up)
 {
     BATCH_OF_PARAMETERS;
     BOX

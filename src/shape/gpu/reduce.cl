@@ -2,7 +2,7 @@
  * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each level, the
  * highest first. Short sequences need nothing else. */
 
-KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes, i64 top, RESULTS_PARAMETERS, i64 longest)
+KERNEL_OF(finish)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -27,7 +27,7 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
 
 /* Dense sequences of n = 128, 256 or 512 elements that follow each other: a chunk holds several, and its butterfly stops where they
  * end. jobs: chunks; the sequences after the last full chunk are finish's. */
-KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 jobs)
+KERNEL_OF(several)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -55,7 +55,7 @@ KERNEL(several, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 j
 /* One sequence in one launch. A tile is 8 warps of 1 << more chunks each; the group that finishes last makes the nodes of 256 tiles, of
  * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows after the last
  * chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
-enum { TILE_WARPS = WARPS_IN_GROUP, ROW_LOG = 7, CHUNKS_MOST = 64 };
+typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
 /* S after `count` < 32 nodes, one a lane, which `before` has come to. */
 fn maybe append_lanes(maybe before, state node, int count, LOCAL state *box)
@@ -110,15 +110,14 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
     }
 }
 
-KERNEL_BLOCKS(once, 32 * WARPS_IN_GROUP, 1)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL state *nodes, GLOBAL u32 *ticket, i64 more)
+KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED u32 order;
     SHARED state parts[2 * TILE_WARPS];
-    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more, log = ELEMENTS_LOG + 3 + (int)more;
+    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more, log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
     const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
     GLOBAL state *rest = nodes + tiles + groups + over;

@@ -3,17 +3,16 @@
  * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
  * more entry there than nodes: S after the last of them. */
 
-/* What comes before sequence s. seeded: 0 nothing; VALUE the value init[0]; BEFORE a state for each sequence, packed (batch.cl). */
-enum { VALUE = 1, BEFORE = 2 };
+/* What comes before sequence s. seeded: SEED_VALUE the value init[0], SEED_STATES a state for each sequence, packed (batch.cl). */
 fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
-    if (seeded == BEFORE) {
+    if (seeded == SEED_STATES) {
         r.s = unpack((GLOBAL const u8 *)init + s * PACKED);
         r.have = 1;
     }
 #if OP_SEED
-    if (seeded == VALUE) {
+    if (seeded == SEED_VALUE) {
         r.s = seed(init[0], p);
         r.have = 1;
     }
@@ -22,13 +21,11 @@ fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 }
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
 
-KERNEL(down, 32 * WARPS_IN_GROUP)
-(BATCH_PARAMETERS, GLOBAL const state *nodes, GLOBAL state *prefix, i64 level_, i64 jobs, i64 seeded,
- GLOBAL const result *init)
+KERNEL_OF(down)
 {
     BATCH_OF_PARAMETERS;
     BOX
-    const int level = (int)level_, lane = lane_index();
+    const int level = (int)at_level, lane = lane_index();
     b.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
     GLOBAL state *to = prefix + prefix_base(b, level);
     GLOBAL const state *above = prefix + prefix_base(b, level + 1);
@@ -108,9 +105,7 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     store_quad(out, b, s, at + r * LANES * QUAD, n, v, exclusive, !exclusive || rows[r].have, b.p);
 }
 
-KERNEL(scan, 32 * WARPS_IN_GROUP)
-(BATCH_PARAMETERS, GLOBAL const state *prefix, RESULTS_PARAMETERS, i64 jobs, i64 exclusive, i64 seeded,
- GLOBAL const result *init, i64 longest)
+KERNEL_OF(scan)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;

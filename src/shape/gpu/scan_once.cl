@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled look-back), with
- * fixed nodes instead of running sums, so that it does not matter who comes first.
+ * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled
+ * look-back), with fixed nodes instead of running sums, so that it does not matter who comes first.
  *
- * A tile is 8 chunks (of wide elements or states: half chunks), one a warp; a ninth warp posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of nodes that
- * others have posted: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each level, all
- * asked for at once. The tile that ends a group posts the group's node.
+ * A tile is 8 chunks (of wide elements or states: half chunks), one for each of 8 warps, the workers; a ninth warp
+ * posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of nodes that others have posted:
+ * its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each level, all asked
+ * for at once. The tile that ends a group posts the group's node.
  *
- *   workers      tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local memory
- *   ninth warp   tile i + 2: post its node | tile i + 2: post the groups it ends
- *   tenth warp   tile i + 1: S before it and after it
+ * 8 workers tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local
+ * memory
+ *   poster      tile i + 4: taken | tile i + 2: its node posted | tile i + 2: the groups it ends posted
+ *   looker      tile i + 1: S before it and after it
  *
- * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups that run.
- * The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
+ * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups
+ * that run. The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
 #if ONCE_LOG == 12
 #define PART(name) name##_h
@@ -20,7 +22,9 @@ enum { ROWS_P = 4 };
 #define PART(name) name##_e
 enum { ROWS_P = 8 };
 #endif
-enum { TILE_WARPS = 8, TILE_LOG = ONCE_LOG, RADIX_LOG = 5, LEVELS = 4 };
+enum { TILE_LOG = ONCE_LOG };
+
+/* ---- the board ---- */
 
 /* Posted nodes: [level][row][number][piece], a piece being 8 bytes of a state and the epoch. */
 enum { PIECES = (sizeof(state) + 7) / 8 };
@@ -51,16 +55,17 @@ fn void post(board d, int level, i64 s, i64 k, state v)
         UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
     }
 }
-/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the lane's number,
- * and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best part of a microsecond. */
+/* What others posted to the left of tile k: v[level] is, in the lanes below the digit of that level, the node with the
+ * lane's number, and `own` in the others; levels from 0 to `top`. All are asked for at once: an answer takes the best
+ * part of a microsecond. */
 fn void neighbours(board d, i64 s, i64 k, int top, state own, state *v)
 {
     const int lane = lane_index();
     int waiting = 1;
-    UNROLL for (int l = 0; l < LEVELS; l++) v[l] = own;
+    UNROLL for (int l = 0; l < BOARD_LEVELS; l++) v[l] = own;
     while (waiting) {
         waiting = 0;
-        UNROLL for (int l = 0; l < LEVELS; l++)
+        UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
         {
             const i64 number = k >> (RADIX_LOG * l);
             if (l > top || lane >= (int)(number & 31)) continue;
@@ -83,10 +88,10 @@ fn int groups_ended(i64 k)
 fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
 {
     const int ends = groups_ended(k);
-    state left[5], v[LEVELS];
+    state left[5], v[BOARD_LEVELS];
     if (!ends) return own;
     neighbours(d, s, k, ends - 1, own, v);
-    UNROLL for (int l = 0; l < LEVELS; l++)
+    UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
     {
         if (l >= ends) continue;
         own = row_node_s(choose(lane_index() == 31, own, v[l]), left, box);
@@ -94,17 +99,17 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     }
     return own;
 }
-/* S before tile k, and after it if it is full; own: what post_groups gave. (By the ninth warp too, this was what all waited for: f64 0.60 of
- * a copy instead of 0.77.) */
+/* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited
+ * for: f64 0.60 of a copy instead of 0.77.) */
 fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after, LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
-    state left[LEVELS][5], v[LEVELS];
+    state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
     const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with its registers, 16 % slower */
     neighbours(d, s, k, top, own, v);
     *after = start;
-    UNROLL for (int level = LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
-    UNROLL for (int level = LEVELS - 1; level >= 0; level--)
+    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
+    UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
         if (!together) row_node_s(v[level], left[level], box);
@@ -120,92 +125,145 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe
     *before = start;
 }
 
-/* A worker's chunk of tile i, out of its own place in local memory. */
-fn void scan_chunk(results out, batch b, i64 s, i64 at, const LOCAL quad *stage, maybe before, state after_tile, state node, int warp,
-                   i64 exclusive, LOCAL state *box)
+/* ---- the roles; turn i of each is the same turn of the group ---- */
+
+/* What they hand to each other: rings, by the turn that a tile is scanned in. TAKEN, NODES_KEPT and PAIR are powers of
+ * two. */
+enum { TAKEN = 8, NODES_KEPT = 4, PAIR = 2 };
+typedef struct {
+    i64 taken[TAKEN];                    /* the tiles' numbers; jobs or more: there is none */
+    state nodes[NODES_KEPT][TILE_WARPS]; /* of a tile's chunks */
+    state posted[PAIR];                  /* of the largest group that a tile ends; the tile's own if it ends none */
+    state before[PAIR], after[PAIR];     /* S before a tile, and after it if it is full */
+    int have[PAIR];                      /* is `before` there? */
+} rings;
+#define RING(ring, size, turn) (ring)[(turn) & (size - 1)]
+
+/* What a launch is about. */
+typedef struct {
+    batch b;
+    results out;
+    board d;
+    GLOBAL u64 *ticket;
+    GLOBAL const result *init;
+    i64 ticket0, jobs, exclusive, seeded;
+} task;
+
+/* Job number `job`: tile k of sequence s. */
+typedef struct {
+    i64 s, k;
+} spot;
+fn spot spot_of(task t, i64 job)
 {
-    maybe rows[ROWS_E + 1];
+    spot p;
+    p.s = t.b.seqs == 1 ? 0 : job / t.d.tiles;
+    p.k = job - p.s * t.d.tiles;
+    return p;
+}
+fn int is_full(task t, spot p) { return (p.k + 1) << TILE_LOG <= t.b.n; }
+
+/* Tile i + 4 is taken, the node of tile i + 2 and the groups it ends are posted. */
+fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
+{
+    const int lane = lane_index();
+    const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
+    const spot p = spot_of(t, later);
+    const int full = later < t.jobs && is_full(t, p);
+    u64 more = 0;
+    if (lane == 0) more = atomicAdd(t.ticket, (u64)1);
+    state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
+    if (full) {
+        post(t.d, 0, p.s, p.k, v);
+        v = post_groups(t.d, p.s, p.k, v, box);
+    }
+    if (lane == 0) RING(r->posted, PAIR, i) = v, RING(r->taken, TAKEN, i + 4) = (i64)more - t.ticket0;
+}
+
+/* S before and after tile i + 1. */
+fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
+{
+    const i64 job = i >= -1 ? RING(r->taken, TAKEN, i + 1) : t.jobs;
+    if (job >= t.jobs) return;
+    const spot p = spot_of(t, job);
+    maybe before, after;
+    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p), &before, &after, box);
+    if (lane_index() == 0) {
+        RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
+        RING(r->after, PAIR, i + 1) = after.s;
+    }
+}
+
+/* The results of a worker's chunk of tile i, whose elements are in local memory. */
+fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp, LOCAL state *box)
+{
+    const spot p = spot_of(t, RING(r->taken, TAKEN, i));
+    maybe rows[ROWS_E + 1], before;
     state stack[LOG_ROWS_E + 1], left[5];
-    row_node_s(node, left, box); /* lane c: the node of chunk c of the tile */
+    before.s = RING(r->before, PAIR, i), before.have = RING(r->have, PAIR, i);
+    const state after_tile = RING(r->after, PAIR, i), node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
+    row_node_s(node, left, box); /* lane c: of chunk c */
     maybe mine = row_start_s(before, left);
     rows[0].s = from_lane(mine.s, warp, box);
     rows[0].have = before.have || warp > 0;
     state after = from_lane(mine.s, (warp + 1) & 31, box);
     if (warp == TILE_WARPS - 1) after = after_tile;
-    UNROLL for (int r = 0; r < ROWS_P; r++)
+    UNROLL for (int k = 0; k < ROWS_P; k++)
     {
         elem x[QUAD];
-        put_quad(x, stage[r * LANES]);
-        scan_row(out, b, s, at, b.n, x, r, rows, stack, after, ROWS_P - 1, exclusive, box);
+        put_quad(x, stage[k * LANES]);
+        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * PART(CHUNK), t.b.n, x, k, rows, stack, after, ROWS_P - 1, t.exclusive, box);
     }
 }
 
-KERNEL_BLOCKS(scan_once, 320, ONCE_BLOCKS)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL u64 *ticket, i64 ticket0, i64 epoch, i64 tiles,
- i64 levels, i64 jobs, i64 exclusive, i64 seeded, GLOBAL const result *init ROOM_PARAMETER)
+/* The elements of a chunk of tile i + 3 are asked for, tile i is scanned, then the elements go to local memory, and
+ * their node. e: room for them in registers (the caller's: with an array of its own this function spilled 176 bytes
+ * instead of 32 for max of i16 on sm_90). */
+fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem (*e)[QUAD], LOCAL state *box)
+{
+    const i64 next = RING(r->taken, TAKEN, i + 3);
+    const spot p = spot_of(t, next);
+    const i64 at = (p.k << TILE_LOG) + warp * PART(CHUNK);
+    const int some = next < t.jobs && at < t.b.n;
+    if (some) PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
+    LOCAL quad *stage = stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index(); /* the place of tile i too */
+    if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
+    if (!some) return;
+    state v[ROWS_P];
+    PART(fold_quads)(v, e, t.b, at, PART(CHUNK));
+    PART(fold_across)(v, box);
+    v[0] = PART(fold_lanes)(v[0], box);
+    if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
+    UNROLL for (int k = 0; k < ROWS_P; k++)
+    {
+        quad q;
+        q.x = e[k][0], q.y = e[k][1], q.z = e[k][2], q.w = e[k][3];
+        stage[k * LANES] = q;
+    }
+}
+
+KERNEL_OF(scan_once)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     BOX
-    SHARED i64 taken[8]; /* tile numbers, by i % 8 */
-    SHARED state chunks[4][TILE_WARPS], starts[2], ends[2], owns[2]; /* owns: what post_groups gave */
-    SHARED int have[2];
-    const int lane = lane_index(), warp = thread_index() / LANES;
-    board d;
-    d.words = ticket + 2, d.epoch = (u64)epoch, d.rows = b.seqs, d.tiles = tiles;
-    d.levels = (int)levels;
+    SHARED rings r;
+    const int warp = thread_index() / LANES;
+    task t;
+    t.b = b, t.out = out, t.ticket = ticket, t.init = init;
+    t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded;
+    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles, t.d.levels = (int)levels;
 
-    if (thread_index() == TILE_WARPS * LANES) taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+    if (thread_index() == TILE_WARPS * LANES) r.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
     BARRIER();
-    for (int i = -3; i < 0 || taken[i & 7] < jobs; i++) {
+    for (int i = -STAGES; i < 0 || RING(r.taken, TAKEN, i) < jobs; i++) {
         if (warp == TILE_WARPS) {
-            const i64 later = i >= -2 ? taken[(i + 2) & 7] : jobs, s = b.seqs == 1 ? 0 : later / tiles, k = later - s * tiles;
-            const int full = later < jobs && (k + 1) << TILE_LOG <= b.n;
-            u64 more = 0;
-            if (lane == 0) more = atomicAdd(ticket, (u64)1);
-            state v = chunks[(i + 2) & 3][lane & (TILE_WARPS - 1)];
-            UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
-            if (full) {
-                post(d, 0, s, k, v);
-                v = post_groups(d, s, k, v, box);
-            }
-            if (lane == 0) owns[i & 1] = v, taken[(i + 4) & 7] = (i64)more - ticket0;
+            poster(t, &r, i, box);
         } else if (warp > TILE_WARPS) {
-            const i64 job = i >= -1 ? taken[(i + 1) & 7] : jobs;
-            if (job < jobs) {
-                const i64 s = b.seqs == 1 ? 0 : job / tiles, k = job - s * tiles;
-                const int full = (k + 1) << TILE_LOG <= b.n;
-                maybe before, after;
-                look_back(d, s, k, full, owns[(i + 1) & 1], initial(seeded, init, s, b.p), &before, &after, box);
-                if (lane == 0) starts[(i + 1) & 1] = before.s, have[(i + 1) & 1] = before.have, ends[(i + 1) & 1] = after.s;
-            }
+            looker(t, &r, i, box);
         } else {
             elem e[ROWS_P][QUAD];
-            const i64 next = taken[(i + 3) & 7], s = b.seqs == 1 ? 0 : next / tiles;
-            const i64 at = ((next - s * tiles) << TILE_LOG) + warp * PART(CHUNK);
-            const int some = next < jobs && at < b.n;
-            if (some) PART(load)(e, b, start_of(b, s), at, b.n);
-            LOCAL quad *stage = (LOCAL quad *)ROOM_OF_PARAMETER + ((i + 3) % 3 * TILE_WARPS + warp) * ROWS_P * LANES + lane;
-            if (i >= 0) {
-                const i64 job = taken[i & 7], row = b.seqs == 1 ? 0 : job / tiles;
-                maybe before;
-                before.s = starts[i & 1], before.have = have[i & 1];
-                scan_chunk(out, b, row, ((job - row * tiles) << TILE_LOG) + warp * PART(CHUNK), stage, before, ends[i & 1],
-                           chunks[i & 3][lane & (TILE_WARPS - 1)], warp, exclusive, box);
-            }
-            if (some) {
-                state v[ROWS_P];
-                PART(fold_quads)(v, e, b, at, PART(CHUNK));
-                PART(fold_across)(v, box);
-                v[0] = PART(fold_lanes)(v[0], box);
-                if (lane == 0) chunks[(i + 3) & 3][warp] = v[0];
-                UNROLL for (int r = 0; r < ROWS_P; r++)
-                {
-                    quad q;
-                    q.x = e[r][0], q.y = e[r][1], q.z = e[r][2], q.w = e[r][3];
-                    stage[r * LANES] = q;
-                }
-            }
+            worker(t, &r, i, (LOCAL quad *)ROOM_OF_PARAMETER, warp, e, box);
         }
         BARRIER();
     }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * Segments: what the host needs to know of offsets that are on the device, and segments that a lane does by itself. */
 
-enum { MEASURE_THREADS = 256, FIRSTS_ITEMS = 8 };
-/* Words of the header: counts, then full nodes of each level; and as i64 words 6 and 7: the first and the last offset. */
-enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, NODE_LEVELS = 8, WORDS = NODES + NODE_LEVELS, FIRST_OFFSET = 6, LAST_OFFSET = 7 };
+enum { FIRSTS_ITEMS = 8 };
 
-/* Into the header, which is zero: how many segments are long (a chunk or more), descend or begin below zero, are not as long as the
+/* Into `measured` (constants.h), which is zero: how many segments are long (a chunk or more), descend or begin below zero, are not as long as the
  * first one; nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
-KERNEL(measure, MEASURE_THREADS)(GLOBAL const i64 *offsets, i64 rows, GLOBAL i64 *ids, GLOBAL u32 *header)
+KERNEL_OF(measure)
 {
-    SHARED u32 part[WORDS], base;
+    SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
     const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_THREADS;
     const i64 rounds = (rows + step - 1) / step;
     i64 r = group_index() * MEASURE_THREADS + t;
     for (i64 round = 0; round < rounds; round++, r += step) {
-        if (t < WORDS) part[t] = 0;
+        if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
         const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
         const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= (1 << ELEMENTS_LOG);
@@ -28,21 +26,21 @@ KERNEL(measure, MEASURE_THREADS)(GLOBAL const i64 *offsets, i64 rows, GLOBAL i64
         }
         BARRIER();
         if (t == LONGS)
-            base = part[LONGS] ? ADD_GLOBAL(header, part[LONGS]) : 0;
-        else if (t < WORDS && part[t])
-            ADD_GLOBAL(header + t, part[t]);
+            base = part[LONGS] ? ADD_GLOBAL(measured, part[LONGS]) : 0;
+        else if (t < MEASURED_WORDS && part[t])
+            ADD_GLOBAL(measured + t, part[t]);
         BARRIER();
         if (is_long) ids[base + place] = r;
         BARRIER();
     }
     if (group_index() == 0 && t == 0) {
-        ((GLOBAL i64 *)header)[FIRST_OFFSET] = offsets[0];
-        ((GLOBAL i64 *)header)[LAST_OFFSET] = offsets[rows];
+        ((GLOBAL i64 *)measured)[FIRST_OFFSET] = offsets[0];
+        ((GLOBAL i64 *)measured)[LAST_OFFSET] = offsets[rows];
     }
 }
 
 /* first[l][s]: nodes of level l before the long segment s. A group a level. */
-KERNEL(firsts, MEASURE_THREADS)(GLOBAL const i64 *offsets, GLOBAL const i64 *ids, i64 longs, i64 levels, GLOBAL i64 *first)
+KERNEL_OF(firsts)
 {
     SHARED i64 sums[2 * MEASURE_THREADS];
     const int t = thread_index();

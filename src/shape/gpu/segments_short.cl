@@ -3,7 +3,7 @@
  * the rest. */
 
 #ifdef TL_CUDA
-KERNEL(segments, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, RESULTS_PARAMETERS, i64 longest)
+KERNEL_OF(segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;

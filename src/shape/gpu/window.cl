@@ -9,10 +9,11 @@
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
  *   window_part, window_rows          (window_long.cl, a program of its own) longer ones of their whole length
  *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
-enum { WINDOW_THREADS = 256, WINDOW_LEVELS = ROOM_LOG, ROOM = 1 << ROOM_LOG };
+enum { WINDOW_LEVELS = ROOM_LOG, ROOM = 1 << ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };
 
-#define WINDOW_PARAMETERS i64 before, i64 after, i64 valid, i64 least
+#define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
+#define TILES_PARAMETERS PARAMETERS_OF(TILES)
 
 typedef struct {
     i64 start, length;
@@ -66,9 +67,8 @@ fn void load_tile(LOCAL state *z, batch b, tile t)
 }
 
 #ifndef TL_LONG
-/* edges: another launch has the windows of their whole length. */
-KERNEL(window, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, i64 tiles, i64 jobs, i64 each, i64 edges)
+/* EDGES_APART: window_whole has the windows of their whole length. */
+KERNEL_OF(window)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -76,7 +76,7 @@ KERNEL(window, 256)
     const int me = thread_index();
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         tile t = tile_of(b, job, before, after, valid, tiles, each);
-        if (SKIPS && edges && t.inside) continue;
+        if (SKIPS && edges != EDGES_TOO && t.inside) continue;
         load_tile(z, b, t);
         BARRIER();
         state keep[WINDOW_LEVELS][OUTPUTS];
@@ -122,30 +122,29 @@ KERNEL(window, 256)
 }
 
 /* y: level k at y + k * room. Items lo .. lo + count - 1 of the one sequence. */
-KERNEL(lift_all, 256)(BATCH_PARAMETERS, GLOBAL state *y, i64 s, i64 lo, i64 count)
+KERNEL_OF(lift_all)
 {
     BATCH_OF_PARAMETERS;
     i64 from = start_of(b, s);
-    for (i64 i = group_index() * 256 + thread_index(); i < count; i += group_count() * 256)
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < count; i += group_count() * WINDOW_THREADS)
         y[i] = lift(load_element(b.x + (from + (lo + i) * b.stride) * TL_SIZE), lo + i, b.p);
 }
 
-KERNEL(double_all, 256)(GLOBAL state *y, i64 room, i64 level, i64 count)
+KERNEL_OF(double_all)
 {
     GLOBAL const state *from = y + room * level;
     GLOBAL state *to = y + room * (level + 1);
     i64 step = (i64)1 << level;
-    for (i64 i = group_index() * 256 + thread_index(); i + 2 * step <= count; i += group_count() * 256)
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i + 2 * step <= count; i += group_count() * WINDOW_THREADS)
         to[i] = TWIN(from[i], from[i + step]);
 }
 
-KERNEL(fold_all, 256)
-(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, GLOBAL const state *y, i64 room, i64 s, i64 lo, i64 j0, i64 j1)
+KERNEL_OF(fold_all)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     i64 n = length_of(b, s);
-    for (i64 j = j0 + group_index() * 256 + thread_index(); j < j1; j += group_count() * 256) {
+    for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1; j += group_count() * WINDOW_THREADS) {
         span w = span_of(j, n, before, after, valid);
         maybe acc = nothing(b.p);
         for (int k = 62; k >= 0; k--)
@@ -156,11 +155,11 @@ KERNEL(fold_all, 256)
 }
 
 /* Results whose window has too few elements that count become empty. counts: dense, in the order of the results. */
-KERNEL(blank, 256)(BATCH_PARAMETERS, RESULTS_PARAMETERS, GLOBAL const i64 *counts, i64 least, i64 results_each, i64 total)
+KERNEL_OF(blank)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    for (i64 i = group_index() * 256 + thread_index(); i < total; i += group_count() * 256) {
+    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i < total; i += group_count() * WINDOW_THREADS) {
         if (counts[i] >= least) continue;
         if (b.flags & OFFSETS)
             store_empty(out.x + (b.offsets[0] + i) * out.stride * (i64)(OP_LANES * sizeof(result)), b.p);

@@ -61,7 +61,7 @@ far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i6
         int whole = start + c >= 0 && start + c + w <= n;
         m.s = choose(c > 1, choose(c > 2, v.s[3], v.s[2]), choose(c, v.s[1], v.s[0]));
         m.have = whole && length >= least;
-        if (whole || !edges) store_maybe(to + c * step, m, length, start + c, q);
+        if (whole || edges == EDGES_TOO) store_maybe(to + c * step, m, length, start + c, q);
     }
 }
 fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 length, i64 least, i64 edges, const four *v)
@@ -124,20 +124,19 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept)
     }
 }
 
-/* What a launch makes of its tiles: results; or of a longer window (window_long.cl) a level of its items, or its last bits. */
-enum { RESULTS, LEVEL, LAST_BITS };
+/* What a launch makes of its tiles. */
 typedef struct {
-    int what;
-    GLOBAL four *states; /* LEVEL: Y_top, to be stored; LAST_BITS: what the higher bits gave, to be folded onto */
+    int what;            /* PART_RESULTS; of a longer window (window_long.cl) PART_LEVEL, PART_LAST_BITS */
+    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded onto */
     i64 shift, length;   /* number of item 0 in the window's sequence; elements of the window */
 } part;
 
-/* top: the highest bit of w; each: results a tile, a multiple of 4; edges: another launch has the windows that are not
- * whole, else they get the empty value. Room: one array of WHOLE states for each set bit but the highest, and up to two. */
-#define WHOLE_PARAMETERS i64 tiles, i64 jobs, i64 each, i64 edges, i64 top_, i64 kept_
-fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS, WHOLE_PARAMETERS, part of)
+/* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room: an array of WHOLE
+ * states for each level that is kept, and up to two. */
+#define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
+fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS, TILES_PARAMETERS, LEVELS_PARAMETERS, part of)
 {
-    const int w = (int)(before + after + 1), top = (int)top_, kept = (int)kept_, me = thread_index();
+    const int w = (int)(before + after + 1), top = (int)top_level, kept = (int)kept_levels, me = thread_index();
     int turn = 0;
     if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least, tiles, each);
     BARRIER();
@@ -167,7 +166,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
         }
         double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1));
         BARRIER();
-        if (of.what == LAST_BITS) {
+        if (of.what == PART_LAST_BITS) {
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 const int q = m * WINDOW_THREADS + me;
@@ -178,7 +177,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;
-            if (of.what != LEVEL)
+            if (of.what != PART_LEVEL)
                 store_whole(&p, b, out, q * QUAD, w, of.length, least, edges, &y[m]);
             else if (q * QUAD < p.results)
                 of.states[p.lo / QUAD + q] = y[m];
@@ -188,13 +187,13 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
 }
 
 #ifndef TL_LONG
-KERNEL(window_whole, 256)(BATCH_PARAMETERS, RESULTS_PARAMETERS, WINDOW_PARAMETERS, WHOLE_PARAMETERS ROOM_PARAMETER)
+KERNEL_OF(window_whole)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
     part all;
-    all.what = RESULTS, all.states = 0, all.shift = 0, all.length = before + after + 1;
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each, edges, top_, kept_, all);
+    all.what = PART_RESULTS, all.states = 0, all.shift = 0, all.length = before + after + 1;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each, edges, top_level, kept_levels, all);
 }
 #endif

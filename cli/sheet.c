@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the values.
+ *
+ *     day,price,qty              day,price,qty,sum.price,sum.qty
+ *     mon,1.5,10       -->       mon,1.5,10,1.5,10
+ *     tue,2,20                   tue,2,20,3.5,30
+ *
+ * The text goes through tally_file_create as bytes, so a file appears only when it is complete. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GATHERED = 1 << 16, CELL = 80 };
+
+struct sheet {
+    tally *ctx;
+    tally_file *file;
+    const operators *ops;
+    input *in;
+    lines *kept; /* NULL: no --keep */
+    int64_t width, passed; /* results a line; lines of the input that have none */
+    int hex, to_stdout;
+    char separator, *text;
+    size_t n, room;
+};
+
+static int flush(sheet *r)
+{
+    const size_t n = r->n;
+    r->n = 0;
+    const tally_status status = tally_file_write(r->file, r->text, (int64_t)n);
+    if (!status) return DONE;
+    if (r->to_stdout && stdout_closed()) return CLOSED_PIPE;
+    return fail_status(r->ctx, status);
+}
+
+/* Room for n more bytes, which the caller fills. */
+static int need(sheet *r, size_t n)
+{
+    int code = r->n + n > GATHERED && r->n ? flush(r) : DONE;
+    if (code || r->n + n <= r->room) return code;
+    char *const more = realloc(r->text, r->n + n + GATHERED);
+    if (!more) return fail_memory("a line of the output", (int64_t)(r->n + n + GATHERED));
+    r->text = more;
+    r->room = r->n + n + GATHERED;
+    return DONE;
+}
+
+static int put(sheet *r, const char *text, size_t n)
+{
+    const int code = need(r, n);
+    if (!code) memcpy(r->text + r->n, text, n), r->n += n;
+    return code;
+}
+
+/* A name as a cell: in quotes where it must be. */
+static int put_name(sheet *r, const char *name)
+{
+    const char special[] = {r->separator, '"', '\n', 0};
+    const int quoted = r->separator != ' ' && r->separator != '\t' && name[strcspn(name, special)];
+    int code = need(r, 2 * strlen(name) + 2);
+    if (code) return code;
+    if (quoted) r->text[r->n++] = '"';
+    for (; *name; name++) {
+        if (quoted && *name == '"') r->text[r->n++] = '"';
+        r->text[r->n++] = *name;
+    }
+    if (quoted) r->text[r->n++] = '"';
+    return DONE;
+}
+
+/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1 as --column
+ * does; those of an array from 0. */
+static int put_header(sheet *r, const input *in)
+{
+    int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;
+    int first = !r->kept;
+    for (int64_t c = 0; c < r->width && !code; c++)
+        for (int i = 0; i < r->ops->count && !code; i++)
+            for (int lane = 0; lane < r->ops->info[i].lanes && !code; lane++, first = 0) {
+                char of[CELL], number[24];
+                const char *const op = lane_name(r->ops->name[i], r->ops->info[i].lanes, lane, of, sizeof of);
+                snprintf(number, sizeof number, "%lld", (long long)c + (in->columns > 0));
+                const char *const column = in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
+                char *const name = malloc(strlen(column) + sizeof of + 2);
+                if (!name) return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
+                if (r->width == 1) strcpy(name, op);
+                else sprintf(name, "%s.%s", op, column);
+                if (!first) code = put(r, &r->separator, 1);
+                if (!code) code = put_name(r, name);
+                free(name);
+            }
+    return code ? code : put(r, "\n", 1);
+}
+
+/* The delimiter of the lines that are kept; of white space a tab if the first of them has one. */
+static char kept_separator(const input *in, const char *line, size_t length)
+{
+    if (in->info.delimiter) return in->info.delimiter;
+    return line && memchr(line, '\t', length) ? '\t' : ' ';
+}
+
+int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
+               int64_t width, int64_t passed)
+{
+    sheet *const r = *sheet_ = calloc(1, sizeof *r);
+    if (!r) return fail_memory("the output", sizeof *r);
+    *r = (sheet){.ctx = ctx,
+                 .in = in,
+                 .ops = ops,
+                 .kept = in->keep ? &in->kept : NULL,
+                 .width = width,
+                 .passed = passed,
+                 .hex = has(o, OPT_hex),
+                 .to_stdout = !strcmp(path, "-")};
+    r->separator = output_format(o) == TO_CSV ? ',' : '\t';
+    if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
+    else if (r->kept) r->separator = 0; /* the first line says */
+    const int64_t any = -1;
+    const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
+    if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);
+    return !r->kept || in->info.header ? put_header(r, in) : DONE;
+}
+
+static int put_line(sheet *r)
+{
+    size_t length;
+    const char *line = lines_take(r->kept, &length);
+    for (; line && r->passed; r->passed--) line = lines_take(r->kept, &length);
+    if (!line) return fail(BAD_DATA, "--keep: there are more results than lines");
+    if (!r->separator) r->separator = kept_separator(r->in, line, length);
+    return put(r, line, length);
+}
+
+int sheet_write(sheet *r, const char *const *results, int64_t count)
+{
+    int code = DONE;
+    for (int64_t at = 0; at < count && !code; at++) {
+        const int64_t c = at % r->width;
+        if (c == 0 && r->kept) code = put_line(r);
+        for (int i = 0; i < r->ops->count && !code; i++) {
+            const tally_operator_info *const info = &r->ops->info[i];
+            const size_t size = tally_dtype_size(info->output);
+            const char *value = results[i] + (size_t)(at * info->lanes) * size;
+            for (int lane = 0; lane < info->lanes && !code; lane++, value += size) {
+                code = need(r, CELL + 1);
+                if (code) break;
+                if (c || i || lane || r->kept) r->text[r->n++] = r->separator;
+                r->n += (size_t)tally_format_value(info->output, value, r->hex, r->text + r->n, CELL);
+            }
+        }
+        if (c == r->width - 1 && !code) code = put(r, "\n", 1);
+    }
+    return code;
+}
+
+int sheet_close(sheet *r, int code)
+{
+    if (!code && r->n) code = flush(r);
+    if (!code) {
+        const tally_status status = tally_file_commit(r->file);
+        if (status) code = r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(r->ctx, status);
+    }
+    tally_file_close(r->file);
+    free(r->text);
+    free(r);
+    return code;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ * table.c - the results of reduce as a table, for people and as lines of separated values.
+ *
+ *   text          a header line if there are several operators or files, else the values alone; tabs between columns
+ *   csv           always a header line; commas between columns
+ *   on a terminal one file: "name  value" lines; otherwise the same table, aligned
+ *   a first column names the file if several were asked for; on a terminal it numbers the rows, columns or segments */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CELL = 80 };
+
+const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes)
+{
+    static const char *const two[] = {"min", "max"};
+    if (lanes == 1)
+        snprintf(buffer, bytes, "%s", op);
+    else if (lanes == 2 && !strncmp(op, "minmax", 6))
+        snprintf(buffer, bytes, "%s.%s", op, two[lane]);
+    else
+        snprintf(buffer, bytes, "%s.%d", op, lane);
+    return buffer;
+}
+
+void digest_of(const answer *a, const result *r, char *buffer)
+{
+    sha256 s;
+    sha256_begin(&s);
+    sha256_values(&s, r->bits, tally_dtype_size(r->info.output), a->count * r->info.lanes);
+    sha256_end(&s, buffer);
+}
+
+static const char *value_of(const answer *a, const result *r, int64_t row, int lane, const look *o, char *buffer)
+{
+    if (o->digest) {
+        digest_of(a, r, buffer);
+        return buffer;
+    }
+    const char *at = (const char *)r->bits + (size_t)(row * r->info.lanes + lane) * tally_dtype_size(r->info.output);
+    tally_format_value(r->info.output, at, o->hex, buffer, CELL);
+    return buffer;
+}
+
+static int lanes_of(const result *r, const look *o) { return o->digest ? 1 : r->info.lanes; }
+static int64_t rows_of(const answer *a, const look *o) { return o->digest ? 1 : a->count; }
+
+/* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so that a line is a line. */
+static void put_name(FILE *f, const char *name, char separator)
+{
+    if (separator != ',' || isatty(fileno(f))) {
+        put_plain(f, name);
+        return;
+    }
+    if (!strpbrk(name, ",\"\r\n")) {
+        fputs(name, f);
+        return;
+    }
+    fputc('"', f);
+    for (; *name; name++) {
+        if (*name == '"') fputc('"', f);
+        fputc(*name, f);
+    }
+    fputc('"', f);
+}
+
+static void print_separated(FILE *f, const answer *answers, int files, const look *o)
+{
+    char cell[CELL];
+    const char separator = o->separator;
+    const int named = o->named;
+    const answer *const first = &answers[0];
+    if (o->separator == ',' || named || first->ops > 1) {
+        if (named) fprintf(f, "file%c", separator);
+        for (int i = 0, column = 0; i < first->ops; i++)
+            for (int lane = 0; lane < lanes_of(&first->results[i], o); lane++) {
+                if (column++) fputc(separator, f);
+                fputs(lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell, sizeof cell), f);
+            }
+        fputc('\n', f);
+    }
+    for (const answer *a = answers; a < answers + files; a++)
+        for (int64_t row = 0; row < rows_of(a, o); row++) {
+            if (named) {
+                put_name(f, a->file, separator);
+                fputc(separator, f);
+            }
+            for (int i = 0, column = 0; i < a->ops; i++)
+                for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
+                    if (column++) fputc(separator, f);
+                    fputs(value_of(a, &a->results[i], row, lane, o, cell), f);
+                }
+            fputc('\n', f);
+        }
+}
+
+static int wider(int width, const char *text) { return plain_width(text) > width ? plain_width(text) : width; }
+
+static void print_lines(FILE *f, const answer *a, const look *o)
+{
+    char cell[CELL];
+    int width = 0;
+    for (int i = 0; i < a->ops; i++)
+        for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++)
+            width = wider(width, lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
+    for (int i = 0; i < a->ops; i++)
+        for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
+            fprintf(f, "%-*s", width + 2,
+                    lane_name(a->results[i].op, lanes_of(&a->results[i], o), lane, cell, sizeof cell));
+            fprintf(f, "%s\n", value_of(a, &a->results[i], 0, lane, o, cell));
+        }
+}
+
+static void put_right(FILE *f, const char *text, int width)
+{
+    fprintf(f, "%*s%s", width - plain_width(text), "", text);
+}
+
+/* Two passes: the widths, then the lines. The first column is the file, or the number of the sequence. */
+static int print_aligned(FILE *f, const answer *answers, int files, const look *o)
+{
+    char cell[CELL];
+    int columns = 0;
+    for (int i = 0; i < answers->ops; i++) columns += lanes_of(&answers->results[i], o);
+    int *width = calloc((size_t)columns + 1, sizeof *width);
+    if (!width) return fail_memory("the table", (columns + 1) * (int64_t)sizeof *width);
+    const char *const corner = o->named ? "file" : answers->per;
+    width[columns] = plain_width(corner);
+    for (int print = 0; print < 2; print++) {
+        if (print) fprintf(f, "%-*s", width[columns], corner);
+        for (int i = 0, c = 0; i < answers->ops; i++)
+            for (int lane = 0; lane < lanes_of(&answers->results[i], o); lane++, c++) {
+                lane_name(answers->results[i].op, lanes_of(&answers->results[i], o), lane, cell, sizeof cell);
+                if (!print)
+                    width[c] = wider(width[c], cell);
+                else
+                    put_right(f, cell, width[c] + 2);
+            }
+        if (print) fputc('\n', f);
+        for (const answer *a = answers; a < answers + files; a++) {
+            char *const name = o->named ? plain(a->file) : NULL;
+            for (int64_t row = 0; row < rows_of(a, o); row++) {
+                snprintf(cell, sizeof cell, "%lld", (long long)row);
+                char *const column = !name && a->names ? plain(a->names[row]) : NULL;
+                const char *const label = name ? name : column ? column : cell;
+                if (print)
+                    fprintf(f, "%s%*s", label, width[columns] - plain_width(label), "");
+                else
+                    width[columns] = wider(width[columns], label);
+                free(column);
+                for (int i = 0, c = 0; i < a->ops; i++)
+                    for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++, c++) {
+                        value_of(a, &a->results[i], row, lane, o, cell);
+                        if (print)
+                            put_right(f, cell, width[c] + 2);
+                        else
+                            width[c] = wider(width[c], cell);
+                    }
+                if (print) fputc('\n', f);
+            }
+            free(name);
+        }
+    }
+    free(width);
+    return DONE;
+}
+
+int print_table(FILE *f, const answer *answers, int files, const look *o)
+{
+    if (o->people && !o->named && answers->flat)
+        print_lines(f, answers, o);
+    else if (o->people)
+        return print_aligned(f, answers, files, o);
+    else
+        print_separated(f, answers, files, o);
+    return DONE;
+}

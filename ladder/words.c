@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ * The dialect's words in CUDA, OpenCL C and C with OpenMP: a kernel's text stays as it is but for these words, and
+ * helpers stand before it only where the text uses them. */
+#include "export.h"
+#include <ctype.h>
+#include <string.h>
+
+static const struct {
+    const char *word, *in[APIS]; /* "()" behind a word belongs to it */
+} words[] = {
+    {"GLOBAL", {"", "__global", ""}},
+    {"LOCAL", {"", "__local", ""}},
+    {"SHARED", {"__shared__", "__local", "static"}},
+    {"BARRIER()", {"__syncthreads()", "barrier(CLK_LOCAL_MEM_FENCE)", "BARRIER()"}},
+    {"WARP_BARRIER()", {"__syncwarp()", "barrier(CLK_LOCAL_MEM_FENCE)", "BARRIER()"}},
+    {"FENCE()", {"__threadfence()", "FENCE()", "__atomic_thread_fence(__ATOMIC_SEQ_CST)"}},
+    {"thread_index()", {"(int)threadIdx.x", "(int)get_local_id(0)", "omp_get_thread_num()"}},
+    {"group_index()", {"(i64)blockIdx.x", "(i64)get_group_id(0)", "group_index_"}},
+    {"group_count()", {"(i64)gridDim.x", "(i64)get_num_groups(0)", "group_count_"}},
+    {"UNROLL", {"#pragma unroll", "#pragma unroll", ""}},
+    {"SHUFFLES", {"", "__local elem exchange_[THREADS]", "static elem exchange_[THREADS]"}},
+};
+
+/* What a word needs before the kernel. %s: the kind's unsigned type in the atomics. */
+static const struct {
+    const char *word, *in[APIS];
+} helpers[] = {
+    {"smaller",
+     {"#define smaller(a, b) ((a) < (b) ? (a) : (b))\n", "#define smaller(a, b) ((a) < (b) ? (a) : (b))\n",
+      "#define smaller(a, b) ((a) < (b) ? (a) : (b))\n"}},
+    {"larger",
+     {"#define larger(a, b) ((b) < (a) ? (a) : (b))\n", "#define larger(a, b) ((b) < (a) ? (a) : (b))\n",
+      "#define larger(a, b) ((b) < (a) ? (a) : (b))\n"}},
+    {"shuffle_down",
+     {"#define shuffle_down(v, d) __shfl_down_sync(0xffffffffu, v, d)\n",
+      "/* OpenCL 1.2 has no shuffles: all threads put their values down, meet, and take others'. */\n"
+      "static inline elem shuffle_by(__local elem *exchange, elem v, int d)\n{\n    int tid = (int)get_local_id(0), "
+      "from = tid % WARP + d;\n"
+      "    exchange[tid] = v;\n    barrier(CLK_LOCAL_MEM_FENCE);\n    elem got = from >= 0 && from < WARP ? "
+      "exchange[tid + d] : v;\n"
+      "    barrier(CLK_LOCAL_MEM_FENCE);\n    return got;\n}\n#define shuffle_down(v, d) shuffle_by(exchange_, v, d)\n",
+      "/* All threads put their values down, meet, and take others'. */\nstatic inline elem shuffle_by(elem *exchange, "
+      "elem v, int d)\n{\n"
+      "    int tid = omp_get_thread_num(), from = tid % WARP + d;\n    exchange[tid] = v;\n    BARRIER();\n"
+      "    elem got = from >= 0 && from < WARP ? exchange[tid + d] : v;\n    BARRIER();\n    return got;\n}\n"
+      "#define shuffle_down(v, d) shuffle_by(exchange_, v, d)\n"}},
+    {"load4",
+     {"struct __align__(16) elem4 { elem x, y, z, w; }; /* one access */\n#define load4(array, index) (*(const elem4 "
+      "*)((array) + (index)))\n",
+      "typedef struct __attribute__((aligned(16))) { elem x, y, z, w; } elem4; /* one access */\n#define load4(array, "
+      "index) (*(__global const elem4 *)((array) + (index)))\n",
+      "typedef struct { elem x, y, z, w; } elem4;\nstatic inline elem4 load4(const elem *array, i64 i) { return "
+      "(elem4){array[i], array[i + 1], array[i + 2], array[i + 3]}; }\n"}},
+    {"FENCE",
+     {"",
+      "#ifdef __NV_CL_C_VERSION /* there mem_fence orders for the group alone; PTX has more */\n"
+      "#define FENCE() __asm__ volatile(\"membar.gl;\" : : : \"memory\")\n#else\n"
+      "#define FENCE() mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n#endif\n",
+      ""}},
+    {"atomic_next",
+     {"#define atomic_next(array, index) atomicAdd((array) + (index), 1u)\n",
+      "#define atomic_next(array, index) atomic_inc((array) + (index))\n",
+      "#define atomic_next(array, index) __atomic_fetch_add((array) + (index), 1u, __ATOMIC_SEQ_CST)\n"}},
+    {"atomic_more",
+     {"#define atomic_more(array, index, value) atomicAdd((array) + (index), (u32)(value))\n",
+      "#define atomic_more(array, index, value) atomic_add((array) + (index), (u32)(value))\n",
+      "#define atomic_more(array, index, value) __atomic_fetch_add((array) + (index), (u32)(value), "
+      "__ATOMIC_SEQ_CST)\n"}},
+    {"atomic_read",
+     {"#define atomic_read(array, index) atomicAdd((array) + (index), 0u)\n",
+      "#define atomic_read(array, index) atomic_or((array) + (index), 0u)\n",
+      "#define atomic_read(array, index) __atomic_load_n((array) + (index), __ATOMIC_SEQ_CST)\n"}},
+    {"atomic_write",
+     {"#define atomic_write(array, index, value) atomicExch((array) + (index), (u32)(value))\n",
+      "#define atomic_write(array, index, value) atomic_xchg((array) + (index), (u32)(value))\n",
+      "#define atomic_write(array, index, value) __atomic_store_n((array) + (index), (u32)(value), "
+      "__ATOMIC_SEQ_CST)\n"}},
+};
+
+const char *api_name(api a)
+{
+    static const char *const names[APIS] = {"cuda", "opencl", "c"};
+    return names[a];
+}
+
+int api_parse(const char *name, api *a)
+{
+    for (int i = 0; i < APIS; i++)
+        if (!strcmp(name, api_name((api)i))) {
+            *a = (api)i;
+            return 1;
+        }
+    return 0;
+}
+
+const char *words_type(api a, kind k)
+{
+    static const char *const c[] = {"int", "unsigned int", "int64_t", "uint64_t", "float", "double"};
+    static const char *const cuda[] = {"int", "unsigned int", "long long", "unsigned long long", "float", "double"};
+    return a == API_CUDA ? cuda[k] : c[k];
+}
+
+static int has_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = text; (at = strstr(at, word)); at += n)
+        if ((at == text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_')) && !isalnum((unsigned char)at[n]) &&
+            at[n] != '_')
+            return 1;
+    return 0;
+}
+
+static const char *after_head(const char *text)
+{
+    const char *const end = strstr(text, "*/\n");
+    return end ? end + 3 : text;
+}
+
+/* KERNEL(name, threads): returns behind it. */
+static const char *put_kernel_word(FILE *f, api a, const char *at)
+{
+    char name[64] = "", threads[64] = "";
+    int length = 0;
+    if (sscanf(at, "KERNEL(%63[^,], %63[^)])%n", name, threads, &length) != 2 || !length) return at;
+    if (a == API_CUDA) fprintf(f, "__global__ void __launch_bounds__(%s) %s", threads, name);
+    if (a == API_OPENCL) fprintf(f, "__kernel __attribute__((reqd_work_group_size(%s, 1, 1))) void %s", threads, name);
+    if (a == API_C) fprintf(f, "static void %s", name);
+    return at + length;
+}
+
+void words_kernel(FILE *f, api a, const char *text)
+{
+    for (const char *at = after_head(text); *at;) {
+        if (at[0] == '/' && at[1] == '*') { /* comments stay */
+            const char *const end = strstr(at, "*/");
+            const size_t n = end ? (size_t)(end + 2 - at) : strlen(at);
+            fwrite(at, 1, n, f);
+            at += n;
+            continue;
+        }
+        if (!isalpha((unsigned char)*at) && *at != '_') {
+            fputc(*at++, f);
+            continue;
+        }
+        size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        if (n == 6 && !strncmp(at, "KERNEL", 6)) {
+            const char *const behind = put_kernel_word(f, a, at);
+            if (behind != at) {
+                at = behind;
+                continue;
+            }
+        }
+        const char *put = NULL;
+        for (size_t i = 0; i < sizeof words / sizeof *words && !put; i++) {
+            const size_t m = strcspn(words[i].word, "(");
+            if (m != n || strncmp(at, words[i].word, n) != 0 || strncmp(at, words[i].word, strlen(words[i].word)) != 0)
+                continue;
+            put = words[i].in[a];
+            n = strlen(words[i].word);
+        }
+        if (put) {
+            fputs(put, f);
+            at += n;
+            if (!*put && *at == ' ') at++;                        /* "GLOBAL elem" */
+            if (!*put && *at == ';') at += at[1] == '\n' ? 2 : 1; /* "SHUFFLES;" */
+        } else {
+            fwrite(at, 1, n, f);
+            at += n;
+        }
+    }
+}
+
+static void put_atomic_combine(FILE *f, api a, const model_setting *s)
+{
+    const int real = s->elem >= KIND_F32, wide = kind_bytes(s->elem) == 8, sum = s->operation == 0;
+    static const char *const short_name[] = {"add", "min", "max"}, *const cuda_name[] = {"Add", "Min", "Max"};
+    if (a == API_C) {
+        fprintf(f, "static inline void atomic_combine(elem *array, i64 i, elem v)\n{\n#pragma omp critical\n    "
+                   "array[i] = combine(array[i], v);\n}\n");
+    } else if (a == API_CUDA && (!real || sum)) {
+        const int cast = sum && s->elem == KIND_I64;
+        fprintf(f, "#define atomic_combine(array, index, v) atomic%s(%s((array) + (index)), %sv)\n",
+                cuda_name[s->operation], cast ? "(unsigned long long *)" : "", cast ? "(unsigned long long)" : "");
+    } else if (a == API_OPENCL && !real && !wide) {
+        fprintf(f, "#define atomic_combine(array, index, v) atomic_%s((array) + (index), v)\n",
+                short_name[s->operation]);
+    } else { /* compare and swap, on the bits */
+        const char *const bits = a == API_CUDA ? (wide ? "unsigned long long" : "unsigned int")
+                                 : wide        ? "ulong"
+                                               : "uint";
+        const char *const global = a == API_CUDA ? "" : "__global ";
+        const char *const to = a == API_CUDA ? (wide ? "__double_as_longlong" : "__float_as_uint")
+                               : !real       ? "(ulong)"
+                               : wide        ? "as_ulong"
+                                             : "as_uint";
+        const char *const from = a == API_CUDA ? (wide ? "__longlong_as_double" : "__uint_as_float")
+                                 : !real       ? "(elem)"
+                                 : wide        ? "as_double"
+                                               : "as_float";
+        const char *const swap = a == API_CUDA ? "atomicCAS" : wide ? "atom_cmpxchg" : "atomic_cmpxchg";
+        if (a == API_OPENCL && wide) fprintf(f, "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n");
+        fprintf(f,
+                "%s void atomic_combine(%svolatile elem *array, i64 i, elem v)\n{\n    %svolatile %s *p = (%svolatile "
+                "%s *)(array + i);\n"
+                "    %s old = *p, seen = old + 1;\n    while (seen != old) {\n        seen = old;\n        old = "
+                "%s((%s%s%s *)p, seen, %s(combine(%s(seen), v)));\n    }\n}\n",
+                a == API_CUDA ? "static __device__" : "static inline", global, global, bits, global, bits, bits, swap,
+                global, a == API_CUDA ? "" : "volatile ", bits, to, from);
+    }
+}
+
+/* Hardware folds whole numbers of 4 bytes since Ampere; others go by shuffles, or through memory that all lanes see. */
+static void put_warp_combine(FILE *f, api a, const model_setting *s)
+{
+    static const char *const does[] = {"add", "min", "max"};
+    if (a != API_CUDA) {
+        fprintf(f,
+                "static inline elem warp_fold(%selem *exchange, elem v)\n{\n    int tid = %s;\n"
+                "    for (int s = WARP / 2; s > 0; s /= 2) {\n        exchange[tid] = v;\n        %s;\n"
+                "        elem other = exchange[tid ^ s];\n        %s;\n        v = combine(v, other);\n    }\n    "
+                "return v;\n}\n"
+                "#define warp_combine(v) warp_fold(exchange_, v)\n",
+                a == API_OPENCL ? "__local " : "", a == API_OPENCL ? "(int)get_local_id(0)" : "omp_get_thread_num()",
+                a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()",
+                a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()");
+        return;
+    }
+    const int whole = s->elem < KIND_F32 && kind_bytes(s->elem) == 4;
+    fprintf(f, "static __device__ elem warp_combine(elem v)\n{\n");
+    if (whole)
+        fprintf(f, "#if __CUDA_ARCH__ >= 800\n    return __reduce_%s_sync(0xffffffffu, v);\n#else\n",
+                does[s->operation]);
+    fprintf(f,
+            "    for (int s = WARP / 2; s > 0; s /= 2) v = combine(v, __shfl_xor_sync(0xffffffffu, v, s));\n    return "
+            "v;\n%s}\n",
+            whole ? "#endif\n" : "");
+}
+
+void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
+{
+    static const char *const opencl_types[] = {"int", "uint", "long", "ulong", "float", "double"};
+    const char *const body = after_head(text);
+    if (a == API_OPENCL) {
+        fprintf(f,
+                "#pragma OPENCL FP_CONTRACT OFF\n%stypedef long i64;\ntypedef uint u32;\ntypedef %s elem;\n#define "
+                "THREADS %d\n#define WARP 32\n",
+                s->elem == KIND_F64 ? "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" : "", opencl_types[s->elem],
+                g->threads);
+    } else {
+        fprintf(f, "typedef %s i64;\ntypedef unsigned int u32;\n", a == API_CUDA ? "long long" : "int64_t");
+        if (a == API_C)
+            fprintf(f, "static i64 group_index_, group_count_;\n#define BARRIER() _Pragma(\"omp barrier\")\n"
+                       "/* What follows is done by THREADS threads for each of these groups. */\n"
+                       "#define EACH_THREAD_OF(groups) \\\n    for (group_count_ = (groups), group_index_ = 0; "
+                       "group_index_ < group_count_; group_index_++) \\\n"
+                       "    _Pragma(\"omp parallel num_threads(THREADS)\")\n");
+    }
+    if (a == API_OPENCL) {
+        static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
+        static const char *const low[] = {"(-2147483647 - 1)", "0u",       "(-9223372036854775807l - 1)", "0ul",
+                                          "-INFINITY",         "-INFINITY"};
+        static const char *const high[] = {"2147483647",           "0xffffffffu", "9223372036854775807l",
+                                           "0xfffffffffffffffful", "INFINITY",    "INFINITY"};
+        fprintf(f, "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return %s; }\n",
+                !s->operation       ? "0"
+                : s->operation == 1 ? high[s->elem]
+                                    : low[s->elem],
+                does[s->operation]);
+    }
+    for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++)
+        if (has_word(body, helpers[i].word)) fputs(helpers[i].in[a], f);
+    if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
+    if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
+    fputc('\n', f);
+}
+
+/* LAUNCH(kernel, groups, a, b, c); on a line of its own. */
+static void put_launch(FILE *f, api a, const char *line, size_t n)
+{
+    char inside[200] = "", arguments[12][40];
+    int count = 0;
+    const char *const open = strstr(line, "LAUNCH(");
+    const int indent = (int)(open - line);
+    snprintf(inside, sizeof inside, "%.*s", (int)(n - (size_t)indent) - 9,
+             open + 7); /* behind "LAUNCH(", without ");" */
+    for (char *at = inside; *at && count < 12; count++) {
+        at += strspn(at, " ");
+        const size_t m = strcspn(at, ",");
+        snprintf(arguments[count], sizeof arguments[count], "%.*s", (int)m, at);
+        at += m + (at[m] == ',');
+    }
+    if (count < 3) return;
+    fprintf(f, "%*s", indent, "");
+    if (a == API_CUDA) fprintf(f, "%s<<<(unsigned int)%s, THREADS>>>(", arguments[0], arguments[1]);
+    if (a == API_C) fprintf(f, "EACH_THREAD_OF(%s) %s(", arguments[1], arguments[0]);
+    if (a == API_OPENCL) fprintf(f, "launch(\"%s\", %s, %d, (const void *[]){", arguments[0], arguments[1], count - 2);
+    for (int i = 2; i < count; i++) fprintf(f, "%s%s%s", i > 2 ? ", " : "", a == API_OPENCL ? "&" : "", arguments[i]);
+    if (a == API_OPENCL) {
+        fprintf(f, "}, (size_t[]){");
+        for (int i = 2; i < count; i++) fprintf(f, "%ssizeof %s", i > 2 ? ", " : "", arguments[i]);
+        fprintf(f, "}");
+    }
+    fprintf(f, ");\n");
+    if (a == API_CUDA) fprintf(f, "%*scheck(cudaGetLastError(), \"%s\");\n", indent, "", arguments[0]);
+}
+
+void words_host(FILE *f, api a, const char *text)
+{
+    for (const char *at = text; *at;) {
+        const size_t n = strcspn(at, "\n");
+        const char *const word = strstr(at, "LAUNCH(");
+        if (word && word < at + n)
+            put_launch(f, a, at, n);
+        else
+            fprintf(f, "%.*s\n", (int)n, at);
+        at += n + (at[n] != 0);
+    }
+}

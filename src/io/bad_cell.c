@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * The sentence about a cell or a line that cannot be read. */
+#include "io.h"
+#include "number.h"
+#include <stdio.h>
+
+static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
+{
+    const tally_dtype dtype = f->info.dtype;
+    char least[24], greatest[24];
+    int64_t low, high;
+    tl_whole_range(dtype, &low, &high);
+    const uint64_t top = dtype == TALLY_U64 ? UINT64_MAX : (uint64_t)high;
+    tally_format_value(TALLY_I64, &low, 0, least, sizeof least);
+    tally_format_value(TALLY_U64, &top, 0, greatest, sizeof greatest);
+    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' does not fit %s (%s..%s)", f->label, at, bad->text,
+                   tally_dtype_name(dtype), least, greatest);
+}
+
+tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
+{
+    const char *const dtype = tally_dtype_name(f->info.dtype), *const text = bad->text;
+    char at[64];
+    snprintf(at, sizeof at, ":%lld:%lld", (long long)bad->line, (long long)bad->col);
+    switch (bad->why) {
+    case TL_CELL_EMPTY:
+        if (*text)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' stands for no value, and %s has none", f->label, at,
+                           text, dtype);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: %s has no value for it", f->label, at, dtype);
+    case TL_CELL_WHOLE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a whole number, as %s needs", f->label, at, text,
+                       dtype);
+    case TL_CELL_WIDTH:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' has not the %zu hexadecimal digits of %s", f->label, at,
+                       text, 2 * tally_dtype_size(f->info.dtype), dtype);
+    case TL_CELL_FIELDS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the line '%s' has no column %lld", f->label, at, text,
+                       (long long)bad->lacks + 1);
+    case TL_CELL_MORE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the line '%s' has more than %lld columns, which the lines before it have", f->label, at,
+                       text, (long long)l->fields);
+    case TL_CELL_QUOTE: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
+    case TL_CELL_LONG:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
+                       l->columns ? "line" : "cell", TL_LONGEST);
+    case TL_CELL_RANGE: return range(f, at, bad);
+    default:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s", f->label, at, text,
+                       bad->first ? "; if the first line is a header, say so with --header yes" : "");
+    }
+}

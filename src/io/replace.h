@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * A new file that takes another's place when it is complete. */
+#ifndef TALLY_IO_REPLACE_H
+#define TALLY_IO_REPLACE_H
+#include "../leftover.h"
+#include <sys/stat.h>
+
+typedef struct tl_replacement {
+    char *target;         /* the name to be taken: owned, set by the caller */
+    char *temp;           /* the new file's name beside it, or NULL: it has none */
+    tl_leftover leftover; /* temp, as long as there is such a file */
+} tl_replacement;
+
+/* In this order. Each returns NULL, or what it was doing when errno was set. */
+const char *tl_replace_open(tl_replacement *r, const struct stat *old, int *fd); /* old: whose mode it gets, or NULL */
+const char *tl_replace_finish(tl_replacement *r, int fd); /* all is written: waits until the disk has it, and names it */
+const char *tl_replace_commit(tl_replacement *r);
+/* Removes the new file if it has a name and was not committed, and frees. All zero: nothing to do. */
+void tl_replace_drop(tl_replacement *r);
+#endif

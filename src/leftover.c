@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * The list of what must not be left behind, and tally_abandon. A lock that spins guards the list; who holds it has its
+ * signals blocked, so a handler never waits for the thread that it interrupts. */
+#define _GNU_SOURCE
+#include "leftover.h"
+#include "tally.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE = 200, WAIT_MS = 10 }; /* what a child gets to end by itself: 2 s */
+
+static tl_leftover *first;
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
+void tl_leftover_hold(sigset_t *old)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+void tl_leftover_release(const sigset_t *old) { pthread_sigmask(SIG_SETMASK, old, NULL); }
+
+static void lock(sigset_t *old)
+{
+    tl_leftover_hold(old);
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire)) {
+    }
+}
+
+static void unlock(const sigset_t *old)
+{
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    tl_leftover_release(old);
+}
+
+static void add(tl_leftover *l)
+{
+    sigset_t old;
+    l->owner = getpid();
+    lock(&old);
+    l->next = first;
+    l->at = &first;
+    if (first) first->at = &l->next;
+    first = l;
+    unlock(&old);
+}
+
+void tl_leftover_path(tl_leftover *l, void (*undo)(const char *path), const char *path)
+{
+    l->undo = undo;
+    l->path = path;
+    add(l);
+}
+
+void tl_leftover_child(tl_leftover *l, pid_t child)
+{
+    l->undo = NULL;
+    l->child = child;
+    add(l);
+}
+
+static void take_out(tl_leftover *l)
+{
+    *l->at = l->next;
+    if (l->next) l->next->at = l->at;
+    l->at = NULL;
+}
+
+void tl_leftover_drop(tl_leftover *l)
+{
+    sigset_t old;
+    lock(&old);
+    if (l->at) take_out(l);
+    unlock(&old);
+}
+
+/* Asks a child and what it has started to end, and makes them if they do not. */
+static void end_child(pid_t child)
+{
+    int status;
+    kill(-child, SIGTERM);
+    for (int i = 0; i < PATIENCE && waitpid(child, &status, WNOHANG) == 0; i++) poll(NULL, 0, WAIT_MS);
+    kill(-child, SIGKILL);
+}
+
+void tally_abandon(void)
+{
+    const int error = errno;
+    const pid_t here = getpid();
+    sigset_t old;
+    lock(&old);
+    for (int paths = 0; paths < 2; paths++) /* a compiler writes into its folder as long as it runs */
+        for (tl_leftover *l = first, *next; l; l = next) {
+            next = l->next;
+            if ((l->undo != NULL) != paths || l->owner != here) continue;
+            if (paths) l->undo(l->path);
+            else end_child(l->child);
+            take_out(l);
+        }
+    unlock(&old);
+    errno = error;
+}

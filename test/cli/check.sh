@@ -1,0 +1,54 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# What the scripts that test the command line share. They source it with the binary as $1 or in TALLY_CLI.
+#
+#   ok COMMAND EXPECTED            exit 0, standard output exactly EXPECTED, nothing on standard error
+#   says COMMAND EXPECTED          exit 0, standard error exactly EXPECTED
+#   bad CODE COMMAND EXPECTED      exit CODE, standard error exactly EXPECTED
+#   has COMMAND PATTERN            exit 0, output matches the extended regular expression
+#   same COMMAND OTHER             ok, and the output is that of OTHER
+#   verdict NAME CODE DETAIL       counts a check that the caller made: CODE 0 is good
+#   finish                         the count; fails if anything did
+# Commands run in a folder of their own ($work/run), where `tally` is the binary and cli/make_npy.py has put its files.
+set -u
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+binary=${1:-${TALLY_CLI:?usage: SCRIPT TALLY}}
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin" "$work/run" && ln -s "$binary" "$work/bin/tally"
+export PATH=$work/bin:$PATH LC_ALL=C
+unset TALLY_DEVICE TALLY_THREADS TALLY_ISA
+cd "$work/run" || exit 1
+python3 "$here/cli/make_npy.py" . || exit 1
+passed=0 failed=0
+
+verdict() # NAME GOOD DETAIL
+{
+    if [ "$2" -eq 0 ]; then passed=$((passed + 1)); return; fi
+    failed=$((failed + 1))
+    printf 'FAILED %s\n%s\n' "$1" "$3"
+}
+check() # CODE COMMAND FILE EXPECTED: runs, compares the code and one stream; the other stream must be silent when CODE is 0
+{
+    local code
+    bash -o pipefail -c "$2" >"$work/out" 2>"$work/err" </dev/null
+    code=$?
+    printf '%s' "$4${4:+$'\n'}" >"$work/want"
+    local quiet=0
+    if [ "$3" = out ] && [ -s "$work/err" ]; then quiet=1; fi
+    [ "$code" -eq "$1" ] && [ $quiet -eq 0 ] && cmp -s "$work/want" "$work/$3"
+    verdict "$2" $? "exit $code, wanted $1; difference in std$3:
+$(diff "$work/want" "$work/$3" | head -20) $(head -3 "$work/err")"
+}
+ok() { check 0 "$1" out "$2"; }
+says() { check 0 "$1" err "$2"; }
+bad() { check "$1" "$2" err "$3"; }
+has()
+{
+    bash -o pipefail -c "$1" >"$work/out" 2>&1 </dev/null && grep -Eq -- "$2" "$work/out"
+    verdict "$1 ~ $2" $? "$(head -5 "$work/out")"
+}
+same() { ok "$1" "$(bash -c "$2" 2>&1 </dev/null)"; } # two commands, one output
+t=$'\t'
+finish() { echo "$passed passed, $failed failed"; [ "$failed" -eq 0 ]; }

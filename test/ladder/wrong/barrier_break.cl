@@ -1,0 +1,19 @@
+/* like: reduce/tiled_3
+ * class: barrier
+ * caught: barrier */
+KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
+{
+    SHARED elem data[THREADS];
+    int tid = thread_index();
+    i64 i = group_index() * THREADS + tid;
+
+    data[tid] = i < n ? in[i] : NEUTRAL;
+    BARRIER();
+
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid >= s) break;
+        data[tid] = combine(data[tid], data[tid + s]);
+        BARRIER();
+    }
+    if (tid == 0) out[group_index()] = data[0];
+}

@@ -1,0 +1,19 @@
+/* like: reduce/tiled_2
+ * class: index
+ * caught: race */
+KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
+{
+    SHARED elem data[THREADS];
+    int tid = thread_index();
+    i64 i = group_index() * THREADS + tid;
+
+    data[tid] = i < n ? in[i] : NEUTRAL;
+    BARRIER();
+
+    for (int s = 1; s < THREADS; s *= 2) {
+        int index = s * tid;
+        if (index < THREADS) data[index] = combine(data[index], data[index + s]);
+        BARRIER();
+    }
+    if (tid == 0) out[group_index()] = data[0];
+}

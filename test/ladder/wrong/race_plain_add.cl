@@ -1,0 +1,18 @@
+/* like: reduce/atomic
+ * class: race
+ * caught: race */
+KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
+{
+    SHARED elem data[THREADS];
+    int tid = thread_index();
+    elem sum = NEUTRAL;
+
+    for (i64 i = group_index() * THREADS + tid; i < n; i += group_count() * THREADS) sum = combine(sum, in[i]);
+    data[tid] = sum;
+    BARRIER();
+    for (int s = THREADS / 2; s > 0; s /= 2) {
+        if (tid < s) data[tid] = combine(data[tid], data[tid + s]);
+        BARRIER();
+    }
+    if (tid == 0) out[0] = combine(out[0], data[0]);
+}

@@ -1,0 +1,13 @@
+/* like: window/sma_simple
+ * class: type
+ * caught: values */
+KERNEL(average, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n, i64 w)
+{
+    i64 i = group_index() * THREADS + thread_index();
+
+    if (i >= w - 1 && i < n) {
+        f32 sum = 0;
+        for (i64 j = i - (w - 1); j <= i; j++) sum += in[j];
+        out[i] = sum / (elem)w;
+    }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * An instance of an operator with all that its text promises (doc/dialect.md), for test/test_promises.c: the scalar
+ * row, and what the row does not say. text.h makes one behind each text, rows.c lists them. */
+#ifndef TALLY_TEST_PROMISE_H
+#define TALLY_TEST_PROMISE_H
+#include "kernel.h"
+
+typedef struct promise {
+    const tl_scalar *op;
+    int commutes, extreme, adds, picks;
+    int (*same)(const tl_state *a, const tl_state *b); /* bit for bit, but a NaN of the type `real` is any other */
+    /* twin, uncombine, neutral (the dialect's words are macros where these are set); NULL where there is none */
+    void (*halves)(tl_state *a, const tl_state *b);
+    void (*without)(tl_state *a, const tl_state *b);
+    void (*nothing)(tl_state *s, tl_par p);
+} promise;
+#endif

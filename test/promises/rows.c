@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an operator file, as device/operator_scalar.c is: the promises of its instances, as promises_<file>[],
+ * ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
+#include "kernel.h"
+#include "dtype_traits.h"
+#include "shape/keys.h"
+#include "simd.h"
+#include "promise.h"
+#define TL_IS_INDEX 1
+#define TL_MASKED_BY_TEXT 1 /* text.h has lines behind the nan form too */
+#define TL_OP_TEXT  "promises/text.h"
+#include "shape/instances.h"
+
+#define ROW(dt, acc) &TL_CAT3(promise_row, s, TL_CAT3(TL_CAT(d, dt), acc, x)),
+const promise *const TL_CAT(promises_, TL_FILE)[] = {TL_EACH(ROW) NULL};

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ * Extents and strides at the limits: every verb on views of 0, 1, 2^31, 2^40 and 2^62 rows and elements with strides up
+ * to those of 64 bits either computes what the view says (compared with a dense copy of it), has nothing to do and
+ * returns at once, or refuses with a sentence. A hang ends the test by its alarm, an overflow by the sanitizers. An
+ * argument names another device (test_extents opencl:0,probe=off). */
+#include "check.h"
+#include "tally.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define P(k) ((int64_t)1 << (k))
+enum { ROOM = 64, WORK = 64 }; /* elements around the middle of memory that views may reach; elements worth computing */
+static const int64_t extents[] = {0, 1, 2, 5, P(31), P(40), P(61), P(62), INT64_MAX, -1};
+static const int64_t strides[] = {
+    0, 1, -1, 3, 5, P(31), P(40), -P(59), P(60), P(62), INT64_MAX, INT64_MAX - 1, -INT64_MAX, INT64_MIN};
+enum { EXTENTS = sizeof extents / sizeof *extents, STRIDES = sizeof strides / sizeof *strides };
+static const tally_dtype dtypes[] = {TALLY_U8, TALLY_F64};
+
+static tally *ctx;
+static double memory[2 * ROOM], results[2 * ROOM], want[2 * ROOM];
+static int calls, refusals;
+
+/* Where a view's elements lie: 0 somewhere else, 1 in memory, 2 nowhere: it has none. */
+static int place(const tally_view *v)
+{
+    __int128 low = 0, high = 0;
+    int64_t rows = v->rows, n = v->offsets ? 0 : v->n;
+    if (v->offsets) {
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = v->offsets[r]; i < v->offsets[r + 1]; i++, n++) {
+                if ((__int128)i * v->stride < low) low = (__int128)i * v->stride;
+                if ((__int128)i * v->stride > high) high = (__int128)i * v->stride;
+            }
+        if (n == 0) return 2;
+    } else {
+        if (rows <= 0 || n <= 0) return 2;
+        __int128 a = (__int128)(rows - 1) * v->row_stride, b = (__int128)(n - 1) * v->stride;
+        low = (a < 0 ? a : 0) + (b < 0 ? b : 0);
+        high = (a > 0 ? a : 0) + (b > 0 ? b : 0);
+    }
+    return low >= -ROOM / 2 && high < ROOM / 2;
+}
+
+static int64_t length(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n; }
+static char *row(const tally_view *v, int64_t r)
+{
+    int64_t at = v->offsets ? v->offsets[r] : r;
+    return length(v, r)
+               ? (char *)v->data + at * (v->offsets ? v->stride : v->row_stride) * (int64_t)tally_dtype_size(v->dtype)
+               : v->data;
+}
+
+/* One call: verb 0 reduce, 1 scan, 2 window. The sentence of a refusal names the view. */
+static tally_status call(int verb, const tally_view *in, const tally_view *out, const tally_window_options *o)
+{
+    tally_status status = verb == 0   ? tally_reduce(ctx, "max", in, out->data)
+                          : verb == 1 ? tally_scan(ctx, "max", in, out, NULL)
+                                      : tally_window(ctx, "max", in, out, o);
+    calls++;
+    refusals += status != TALLY_OK;
+    if (status)
+        check(status == TALLY_INVALID &&
+                  (strstr(tally_error(ctx), "in") == tally_error(ctx) || !strncmp(tally_error(ctx), "out", 3)),
+              "verb %d: %s: %s", verb, tally_status_name(status), tally_error(ctx));
+    return status;
+}
+
+/* All verbs on one input; results are laid out by out_stride. */
+static void verbs(const tally_view *in, int64_t out_stride)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const int where = place(in);
+    tally_window_options o = {1, 1, TALLY_EDGES_SHRINK, 0};
+    for (int verb = 0; verb < 3; verb++) {
+        tally_view out = *in;
+        out.data = (char *)results + ROOM / 2 * size;
+        out.stride = out_stride;
+        if (!in->offsets && in->rows > 1 && in->n > 1 && in->n < P(20)) out.row_stride = in->n * out_stride;
+        int64_t elements = 0;
+        if (where == 1 && in->offsets)
+            for (int64_t r = 0; r < in->rows; r++) elements += length(in, r);
+        else if (where == 1)
+            elements = in->rows > WORK || in->n > WORK ? WORK + 1 : in->rows * in->n;
+        if (elements > WORK) continue;                                /* one place read very often is a long job */
+        if (verb == 0 && in->rows > ROOM / 2 && where != 0) continue; /* results in memory that is not here */
+        /* A view of elements that are somewhere else must be refused for its numbers alone, or not be called. */
+        long double reach = ((long double)in->n - 1) * in->stride, skip = ((long double)in->rows - 1) * in->row_stride;
+        long double most = (reach < 0 ? -reach : reach) + (skip < 0 ? -skip : skip),
+                    count = (long double)in->rows * in->n;
+        int hopeless = !in->offsets && (most * size >= 0x1p63L || count * size >= 0x1p63L);
+        if (where == 0 && !hopeless) continue;
+        if (where == 1 && verb && place(&out) == 0) continue;
+        memset(results, 0x5a, sizeof results);
+        memset(want, 0x5a, sizeof want);
+        tally_status status = call(verb, in, &out, &o);
+        check(where == 1 || where == 2 || status, "verb %d, rows %lld n %lld strides %lld %lld: not refused", verb,
+              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride);
+        if (status || where != 1) continue;
+        for (int64_t r = 0; r < in->rows; r++) {
+            char dense[WORK * sizeof(double)], made[WORK * sizeof(double)];
+            int64_t n = length(in, r);
+            for (int64_t i = 0; i < n; i++)
+                memcpy(dense + i * (int64_t)size, row(in, r) + i * in->stride * (int64_t)size, size);
+            tally_view x = tally_flat(dense, in->dtype, n), y = tally_flat(made, in->dtype, n);
+            check(!call(verb, &x, &y, &o), "dense");
+            tally_view there = out;
+            there.data = (char *)want + ROOM / 2 * size;
+            if (verb == 0)
+                memcpy((char *)there.data + r * (int64_t)size, made, size);
+            else
+                for (int64_t i = 0; i < n; i++)
+                    memcpy(row(&there, r) + i * out.stride * (int64_t)size, made + i * (int64_t)size, size);
+        }
+        check(!memcmp(results, want, sizeof want), "verb %d, rows %lld n %lld strides %lld %lld, %s: other bits", verb,
+              (long long)in->rows, (long long)in->n, (long long)in->row_stride, (long long)in->stride,
+              tally_dtype_name(in->dtype));
+    }
+}
+
+static void rows_and_elements(tally_dtype d)
+{
+    char *middle = (char *)memory + ROOM / 2 * tally_dtype_size(d);
+    for (int r = 0; r < EXTENTS; r++)
+        for (int n = 0; n < EXTENTS; n++)
+            for (int a = 0; a < STRIDES; a++)
+                for (int b = 0; b < STRIDES; b++) {
+                    tally_view v = {middle, d, extents[r], extents[n], strides[a], strides[b], NULL};
+                    verbs(&v, 1);
+                    if (v.n <= 1) verbs(&v, INT64_MIN); /* no result depends on it */
+                }
+}
+
+static void segments(tally_dtype d)
+{
+    static const int64_t offsets[][4] = {{0, 0, 0, 0},
+                                         {0, 1, 1, 1},
+                                         {1, 1, 1, 2},
+                                         {0, 2, 2, 2},
+                                         {0, 0, 3, 5},
+                                         {P(62), P(62), P(62), P(62)},
+                                         {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}};
+    char *middle = (char *)memory + ROOM / 2 * tally_dtype_size(d);
+    for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++)
+        for (int a = 0; a < STRIDES; a++)
+            for (int b = 0; b < STRIDES; b += STRIDES - 1) { /* n and row_stride are ignored */
+                tally_view v = {middle, d, 3, strides[b], strides[b], strides[a], offsets[k]};
+                verbs(&v, 1);
+            }
+}
+
+/* Streams, lengths and files: functions that take a size or a handle. */
+static void sizes(void)
+{
+    tally_window_options o = {P(61) - 1, P(61) - 1, TALLY_EDGES_VALID, 0};
+    tally_stream *s;
+    tally_file_info info;
+    check(tally_window_length(INT64_MAX, &o) == INT64_MAX - 2 * (P(61) - 1) && tally_window_length(INT64_MIN, &o) == 0,
+          "the most results of the longest sequence");
+    o = (tally_window_options){30, 30, TALLY_EDGES_SHRINK, 0};
+    check(!tally_stream_window(ctx, "sum", TALLY_F64, &o, &s), "%s", tally_error(ctx));
+    for (int64_t k = 0; k < 100; k++)
+        check(tally_stream_room(s, INT64_MAX - k) == (k < 60 ? INT64_MAX : INT64_MAX - k + 60), "room for 2^63 - %lld",
+              (long long)k + 1);
+    check(tally_stream_room(s, INT64_MIN) == 60 && tally_stream_room(NULL, INT64_MAX) == 0, "room");
+    tally_stream_close(s);
+    memset(&info, 0x5a, sizeof info);
+    tally_file_get_info(NULL, &info);
+    check(info.elements == 0 && info.bytes_total == -1 && !info.mapped && !info.name, "no file, no facts");
+    tally_file_get_info(NULL, NULL);
+}
+
+int main(int count, char **arguments)
+{
+    check_start();
+    alarm(count > 1 ? 900 : 60);
+    for (size_t i = 0; i < sizeof memory; i++) ((unsigned char *)memory)[i] = (unsigned char)check_random();
+    if (!check_ok(NULL, tally_open(&ctx, count > 1 ? arguments[1] : "cpu,threads=2"), "open")) return check_finish();
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        rows_and_elements(dtypes[d]);
+        segments(dtypes[d]);
+    }
+    sizes();
+    check(refusals > 1000 && calls > 4 * refusals / 3, "%d calls, %d refused", calls, refusals);
+    printf("%d calls, %d refused\n", calls, refusals);
+    tally_close(ctx);
+    return check_finish();
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ * Every launch of every kernel, without a GPU: a device whose memory is the host's, whose programs are nothing and
+ * whose launches look at their arguments (src/device/gpu_kernels.h) and do nothing. The verbs are called until every
+ * kernel was launched, as on CUDA and as on OpenCL; then the sentences about arguments that are missing, of the wrong
+ * kind, or too many. That those do not compile is in test_launch.sh. */
+#include "../src/device/gpu_work.h"
+#include "../src/operators.h"
+#include "../src/shape/gpu/constants.h"
+#include "check.h"
+
+enum { N = 600000, BLOCKS_MOST = 4096 };
+
+/* ---- the device ---- */
+
+static struct {
+    char *at;
+    size_t bytes;
+} blocks[BLOCKS_MOST];
+static tl_gpu_calls calls;
+static tl_gpu gpu = {&calls};
+static int warps;
+static int64_t launches[TL_KERNELS];
+struct tl_program { /* the kernels it has launched */
+    char names[TL_KERNELS_MOST][TL_KERNEL_NAME];
+    int count;
+};
+
+static tally_status d_open(tally *c, int index, tl_gpu **to) { return (void)c, (void)index, *to = &gpu, TALLY_OK; }
+static void d_nothing(tl_gpu *g) { (void)g; }
+static int d_processors(const tl_gpu *g) { return (void)g, 4; }
+static int d_warps(const tl_gpu *g) { return (void)g, warps; }
+static int64_t d_local(const tl_gpu *g) { return (void)g, 200 << 10; }
+static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
+{
+    (void)g;
+    int i = 0;
+    while (i < BLOCKS_MOST - 1 && blocks[i].at) i++;
+    *m = (tl_memory){(uintptr_t)(blocks[i].at = calloc(bytes, 1)), NULL, blocks[i].bytes = bytes};
+    return m->address ? TALLY_OK : tl_no_memory(c, bytes, "a block");
+}
+static void d_release(tl_gpu *g, tl_memory *m)
+{
+    (void)g;
+    for (int i = 0; i < BLOCKS_MOST; i++)
+        if (blocks[i].at == (char *)(uintptr_t)m->address) blocks[i].at = NULL;
+    free((void *)(uintptr_t)m->address);
+    *m = (tl_memory){0};
+}
+static tally_status d_write(tl_gpu *g, tally *c, const tl_memory *to, size_t at, const void *from, size_t bytes)
+{
+    return (void)g, (void)c, memcpy((char *)(uintptr_t)to->address + at, from, bytes), TALLY_OK;
+}
+static tally_status d_read(tl_gpu *g, tally *c, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    return (void)g, (void)c, memcpy(to, (char *)(uintptr_t)from->address + at, bytes), TALLY_OK;
+}
+static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
+{
+    (void)g;
+    for (int i = 0; i < BLOCKS_MOST; i++) {
+        const uintptr_t from = (uintptr_t)p - (uintptr_t)blocks[i].at;
+        if (!blocks[i].at || from >= blocks[i].bytes) continue;
+        *m = (tl_memory){(uintptr_t)blocks[i].at, NULL, 0};
+        *at = from;
+        return 1;
+    }
+    return 0;
+}
+static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
+static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, int users, tl_program **p)
+{
+    (void)g, (void)c, (void)users;
+    check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
+          "heads of kernels are written out");
+    return *p = calloc(1, sizeof **p), TALLY_OK;
+}
+static void d_unload(tl_gpu *g, tl_program *p) { (void)g, free(p); }
+
+/* Offsets on the device: two of these segments are long, and they are not of one length. */
+static void answer_measure(const tl_arguments_measure *a)
+{
+    uint32_t *count = (uint32_t *)(uintptr_t)a->measured.is.memory.address;
+    const int64_t *offsets = (const int64_t *)(uintptr_t)a->offsets.is.memory.address;
+    count[LONGS] = 2, count[DIFFERENT] = 1, count[NODES] = 5;
+    ((int64_t *)count)[FIRST_OFFSET] = offsets[0], ((int64_t *)count)[LAST_OFFSET] = offsets[a->rows.is.i64];
+}
+
+static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
+                             int threads, const tl_argument *arguments, int count)
+{
+    int id = 0;
+    (void)g;
+    while (id < TL_KERNELS && strcmp(tl_gpu_kernels[id].name, name)) id++;
+    if (!check(id < TL_KERNELS, "kernel %s is not in the table", name)) return TALLY_OK;
+    launches[id]++;
+    const int at = tl_kernel_number(c, p->names[0], sizeof p->names[0], p->count, name);
+    if (!check(at >= 0, "%s", tally_error(c))) return TALLY_INVALID;
+    p->count += at == p->count;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    check_ok(c, tl_gpu_kernel_check(c, (tl_gpu_kernel_id)id, arguments, count), name);
+    check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name,
+          (long long)number);
+    check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once), "%s: jobs are shared by `once` alone", name);
+    for (int i = 0; i < count; i++) {
+        if (arguments[i].kind == TL_ARG_MEMORY)
+            check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
+        if (arguments[i].kind == TL_ARG_ROOM)
+            check(arguments[i].i64 > 0 && arguments[i].i64 <= 200 << 10, "%s: room", name);
+    }
+    if (id == TL_KERNEL_measure) answer_measure((const tl_arguments_measure *)arguments);
+    return TALLY_OK;
+}
+static tally_status d_done(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
+static void d_room(tl_gpu *g, size_t *all, size_t *once) { (void)g, *all = *once = 1 << 20; }
+static int d_locked(tl_gpu *g, const void *p, size_t bytes) { return (void)g, (void)p, (void)bytes, 0; }
+static tally_status d_in(tl_gpu *g, tally *c, int lane, const tl_memory *to, size_t at, const void *from, size_t bytes)
+{
+    return (void)lane, d_write(g, c, to, at, from, bytes);
+}
+static tally_status d_out(tl_gpu *g, tally *c, int lane, void *to, const tl_memory *from, size_t at, size_t bytes)
+{
+    return (void)lane, d_read(g, c, to, from, at, bytes);
+}
+static tally_status d_event(tl_gpu *g, tally *c, int lane, int event)
+{
+    return (void)g, (void)c, (void)lane, (void)event, TALLY_OK;
+}
+static tally_status d_reached(tl_gpu *g, tally *c, int event) { return (void)g, (void)c, (void)event, TALLY_OK; }
+
+static const tl_device_calls device_calls = {.name = "none", TL_GPU_DEVICE_CALLS};
+
+/* A context on that device. */
+static tally *open_none(int cuda, tl_device **cpu)
+{
+    tally *ctx = check_open(1, NULL);
+    calls = (tl_gpu_calls){.name = "none",
+                           .prelude = cuda ? "device/prelude_cuda.h" : "device/prelude_opencl.h",
+                           .once = cuda,
+                           .open = d_open,
+                           .close = d_nothing,
+                           .enter = d_enter,
+                           .leave = d_nothing,
+                           .processors = d_processors,
+                           .warps_in_group = d_warps,
+                           .local_bytes = d_local,
+                           .allocate = d_allocate,
+                           .release = d_release,
+                           .write = d_write,
+                           .read = d_read,
+                           .owns = d_owns,
+                           .build = d_build,
+                           .unload = d_unload,
+                           .launch = d_launch,
+                           .wait = d_done,
+                           .room = d_room,
+                           .lock = d_allocate,
+                           .unlock = d_release,
+                           .locked = d_locked,
+                           .copy_in = d_in,
+                           .copy_out = d_out,
+                           .mark = d_event,
+                           .follow = d_event,
+                           .reached = d_reached,
+                           .quiet = d_done};
+    warps = cuda ? 8 : 1;
+    *cpu = ctx->device;
+    check_ok(ctx, tl_gpu_open(ctx, &calls, &device_calls, 0, "memory=64M", &ctx->device), "the device that is none");
+    return ctx;
+}
+static void close_none(tally *ctx, tl_device *cpu)
+{
+    tl_gpu_close(ctx->device);
+    ctx->device = cpu;
+    tally_close(ctx);
+    for (int i = 0; i < BLOCKS_MOST; i++) check(!blocks[i].at, "a block of %zu bytes is left", blocks[i].bytes);
+}
+
+/* ---- the calls ---- */
+
+static char x[8 * N], y[16 * N];
+
+/* A view's reduce, scan, and windows of some lengths; the results are nobody's. */
+static void call(tally *ctx, const char *op, tally_view in)
+{
+    static const int64_t widths[] = {3, 400, 900, 3000, 70000};
+    tally_operator_info info;
+    tally_view out = in;
+    if (!check_ok(ctx, tally_operator(ctx, op, in.dtype, &info), op)) return;
+    out.data = y, out.dtype = info.output;
+    check_ok(ctx, tally_reduce(ctx, op, &in, y), op);
+    check_ok(ctx, tally_scan(ctx, op, &in, &out, NULL), op);
+    check_ok(ctx, tally_scan(ctx, op, &in, &out, &(tally_scan_options){.exclusive = 1}), op);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
+        for (int edges = 0; edges <= TALLY_EDGES_VALID; edges++) {
+            const tally_window_options w = {widths[i] - 1, 0, (tally_edges)edges,
+                                            edges == TALLY_EDGES_MISSING ? widths[i] / 2 : 0};
+            if (edges == TALLY_EDGES_VALID && (in.offsets || widths[i] > in.n)) continue;
+            if (!in.offsets) out.n = tally_window_length(in.n, &w);
+            check_ok(ctx, tally_window(ctx, op, &in, &out, &w), op);
+        }
+}
+
+static void call_all(int cuda)
+{
+    static const int64_t offsets[] = {0, 5, 40, 40, 3000, 3400, 9000};
+    tl_device *cpu;
+    tally *ctx = open_none(cuda, &cpu);
+    for (int i = 0; i < 3; i++) {
+        const char *op = i == 0 ? "sum" : i == 1 ? "nanmean" : "var";
+        const tally_dtype dtype = i == 2 ? TALLY_F64 : TALLY_F32;
+        call(ctx, op, tally_flat(x, dtype, N));
+        call(ctx, op, tally_flat(x, dtype, 700));
+        call(ctx, op, tally_rows(x, dtype, 60, 256));
+        call(ctx, op, tally_rows(x, dtype, 7, 5000));
+        call(ctx, op, tally_rows(x, dtype, 2, N / 2));
+        call(ctx, op, tally_columns(x, dtype, 5000, 40));
+        call(ctx, op, tally_segments(x, dtype, offsets, 6));
+    }
+    tl_memory on_device[2];
+    const size_t bytes[] = {N * sizeof(float), sizeof offsets};
+    for (int i = 0; i < 2; i++) check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");
+    d_write(&gpu, ctx, &on_device[1], 0, offsets, sizeof offsets);
+    tally_view there = tally_segments((void *)(uintptr_t)on_device[0].address, TALLY_F32,
+                                      (const int64_t *)(uintptr_t)on_device[1].address, 6);
+    check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
+    for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
+    const tl_scalar *op;
+    tl_par par;
+    check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
+    check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
+    for (int id = 0; id < TL_KERNELS; id++)
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once || id == TL_KERNEL_segments)),
+              "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
+    close_none(ctx, cpu);
+}
+
+/* ---- wrong launches ---- */
+
+static void check_refused(tally *ctx, const tl_arguments_up *a, int count, const char *says)
+{
+    tl_program none = {.count = 0};
+    const tl_built program = {.program = &none};
+    const tl_launch l = {tl_gpu_of(ctx->device), ctx, &program};
+    const int64_t before = launches[TL_KERNEL_up];
+    check(tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)a, count) == TALLY_INVALID &&
+              !strcmp(tally_error(ctx), says),
+          "said '%s' instead of '%s'", tally_error(ctx), says);
+    check(launches[TL_KERNEL_up] == before, "it was launched all the same");
+}
+
+static void check_wrong(void)
+{
+    tl_device *cpu;
+    tally *ctx = open_none(1, &cpu);
+    tl_memory some = {64, NULL, 64};
+    const tl_piece piece = {.origin = 7};
+    const tl_plan plan = {0};
+    const tl_batch b = {.plan = &plan, .piece = &piece, .x = some, .rows = 3};
+    const int all = tl_gpu_kernels[TL_KERNEL_up].count;
+    const tl_arguments_up right = TL_ARGUMENTS(up, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
+                                               .nodes = tl_memory_of(&some), .level = tl_i64(2), .jobs = tl_i64(1));
+    tl_program none = {.count = 0};
+    const tl_launch l = {tl_gpu_of(ctx->device), ctx, &(tl_built){.program = &none}};
+    check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
+    tl_arguments_up a = right;
+    a.level = (tl_i64_argument){0};
+    check_refused(ctx, &a, all, "kernel up: argument 14, level, is nothing: must be an i64");
+    a = right;
+    a.nodes.is = tl_i64(0).is;
+    check_refused(ctx, &a, all, "kernel up: argument 13, nodes, is an i64: must be memory");
+    a = right;
+    a.batch.parameter.is = tl_i64(0).is;
+    check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
+    check_refused(ctx, &right, all - 1, "kernel up: argument 15, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all + 1, "kernel up: 16 arguments: must be 15");
+    close_none(ctx, cpu);
+}
+
+/* A program's list of kernels: no more than it has room for, no longer names. */
+static void check_names(void)
+{
+    tally *ctx = check_open(1, NULL);
+    tl_program p = {.count = 0};
+    char name[TL_KERNEL_NAME + 1] = "k";
+    for (int i = 0; i <= TL_KERNELS_MOST; i++) {
+        snprintf(name, sizeof name, "kernel_number_%d", i % TL_KERNELS_MOST);
+        check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, name) == i % TL_KERNELS_MOST, "%s", name);
+        p.count += p.count < TL_KERNELS_MOST;
+    }
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], p.count, "more") < 0 &&
+              strstr(tally_error(ctx), "at most 16"),
+          "one too many: %s", tally_error(ctx));
+    memset(name, 'k', TL_KERNEL_NAME);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name) < 0, "a name of %d letters", TL_KERNEL_NAME);
+    check(tl_kernel_number(ctx, p.names[0], sizeof p.names[0], 0, name + 1) == 0, "a name of %d letters",
+          TL_KERNEL_NAME - 1);
+    tally_close(ctx);
+}
+
+int main(void)
+{
+    check_start();
+    check_fill(x, TALLY_F64, N, TL_DATA_PLAIN);
+    call_all(0);
+    memset(launches, 0, sizeof launches);
+    call_all(1);
+    check_wrong();
+    check_names();
+    return check_finish();
+}
