@@ -37,7 +37,8 @@ static tally_dtype pick(const char *op, int floats)
     int count = floats ? TALLY_F64 - TALLY_F16 + 1 : TALLY_U64, first = (int)(check_random() % (uint64_t)count);
     for (int i = 0; i < count; i++) {
         tally_dtype d = (tally_dtype)((floats ? TALLY_F16 : TALLY_I8) + (first + i) % count);
-        if (!tl_resolve(NULL, op, d, &scalar, &par)) return d;
+        if (tl_resolve(NULL, op, d, &scalar, &par)) continue;
+        if (strncmp(op, "nan", 3) || scalar->masked) return d; /* of integers a nan form is the plain operator */
     }
     return 0;
 }
