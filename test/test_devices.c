@@ -25,7 +25,8 @@ static void check_type(tally *ctx, const char *device, const char *op, tally_dty
                 after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         tally_window_options o = {w - 1 - after, after, (tally_edges)(edges % 3),
                                   check_random() % 2 ? 0 : 1 + (int64_t)(check_random() % (uint64_t)w)};
-        check_window(&c, (int64_t)(check_random() % 2000), &o, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+        check_window(&c, (int64_t)(check_random() % 2000), &o, (int)(check_random() % 9),
+                     kind = (kind + 1) % TL_DATA_KINDS);
     }
 }
 
