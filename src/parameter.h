@@ -16,13 +16,14 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
         const char *name, *parameter;
         double fallback, low, high;
     } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, lanes, parameter, fallback, low, high, empty, text)                      \
+#define OPERATOR(name, file, kinds, out, acc, nan, lanes, parameter, fallback, low, high, empty, text)                 \
     {#name, parameter, fallback, low, high},
 #define OPERATOR_ALSO(...)
 #include "op/ops.def"
 #undef OPERATOR_ALSO
 #undef OPERATOR
     };
+    if (!strncmp(op, "nan", 3)) op += 3; /* nan forms have the parameter of their operator */
     strcpy(to, strcmp(op, "var") ? "" : ":ddof=1");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(op, rows[i].name) && *rows[i].parameter && isnan(rows[i].fallback)) {

@@ -47,7 +47,6 @@ typedef struct {
     unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
     unsigned has;  /* functions that were found */
     int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
-    int masked;    /* built_in: is there OP_MASKED (1), `masked` (2)? */
     int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
@@ -115,7 +114,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS;
+    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
@@ -123,7 +122,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs               ? "0, 1 or -1"
                    : two                 ? "0, 1, 2 or REAL_IS_EXACT"
                                          : "0, 1 or REAL_IS_EXACT");
-    r->facts->flag[flag] = numbers[v];
+    r->facts->flag[flag] = flag == TL_FLAG_SEED && numbers[v] == 2 ? 1 : numbers[v];
     return TALLY_OK;
 }
 
@@ -138,10 +137,8 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
-        r->masked |= name[3] == 'M';
-        return TALLY_OK;
-    }
+    static const char *const of_nan_forms[] = {"OP_COUNTS", "OP_ABSENT", "OP_NAN_CORE", "OP_NAN_WIDEN", NULL};
+    if (find(of_nan_forms, name) >= 0 || (r->built_in && !strcmp(name, "OP_CORE"))) return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
     if (fact < 0)
@@ -260,10 +257,6 @@ static tally_status read_function(reader *r, const char *at)
     int known = 0;
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
-    if (r->built_in && !strcmp(name, "masked")) {
-        r->masked |= 2;
-        return TALLY_OK;
-    }
     if (!strcmp(name, "masked"))
         return bad(r, begin,
                    "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
@@ -380,8 +373,6 @@ static tally_status check_built_in(const reader *r)
     }
     if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
         return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field", lane_names[r->lane]);
-    if (r->masked == 1) return bad(r, r->text, "'masked' is missing: OP_MASKED needs fn mask masked(elem x)");
-    if (r->masked == 2) return bad(r, r->text, "OP_MASKED is missing: 'masked' does nothing without it");
     return TALLY_OK;
 }
 

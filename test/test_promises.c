@@ -44,17 +44,16 @@ static const char *const names[PROMISES] = {"OP_EXACT", "OP_NEUTRAL",  "OP_IDEMP
                                             "OP_ADDS",  "OP_MASKED",   "OP_WIDEN"};
 
 extern const promise *const promises_liar[];
-#define OPERATOR(name, file, ...) extern const promise *const promises_##file[];
-#define OPERATOR_ALSO             OPERATOR
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) extern const promise *const promises_##file[];
+#include "op/forms.def"
+#undef FORM
 static const struct {
     const char *file;
     const promise *const *rows;
 } files[] = {
-#define OPERATOR(name, file, ...) {#file, promises_##file},
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) {#file, promises_##file},
+#include "op/forms.def"
+#undef FORM
 };
 
 static int64_t broken[PROMISES]; /* of the instance under way */
@@ -141,7 +140,7 @@ static void check_sums(const promise *p)
 static void check_masked(const promise *p)
 {
     int i = (int)check_below(ELEMENTS), j = (int)check_below(ELEMENTS);
-    if (!p->op->is_masked(x + i * p->op->elem_bytes)) return;
+    if (!p->op->is_masked(x + i * p->op->elem_bytes) || p->op->is_masked(x + j * p->op->elem_bytes)) return;
     tl_state before = of_two(p, &node[0][i], &node[0][j]), after = of_two(p, &node[0][j], &node[0][i]);
     expect(MASKED, p->same(&before, &node[0][j]) && p->same(&after, &node[0][j]));
 }

@@ -7,6 +7,7 @@
 #include "simd.h"
 #include "promise.h"
 #define TL_IS_INDEX 1
+#define TL_MASKED_BY_TEXT 1 /* text.h has lines behind the nan form too */
 #define TL_OP_TEXT  "promises/text.h"
 #include "shape/instances.h"
 
