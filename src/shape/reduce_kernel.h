@@ -64,7 +64,7 @@ static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_
             const tl_next next = {source + TL_FETCH_NEXT, from->from_bytes};
             from->apply(wide, source, size);
             for (int at = 0; at < size; at += TL_V * TL_V) {
-                if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V);
+                if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
                 w[count++] = W(block)(wide + at, i + piece + at, p);
             }
         }

@@ -111,7 +111,7 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V);
+        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
         if (j == 0 && !prefix)
             W(down)(v, w[1][0], 1);
         else
@@ -190,7 +190,7 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
-        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V);
+        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
         TL_OUT_T *o = out + j * TL_V * TL_V;
         int64_t n = b + j * TL_V * TL_V + !exclusive;
         if (j == 0 && !prefix)

@@ -221,7 +221,7 @@ static void W(do_window_lower)(void *to, const tl_window_work *k, int64_t from, 
         /* Streaming stores need an aligned target. */
         int64_t askew = stream ? (int64_t)((uintptr_t)(out + j * (OP_LANES)) / sizeof *out & (TL_V - 1)) : 0;
         if (!askew && m - j >= 4 * TL_V) {
-            if (W(DIRECT) && r.small && stream) TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V);
+            if (W(DIRECT) && r.small && stream) TL_FETCH_SOME(k->next, at + j - TL_WINDOW_HISTORY, 4 * TL_V, sizeof(E));
             W(window_row)(acc, &r, 4, at + j, p);
             TL_UNROLL for (int v = 0; v < 4; v++, j += TL_V)
                 W(lower_some)(out + j * (OP_LANES), acc[v], TL_V, n, first + j, stream, p);
