@@ -13,8 +13,8 @@ static const struct row {
     const char *name, *file;
     int lanes;
 } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, lanes, ...) {#name, #file, lanes},
-#define OPERATOR_ALSO                                     OPERATOR
+#define OPERATOR(name, file, kinds, out, acc, nan, lanes, ...) {#name, #file, lanes},
+#define OPERATOR_ALSO                                          OPERATOR
 #include "op/ops.def"
 #undef OPERATOR
 };

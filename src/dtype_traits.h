@@ -68,4 +68,7 @@
 #define TL_WIDEN_BITS 6
 #define TL_WIDEN_NONZERO 7
 #define TL_WIDEN_NUMBER 8
+#define TL_WIDEN_REAL_ONE 9
+#define TL_WIDEN_NONZERO_LOW 10
+#define TL_WIDEN_DOUBLE 11
 #endif

@@ -28,8 +28,10 @@ enum {
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
 typedef struct tl_scalar {
-    const char *file;        /* the operator's text, src/op/<file>.h */
+    const char *file;        /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
+    const char *text;        /* the text, src/op/<text>.h */
     const char *core;        /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
+    const char *lowers;      /* the file whose lower it shares */
     tally_dtype dtype, acc;  /* acc 0: no arithmetic */
     tally_dtype out;
     int lanes;
@@ -71,7 +73,7 @@ typedef struct tl_convert {
  * combine is exact have shorter roads there. All the rest is for the types that others are widened to (shape/widen.h). x: dense elements, any alignment. i: the index of x[0] in
  * its sequence. */
 typedef struct tl_kernel {
-    tally_dtype dtype, acc;
+    tally_dtype dtype, acc, wide, out; /* wide: of the elements of its states */
 
     /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x has
      * the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what follows. */

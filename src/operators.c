@@ -13,11 +13,10 @@ static const struct operator_row {
     double fallback, low, high;
     const char *empty, *text;
 } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, lanes, param, fallback, low, high, empty, text)                           \
-    {#name, #file, #kinds, param, fallback, low, high, empty, text},
-#define OPERATOR_ALSO OPERATOR
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                                \
+    {#name, #file, kinds, param, fallback, low, high, empty, text},
+#include "op/forms.def"
+#undef FORM
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -50,30 +49,32 @@ tally_dtype tally_dtype_parse(const char *name)
 const char *const *tally_operators(void)
 {
     static const char *const names[] = {
-#define OPERATOR(name, ...) #name,
-#undef OPERATOR_ALSO
 #define OPERATOR_ALSO(...)
+#define OPERATOR(name, ...) #name,
 #include "op/ops.def"
-#undef OPERATOR_ALSO
 #undef OPERATOR
+#define OPERATOR(name, file, kinds, out, acc, nan, ...) NAME_##nan(name)
+#define NAME_YES(name) "nan" #name,
+#define NAME_NO(name)
+#include "op/ops.def"
+#undef OPERATOR
+#undef OPERATOR_ALSO
         NULL};
     return names;
 }
 
 /* ---- compiled instances ---- */
-#define OPERATOR_ALSO OPERATOR
-
-#define OPERATOR(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
+#include "op/forms.def"
+#undef FORM
 
 static const struct {
     const char *file;
     const tl_scalar *const *instances;
 } scalars[] = {
-#define OPERATOR(name, file, ...) {#file, tl_scalars_##file},
-#include "op/ops.def"
-#undef OPERATOR
+#define FORM(name, file, ...) {#file, tl_scalars_##file},
+#include "op/forms.def"
+#undef FORM
 };
 
 const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
@@ -114,7 +115,7 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
 
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
 {
-    char name[64], list[256];
+    char name[64], list[400];
     const struct dtype_row *d = dtype_row(dtype);
     if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
     if (!d) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, DTYPES);

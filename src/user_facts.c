@@ -47,11 +47,11 @@ typedef struct {
     unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
     unsigned has;  /* functions that were found */
     int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
-    int masked;    /* built_in: is there OP_MASKED (1), `masked` (2)? */
     int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
-enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN };
+static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
+enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN, SEEN_NAN_WIDEN };
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
 {
@@ -115,7 +115,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS;
+    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || (flag == TL_FLAG_SEED && r->built_in);
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
@@ -130,21 +130,19 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 /* `#define OP_...`: `at` is behind the name. */
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
 {
-    static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
-                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  "OP_WIDEN", NULL};
+    static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
+                                         "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
+    static const char *const built_in_facts[] = {"OP_CORE", "OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && (!strcmp(name, "OP_MASKED") || !strcmp(name, "OP_CORE"))) {
-        r->masked |= name[3] == 'M';
-        return TALLY_OK;
-    }
+    if (r->built_in && find(built_in_facts, name) >= 0) return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
-    if (fact < 0)
+    if (fact < 0 || (fact == SEEN_NAN_WIDEN && !r->built_in))
         return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
     if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
     if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
@@ -189,6 +187,10 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     case SEEN_WIDEN: /* users' operators are compiled for each type */
         if (r->built_in && find(widen_names, value) < 0)
             return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
+        return TALLY_OK;
+    case SEEN_NAN_WIDEN:
+        if (find(nan_widen_names, value) < 0)
+            return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", value);
         return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
@@ -260,13 +262,8 @@ static tally_status read_function(reader *r, const char *at)
     int known = 0;
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
-    if (r->built_in && !strcmp(name, "masked")) {
-        r->masked |= 2;
-        return TALLY_OK;
-    }
     if (!strcmp(name, "masked"))
-        return bad(r, begin,
-                   "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
+        return bad(r, begin, "'masked' is the library's: lift what does not count to a state that changes nothing");
     return known ? TALLY_OK : keep_word(r, begin, name);
 }
 
@@ -380,8 +377,6 @@ static tally_status check_built_in(const reader *r)
     }
     if (!has_lane || (longest && r->lane != TL_FIELD_IDX && r->lane != TL_FIELD_WIDE))
         return bad(r, r->text, "OP_LANE is %s: must be the type of the state's widest field", lane_names[r->lane]);
-    if (r->masked == 1) return bad(r, r->text, "'masked' is missing: OP_MASKED needs fn mask masked(elem x)");
-    if (r->masked == 2) return bad(r, r->text, "OP_MASKED is missing: 'masked' does nothing without it");
     return TALLY_OK;
 }
 

@@ -265,6 +265,7 @@ static void operator_case(const char *op, tally_dtype dtype)
     test_case c = {.op = op, .dtype = dtype};
     const char *devices = getenv("TALLY_TEST_DEVICES");
     if (tl_resolve(NULL, op, dtype, &c.scalar, &c.par)) return;
+    if (!strncmp(op, "nan", 3) && !c.scalar->masked) return; /* of integers: the plain operator, under another name */
     if (devices && *devices) {
         run_devices(&c, devices);
         return;

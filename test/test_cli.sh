@@ -262,8 +262,8 @@ fi
 if man --version 2>/dev/null | grep -q "^man "; then has 'tally help --man >tally.1; man -l tally.1 2>/dev/null || man ./tally.1' 'COMMON OPTIONS'; fi
 complete='source <(tally help --completion bash); c() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tally; echo "${COMPREPLY[*]}"; }'
 ok "$complete; c tally re" reduce
-ok "$complete; c tally reduce nanm" 'nanmean nanmin nanmax'
-ok "$complete; c tally reduce sum,nanm" 'sum,nanmean sum,nanmin sum,nanmax'
+ok "$complete; c tally reduce nanm" 'nanmean nanmin nanmax nanminmax'
+ok "$complete; c tally reduce sum,nanm" 'sum,nanmean sum,nanmin sum,nanmax sum,nanminmax'
 ok "$complete; c tally window --ed" --edges
 ok "$complete; c tally window --edges v" valid
 ok "$complete; c tally reduce --dtype bf" bf16

@@ -176,7 +176,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *op;
         tally_dtype dtype;
-    } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}};
+    } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}, {"nanlast", TALLY_F32}};
     static const char *const users[][2] = {
         {"drawdown", "f32"}, {"brackets", "i8"}, {"slope", "f64"}, {"streak", "bf16"}};
     check_start();

@@ -57,6 +57,18 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
+/* The row whose lower takes the states of `op`'s kernels: of its wide type, or of any other that these are for. */
+static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
+{
+    const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
+    if (k && k->lower_row) return k;
+    for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
+        if (!strcmp(t->file, op->lowers))
+            for (const tl_kernel *const *r = t->kernels; *r; r++)
+                if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out && (*r)->lower_row) return *r;
+    return NULL;
+}
+
 static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
 {
     for (const tl_convert *c = isas[isa].converts; c->apply; c++)
@@ -67,12 +79,13 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc = op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
-    const tl_kernel *lower = find_kernel(op->file, op->wide, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
+    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     *plan = (tl_plan){.op = op, .par = par};
     plan->core = find_kernel(op->core, op->wide, acc, isa);
-    plan->lower = own && own->lower_row ? own : lower && lower->lower_row ? lower : plan->core;
+    plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
     plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
-    if (op->out == op->dtype && plan->lower != own) plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
+        plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
     plan->fold = own && own->fold ? own : plan->core;
     plan->fold_in = plan->fold == own ? NULL : plan->in;
 }

@@ -6,6 +6,7 @@
  * No include guard: the words are redefined for every instance.
  */
 #undef sel
+#undef pick
 #undef TL_TYPE
 #undef TL_TO
 #undef TL_SPLAT
@@ -86,11 +87,13 @@ typedef int mask;
 #define wide_if(m) ((wide)(-(m)))
 #define ord_if(m) ((ord)(-(m)))
 #define sel_idx(c, a, b) sel(TL_TO(c, int64_t), a, b)
+#define pick(c, a, b) sel(__builtin_convertvector(c, __typeof__((a) == (a))), a, b)
 #else
 #define idx_if(m) ((int64_t)((m) != 0))
 #define wide_if(m) ((uint64_t)((m) != 0))
 #define ord_if(m) ((TL_ORD_T)((m) != 0))
 #define sel_idx(c, a, b) ((c) ? (a) : (b))
+#define pick(c, a, b) ((c) ? (a) : (b))
 #endif
 
 /* The bits of x as another type of the same size. */

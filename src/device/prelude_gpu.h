@@ -37,6 +37,8 @@ typedef struct {
 #define sel(c, a, b) ((c) ? (a) : (b))
 #endif
 #define sel_idx(c, a, b) sel(c, a, b)
+#define pick(c, a, b) sel(c, a, b)
+#define TL_N(name) name
 #define num(c) ((real)(c))
 #define ord_num(c) ((ord)(c))
 #define idx_num(c) ((idx)(c))

@@ -193,15 +193,17 @@ static void add_operator(buffer *b, const tl_scalar *op)
             op->user->device_bytes);
         return;
     }
-    snprintf(name, sizeof name, "op/%s.h", op->file);
+    snprintf(name, sizeof name, "op/%s.h", op->text);
+    if (op->masked) add_file(b, "shape/masked.h");
     add_file(b, name);
+    if (op->masked) add_file(b, "shape/masked.h");
 }
 
 int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
     if (op->user) return op->user->device_bytes;
-    return packed > 8 && packed < 16 ? 16 : packed;
+    return packed > 8 ? (packed + 7) / 8 * 8 : packed;
 }
 
 int tl_gpu_room_log(const tl_scalar *op)

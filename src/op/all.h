@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * all: 1 if no element is zero. NaN is not zero, -0.0 is. Empty: 1. */
+#define OP_CORE and
 #define OP_LANE ORD
 #define OP_WIDEN NONZERO
+#define OP_NAN_CORE and
+#define OP_NAN_WIDEN NONZERO
 #define OP_EXACT 1
 #define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1

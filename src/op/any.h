@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * any: 1 if any element is not zero. NaN is not zero, -0.0 is. Empty: 0. */
+#define OP_CORE or
 #define OP_LANE ORD
 #define OP_WIDEN NONZERO
+#define OP_NAN_CORE or
+#define OP_NAN_WIDEN NONZERO_LOW
 #define OP_EXACT 1
 #define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1

@@ -3,6 +3,9 @@
  * Ties go to the left operand, so combine is associative and not commutative. */
 #define OP_LANE IDX
 #define OP_WIDEN HIGH
+#define OP_NAN_CORE argmax
+#define OP_NAN_WIDEN LOW
+#define OP_ABSENT ord_bottom
 #define OP_EXACT 1
 #define OP_EXTREME 1
 #define OP_STATE(F) F(ord, m) F(idx, i)

@@ -3,6 +3,9 @@
  * Ties go to the left operand, so combine is associative and not commutative. */
 #define OP_LANE IDX
 #define OP_WIDEN LOW
+#define OP_NAN_CORE argmin
+#define OP_NAN_WIDEN HIGH
+#define OP_ABSENT ord_top
 #define OP_EXACT 1
 #define OP_EXTREME -1
 #define OP_STATE(F) F(ord, m) F(idx, i)

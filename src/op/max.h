@@ -2,12 +2,14 @@
  * max: IEEE 754-2019 maximum through an integer key: NaN wins, -0 < +0. Empty: NaN, or the smallest integer. */
 #define OP_LANE ORD
 #define OP_WIDEN HIGH
+#define OP_NAN_CORE max
+#define OP_NAN_WIDEN LOW
 #define OP_EXACT 1
 #define OP_EXTREME 1
 #define OP_IDEMPOTENT 1
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1
-#define OP_SEED 1
+#define OP_SEED 2
 typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.m = sel(is_nan(x), ord_top, to_ord(x)); return r; }
 fn state combine(state a, state b) { state r; r.m = sel(b.m > a.m, b.m, a.m); return r; }

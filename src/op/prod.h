@@ -2,6 +2,8 @@
  * prod: the tree of products. Integers wrap in 64 bits (exact). 1 is exactly neutral: x * 1 == x for every x. */
 #define OP_LANE REAL
 #define OP_WIDEN REAL
+#define OP_NAN_CORE prod
+#define OP_NAN_WIDEN REAL_ONE
 #define OP_EXACT REAL_IS_EXACT
 #define OP_COMMUTES REAL_IS_EXACT
 #define OP_STATE(F) F(real, s)

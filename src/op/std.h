@@ -2,6 +2,7 @@
  * std: the state of var (op/var.h) and one square root in lower. n <= ddof gives NaN.
  * A NaN or an infinity anywhere gives NaN: lift starts m2 at x - x, which is 0 for every number. */
 #define OP_CORE var
+#define OP_NAN_CORE nanvar
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0

@@ -48,7 +48,7 @@
 #define TL_LANE_ELEM TL_NARROW
 #define TL_LANE_IDX 8
 #define TL_LANE_WIDE 8
-#define TL_LANE TL_PASTE(TL_LANE_, OP_LANE)
+#define TL_LANE (TL_COUNTED ? 8 : TL_PASTE(TL_LANE_, OP_LANE))
 
 #define TL_S(name) TL_CAT3(name, s, TL_INST)
 #define TL_VE(name) TL_CAT3(name, v, TL_INST)
@@ -59,7 +59,13 @@
 #define TL_VECTOR 0
 #define TL_N(name) TL_S(name)
 #include "../device/prelude_cpu.h"
+#if TL_MASKED
+#include "masked.h"
+#endif
 #include TL_OP_TEXT
+#if TL_MASKED
+#include "masked.h"
+#endif
 #include "../device/prelude_cpu_end.h"
 #include "defaults.h"
 #undef TL_VECTOR
@@ -90,8 +96,15 @@
 #define TL_VECTOR 1
 #define TL_N(name) TL_VE(name)
 #include "../device/prelude_cpu.h"
+#if TL_MASKED
+#include "masked.h"
+#endif
 #include TL_OP_TEXT
+#if TL_MASKED
+#include "masked.h"
+#endif
 #include "../device/prelude_cpu_end.h"
+#include "defaults.h"
 #undef TL_VECTOR
 #undef TL_N
 #include "kernels.h"

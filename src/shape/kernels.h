@@ -8,7 +8,7 @@
 #include "lower_kernel.h"
 #include "window_low_kernel.h"
 #endif
-#if !defined(OP_CORE) || (TL_EXPRESS && !TL_FULL)
+#if !defined(OP_CORE) || TL_EXPRESS
 #include "reduce_kernel.h"
 #if TL_EXPRESS
 #include "express_kernel.h"
@@ -25,7 +25,9 @@
 static const tl_kernel W(row) = {
     .dtype = TL_DTYPE,
     .acc = TL_ACC_DTYPE,
-#if !defined(OP_CORE) || (TL_EXPRESS && !TL_FULL)
+    .wide = TL_COLUMN(2, TL_WIDE),
+    .out = TL_OUT_DTYPE,
+#if !defined(OP_CORE) || TL_EXPRESS
 #if TL_EXPRESS
     .nodes = W(do_express_nodes),
     .fold = W(do_express_fold),

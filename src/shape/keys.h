@@ -54,7 +54,7 @@ TL_INLINE int32_t key16(uint16_t b, int inf, int high)
 {
     int32_t k = (int16_t)b;
     k ^= k >> 31 & 0x7fff;
-    return (b & 0x7fff) <= inf ? k : high ? INT16_MAX : INT16_MIN;
+    return (b & 0x7fff) <= inf ? k : high ? INT32_MAX : INT32_MIN;
 }
 TL_INLINE int32_t key32(uint32_t b, int high)
 {

@@ -5,7 +5,7 @@
 /* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
 typedef struct {
 #define COLUMN(type, f) TL_S(type) f[TL_SOA];
-    OP_STATE(COLUMN)
+    OP_FIELDS(COLUMN)
 #undef COLUMN
 } W(soa);
 _Static_assert(sizeof(W(soa)) <= TL_SOA_BYTES, "TL_SOA_BYTES is too small for this operator");
@@ -14,7 +14,7 @@ TL_INLINE VS W(soa_load)(const W(soa) *b, int64_t j)
 {
     VS r;
 #define GET(type, f) memcpy(&r.f, b->f + j, sizeof r.f);
-    OP_STATE(GET)
+    OP_FIELDS(GET)
 #undef GET
     return r;
 }
@@ -22,7 +22,7 @@ TL_INLINE VS W(soa_load)(const W(soa) *b, int64_t j)
 TL_INLINE void W(soa_store)(W(soa) *b, int64_t j, VS v)
 {
 #define SET(type, f) memcpy(b->f + j, &v.f, sizeof v.f);
-    OP_STATE(SET)
+    OP_FIELDS(SET)
 #undef SET
 }
 
@@ -30,7 +30,7 @@ TL_INLINE SS W(soa_get)(const W(soa) *b, int64_t j)
 {
     SS r;
 #define GET1(type, f) r.f = b->f[j];
-    OP_STATE(GET1)
+    OP_FIELDS(GET1)
 #undef GET1
     return r;
 }
@@ -38,7 +38,7 @@ TL_INLINE SS W(soa_get)(const W(soa) *b, int64_t j)
 TL_INLINE void W(soa_set)(W(soa) *b, int64_t j, SS s)
 {
 #define SET1(type, f) b->f[j] = s.f;
-    OP_STATE(SET1)
+    OP_FIELDS(SET1)
 #undef SET1
 }
 

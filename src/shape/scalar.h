@@ -69,13 +69,24 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 #define TL_WIDE_ord TL_COLUMN(6, TL_WIDE)
 #define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
 #define TL_WIDE_idx int64_t
+#if TL_WIDEN != TL_WIDEN_DOUBLE || TL_SIZE == 4
 #define TL_TO_WIDE_elem(v) (TL_WIDE_elem)(v)
 #define TL_FROM_WIDE_elem(v) (TL_S(elem))(v)
+#elif TL_FORMAT == 16
+#define TL_TO_WIDE_elem(v) half_to_float(v)
+#define TL_FROM_WIDE_elem(v) float_to_half(bits32((float)(v)))
+#else
+#define TL_TO_WIDE_elem(v) bf16_to_float(v)
+#define TL_FROM_WIDE_elem(v) (TL_S(elem))(bits32((float)(v)) >> 16)
+#endif
 #define TL_TO_WIDE_idx(v) v
 #define TL_FROM_WIDE_idx(v) v
 #if TL_WIDEN == TL_WIDEN_VALUE && TL_KIND == 3
 #define TL_TO_WIDE_ord(v) key16_to_key32(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define TL_FROM_WIDE_ord(v) key32_to_key16(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#elif TL_KIND == 3 && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) /* the ends stay the ends */
+#define TL_TO_WIDE_ord(v) (v == INT16_MAX ? INT32_MAX : v == INT16_MIN ? INT32_MIN : v)
+#define TL_FROM_WIDE_ord(v) (TL_S(ord))(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v)
 #elif TL_KIND == 2 && TL_SIZE >= 4 && TL_WIDEN != TL_WIDEN_NONZERO
 #define TL_TO_WIDE_ord(v) (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE)) /* biased by the least key */
 #define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
@@ -86,7 +97,7 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 /* The state of the law's type and the same state of the kernels' type (TL_WIDE), field by field. */
 typedef struct {
 #define WIDE_FIELD(type, f) TL_PASTE(TL_WIDE_, type) f __attribute__((packed));
-    OP_STATE(WIDE_FIELD)
+    OP_FIELDS(WIDE_FIELD)
 #undef WIDE_FIELD
 } TL_S(wide_state);
 
@@ -96,7 +107,7 @@ static void TL_S(do_to_wide)(tl_state *s)
     TL_S(wide_state) w;
     memcpy(&a, s, sizeof a);
 #define TO_WIDE(type, f) w.f = TL_PASTE(TL_TO_WIDE_, type)(a.f);
-    OP_STATE(TO_WIDE)
+    OP_FIELDS(TO_WIDE)
 #undef TO_WIDE
     memcpy(s, &w, sizeof w);
 }
@@ -107,7 +118,7 @@ static void TL_S(do_from_wide)(tl_state *s)
     TL_S(wide_state) w;
     memcpy(&w, s, sizeof w);
 #define FROM_WIDE(type, f) a.f = TL_PASTE(TL_FROM_WIDE_, type)(w.f);
-    OP_STATE(FROM_WIDE)
+    OP_FIELDS(FROM_WIDE)
 #undef FROM_WIDE
     memcpy(s, &a, sizeof a);
 }
@@ -124,6 +135,14 @@ static void TL_S(do_from_wide)(tl_state *s)
 
 static const tl_scalar TL_S(row) = {
     .file = TL_STRING(TL_FILE),
+#ifdef TL_TEXT
+    .text = TL_STRING(TL_TEXT),
+#endif
+#if TL_BORROWS
+    .lowers = TL_STRING(TL_TEXT),
+#else
+    .lowers = TL_STRING(TL_FILE),
+#endif
 #ifdef OP_CORE
     .core = TL_STRING(OP_CORE),
 #else
@@ -140,7 +159,7 @@ static const tl_scalar TL_S(row) = {
     .idempotent = OP_IDEMPOTENT,
     .inverse = OP_INVERSE,
     .masked = OP_MASKED,
-    .seedable = OP_SEED,
+    .seedable = OP_SEED != 0,
     .indexed = TL_IS_INDEX,
     .neutral = OP_NEUTRAL,
     .widen = TL_WIDEN,

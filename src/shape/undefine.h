@@ -16,3 +16,10 @@
 #undef OP_ADDS
 #undef OP_PICKS
 #undef OP_COMMUTES
+#undef OP_FIELDS
+#undef OP_COUNTS
+#undef OP_ABSENT
+#undef OP_NAN_CORE
+#undef OP_NAN_WIDEN
+#undef TL_COUNTED
+#undef TL_BORROWS

@@ -53,7 +53,7 @@ TL_INLINE SS W(lane)(VS v, int lane)
 {
     SS r;
 #define PICK(type, f) r.f = v.f[lane];
-    OP_STATE(PICK)
+    OP_FIELDS(PICK)
 #undef PICK
     return r;
 }
@@ -61,7 +61,7 @@ TL_INLINE SS W(lane)(VS v, int lane)
 TL_INLINE void W(put)(VS *v, int lane, SS s)
 {
 #define PUT(type, f) v->f[lane] = s.f;
-    OP_STATE(PUT)
+    OP_FIELDS(PUT)
 #undef PUT
 }
 
@@ -69,7 +69,7 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
     TL_INLINE VS W(name)(VS a, VS b)                                                                                    \
     {                                                                                                                   \
         VS r;                                                                                                           \
-        OP_STATE(pattern)                                                                                               \
+        OP_FIELDS(pattern)                                                                                               \
         return r;                                                                                                       \
     }
 #define MOVE_NEXT(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));

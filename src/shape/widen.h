@@ -23,14 +23,20 @@ static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahe
     return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes};
 }
 
+/* Do its folds give a kernel's states and not the law's? */
+static inline int tl_folds_wide(const tl_plan *plan) { return plan->fold == plan->core && plan->op->from_wide; }
+
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
 {
-    return plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);
+    int count = plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);
+    for (int k = 0; tl_folds_wide(plan) && k < count; k++) plan->op->from_wide(&out[k]);
+    return count;
 }
 
 static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int64_t n, int64_t i, int fetch)
 {
     plan->fold->fold(s, x, n, i, plan->fold_in, fetch, plan->par);
+    if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
 static inline void tl_fold_columns(const tl_plan *plan, tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width)

@@ -26,7 +26,7 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
 #endif
     VS r = W(join)(*before, d), last;
 #define LAST(type, f) last.f = (__typeof__(last.f)){0} + d.f[TL_V - 1];
-    OP_STATE(LAST)
+    OP_FIELDS(LAST)
 #undef LAST
     *before = W(join)(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
     return r;

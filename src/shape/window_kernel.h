@@ -46,7 +46,7 @@ static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E
 TL_INLINE void W(keep_history)(W(soa) * z, int64_t m)
 {
 #define KEEP(type, f) memmove(z->f, z->f + m, W(HISTORY) * sizeof z->f[0]);
-    OP_STATE(KEEP)
+    OP_FIELDS(KEEP)
 #undef KEEP
 }
 
@@ -107,7 +107,7 @@ TL_INLINE VS W(blend)(int bit, VS a, VS b)
         TL_UNROLL for (int l = 0; l < TL_V; l++) m[l] = (TL_V - 1 - l) >> bit & 1 ? -1 : 0;                            \
         r.f = (__typeof__(a.f))((m & (__typeof__(m))a.f) | (~m & (__typeof__(m))b.f));                                 \
     }
-    OP_STATE(BLEND)
+    OP_FIELDS(BLEND)
 #undef BLEND
     return r;
 }

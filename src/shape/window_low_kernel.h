@@ -8,7 +8,7 @@
  * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_WINDOW_WIDE          (0 OP_STATE(TL_COUNT_FIELD) == 1)
+#define TL_WINDOW_WIDE          (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
@@ -89,7 +89,7 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
     TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
     {                                                                                                                  \
         VS r;                                                                                                          \
-        OP_STATE(move)                                                                                                 \
+        OP_FIELDS(move)                                                                                                 \
         return r;                                                                                                      \
     }
 DELAYER(delay1, MOVE1)

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, then for each
+ * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text (or its nan form), then for each
  * of its instances a row with the promises that the scalar row has no room for. The words of the dialect are still in
  * force here. */
+#if TL_PROMISE_MASKED
+#include "../../src/shape/masked.h"
+#endif
 #include TL_PROMISE_TEXT
+#if TL_PROMISE_MASKED
+#include "../../src/shape/masked.h"
+#endif
 #include "../../src/shape/defaults.h"
 
 #define SAME_real(name)  (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
@@ -17,7 +23,7 @@ static int TL_N(promise_same)(const tl_state *x, const tl_state *y)
     state a, b;
     memcpy(&a, x, sizeof a);
     memcpy(&b, y, sizeof b);
-    return 1 OP_STATE(SAME);
+    return 1 OP_FIELDS(SAME);
 }
 #undef SAME
 

@@ -83,7 +83,7 @@ fn state choose(int c, state a, state b)
 {
     state r;
 #define CHOOSE(type, f) r.f = c ? a.f : b.f;
-    OP_STATE(CHOOSE)
+    OP_FIELDS(CHOOSE)
 #undef CHOOSE
     return r;
 }
@@ -103,7 +103,7 @@ fn maybe then(maybe a, state b)
 
 /* States as the host has them: their fields, one after the other, without holes. */
 #define SIZE_OF(type, f) +(int)sizeof(type)
-enum { PACKED = 0 OP_STATE(SIZE_OF) };
+enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
 far_fn void pack(GLOBAL u8 *to, state v)
 {
@@ -113,7 +113,7 @@ far_fn void pack(GLOBAL u8 *to, state v)
         UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
         to += sizeof(type);                                                                                             \
     }
-    OP_STATE(PACK)
+    OP_FIELDS(PACK)
 #undef PACK
 }
 far_fn state unpack(GLOBAL const u8 *from)
@@ -125,7 +125,7 @@ far_fn state unpack(GLOBAL const u8 *from)
         UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
         from += sizeof(type);                                                                                           \
     }
-    OP_STATE(UNPACK)
+    OP_FIELDS(UNPACK)
 #undef UNPACK
     return v;
 }
@@ -137,7 +137,7 @@ fn maybe nothing(par p)
     r.s = neutral(p);
 #else
 #define ZERO(type, f) r.s.f = 0;
-    OP_STATE(ZERO)
+    OP_FIELDS(ZERO)
 #undef ZERO
 #endif
     r.have = 0;
@@ -160,7 +160,7 @@ fn state exchange(state v, int m, LOCAL state *box)
 {
     state r;
 #define EXCHANGE(type, f) SHUFFLE(1, type, r.f, v.f, m);
-    OP_STATE(EXCHANGE)
+    OP_FIELDS(EXCHANGE)
 #undef EXCHANGE
     return r;
 }
@@ -168,7 +168,7 @@ fn state from_lane(state v, int lane, LOCAL state *box)
 {
     state r;
 #define FROM(type, f) SHUFFLE(0, type, r.f, v.f, lane);
-    OP_STATE(FROM)
+    OP_FIELDS(FROM)
 #undef FROM
     return r;
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included twice around the operator's text:
+ * before it, so that its functions get other names (plain_lift, ...); after it, where the operator's names are defined over those.
+ *
+ *   NEUTRAL   the text has OP_NEUTRAL, and its lower does not count (OP_COUNTS): a masked element is lifted to the neutral state
+ *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is `empty`
+ *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent: combine
+ *             takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets.
+ *
+ * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by OP_NAN_WIDEN. */
+#define plain_state TL_N(plain_state)
+#define plain_lift TL_N(plain_lift)
+#define plain_combine TL_N(plain_combine)
+#define plain_neutral TL_N(plain_neutral)
+#define plain_seed TL_N(plain_seed)
+#define plain_lower TL_N(plain_lower)
+#define plain_lower_1 TL_N(plain_lower_1)
+#define plain_of TL_N(plain_of)
+#define form_of TL_N(form_of)
+#define present TL_N(present)
+#undef state
+#undef lift
+#undef combine
+#undef neutral
+#undef seed
+#undef lower
+#undef lower_1
+
+#ifndef TL_PLAIN
+#define TL_PLAIN
+#define state plain_state
+#define lift plain_lift
+#define combine plain_combine
+#define neutral plain_neutral
+#define seed plain_seed
+#define lower plain_lower
+#define lower_1 plain_lower_1
+/* what is changed below, from the inclusion before */
+#undef OP_CORE
+#undef OP_WIDEN
+#undef OP_IDEMPOTENT
+#undef OP_INVERSE
+#undef OP_TWIN
+#undef OP_EXTREME
+#undef OP_ADDS
+#undef OP_PICKS
+#undef OP_COMMUTES
+
+#else
+#undef TL_PLAIN
+#define state TL_N(state)
+#define lift TL_N(lift)
+#define combine TL_N(combine)
+#define neutral TL_N(neutral)
+#define seed TL_N(seed)
+#define lower TL_N(lower)
+#define lower_1 TL_N(lower_1)
+
+#define OP_MASKED 1
+#undef OP_TWIN /* two nodes of equal size have unequal counts */
+#undef OP_CORE
+#ifdef OP_NAN_CORE
+#define OP_CORE OP_NAN_CORE
+#endif
+#ifdef OP_NAN_WIDEN
+#undef OP_WIDEN
+#define OP_WIDEN OP_NAN_WIDEN
+#endif
+
+fn mask present(elem x) { return is_number(x); }
+fn mask masked(elem x) { return is_nan(x); }
+
+#if (OP_NEUTRAL && !OP_COUNTS) || defined(OP_ABSENT)
+typedef plain_state state;
+fn state combine(state a, state b) { return plain_combine(a, b); }
+#ifdef OP_ABSENT
+fn state lift(elem x, idx i, par p)
+{
+    state r = plain_lift(x, i, p);
+    r.m = pick(present(x), r.m, OP_ABSENT);
+    return r;
+}
+fn result lower(state a, real n, idx first, par p) { return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p)); }
+#else
+#ifdef OP_NAN_CORE
+#define TL_BORROWS 1
+#endif
+fn state neutral(par p) { return plain_neutral(p); }
+fn state lift(elem x, idx i, par p)
+{
+    state r = plain_lift(x, i, p), none = plain_neutral(p);
+    mask m = present(x);
+#define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
+    OP_STATE(CHOOSE)
+#undef CHOOSE
+    return r;
+}
+fn result lower(state a, real n, idx first, par p) { return plain_lower(a, n, first, p); }
+#if OP_LANES == 2
+fn result lower_1(state a, real n, idx first, par p) { return plain_lower_1(a, n, first, p); }
+#endif
+#endif
+#if OP_SEED == 1
+fn state seed(result v, par p) { return plain_seed(v, p); }
+#endif
+
+#else
+#define TL_COUNTED 1
+#define OP_FIELDS(F) OP_STATE(F) F(idx, kept)
+#undef OP_IDEMPOTENT
+#undef OP_INVERSE
+#undef OP_EXTREME
+#undef OP_ADDS
+#undef OP_PICKS
+#undef OP_COMMUTES
+typedef struct { OP_FIELDS(FIELD) } state;
+#define COPY(type, f) r.f = s.f;
+fn plain_state plain_of(state s) { plain_state r; OP_STATE(COPY) return r; }
+fn state form_of(plain_state s, idx kept) { state r; OP_STATE(COPY) r.kept = kept; return r; }
+fn state lift(elem x, idx i, par p)
+{
+    mask m = present(x);
+    state r = form_of(plain_lift(x, i, p), idx_if(m));
+#if OP_NEUTRAL
+    plain_state none = plain_neutral(p);
+#else
+    plain_state none = {0};
+#endif
+#define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
+    OP_STATE(CHOOSE)
+#undef CHOOSE
+    return r;
+}
+fn state combine(state a, state b)
+{
+    plain_state s = plain_combine(plain_of(a), plain_of(b));
+    state r; /* not form_of: gcc 12 spends 5% of a window's time on what that returns */
+    OP_STATE(COPY)
+    r.kept = a.kept + b.kept;
+#if !OP_NEUTRAL
+#define CHOOSE(type, f)                                                                                                 \
+    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                                      \
+    r.f = pick(a.kept == idx_num(0), b.f, r.f);
+    OP_STATE(CHOOSE)
+#undef CHOOSE
+#endif
+    return r;
+}
+#undef COPY
+#if OP_NEUTRAL
+fn state neutral(par p) { return form_of(plain_neutral(p), idx_num(0)); }
+#endif
+#if OP_SEED == 1
+fn state seed(result v, par p) { return form_of(plain_seed(v, p), idx_num(1)); }
+#endif
+fn result lower(state a, real n, idx first, par p)
+{
+    result r = plain_lower(plain_of(a), idx_to_real(a.kept), first, p);
+#if OP_COUNTS != 2 /* of none it is `empty` without our help */
+    r = pick(a.kept == idx_num(0), empty(p), r);
+#endif
+    return r;
+}
+#endif
+
+#if OP_SEED == 2 /* an initial value is an element: masked, if it is a NaN */
+fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
+#endif
+#endif
