@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* What is written behind an operator's name: nothing where its parameter may be left out, but for var and
- * nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def, 0.3 above the least. Returns `to`. */
+ * nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def, 0.3 above the least. Returns
+ * `to`. */
 enum { TL_SAMPLE_ROOM = 32 };
 static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_ROOM])
 {

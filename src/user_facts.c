@@ -115,7 +115,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || (flag == TL_FLAG_SEED && r->built_in);
+    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
     if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
@@ -123,7 +123,7 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs               ? "0, 1 or -1"
                    : two                 ? "0, 1, 2 or REAL_IS_EXACT"
                                          : "0, 1 or REAL_IS_EXACT");
-    r->facts->flag[flag] = numbers[v];
+    r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v]; /* 2 is for its nan form */
     return TALLY_OK;
 }
 
@@ -132,17 +132,17 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
 {
     static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
                                          "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
-    static const char *const built_in_facts[] = {"OP_CORE", "OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL};
+    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL}; /* users' have none */
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (r->built_in && find(built_in_facts, name) >= 0) return TALLY_OK;
+    if (find(of_nan_forms, name) >= 0 || (r->built_in && !strcmp(name, "OP_CORE"))) return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
-    if (fact < 0 || (fact == SEEN_NAN_WIDEN && !r->built_in))
+    if (fact < 0)
         return bad(r, begin, "%s is not a fact that an operator states (doc/user-operators.md lists them)", name);
     if (depth) return bad(r, begin, "%s stands inside #if: facts are read as they are written", name);
     if (r->seen >> fact & 1) return bad(r, begin, "%s is stated twice", name);
@@ -189,7 +189,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
             return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
         return TALLY_OK;
     case SEEN_NAN_WIDEN:
-        if (find(nan_widen_names, value) < 0)
+        if (r->built_in && find(nan_widen_names, value) < 0)
             return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", value);
         return TALLY_OK;
     default:

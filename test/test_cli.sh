@@ -272,7 +272,7 @@ for s in zsh fish; do
     has "tally help --completion $s" tally
     if command -v $s >/dev/null; then tally help --completion $s >c.$s; ok "$s -n c.$s" ''; fi
 done
-if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"tally reduce sum,nanm\"'" $'sum,nanmax\nsum,nanmean\nsum,nanmin'; fi
+if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"tally reduce sum,nanm\"'" $'sum,nanmax\nsum,nanmean\nsum,nanmin\nsum,nanminmax'; fi
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')

@@ -42,9 +42,6 @@ static int empty_bits(const char *words, tally_dtype d, int lane, void *to)
     return 1;
 }
 
-/* The operator whose nan form this is; NULL if it is none. */
-static const char *plain_name(const char *name) { return strncmp(name, "nan", 3) ? NULL : name + 3; }
-
 static void empties(void)
 {
     for (const char *const *name = tally_operators(); *name; name++)
@@ -82,9 +79,12 @@ static void empties(void)
           "one-liners of nothing");
 }
 
-/* Nan forms, from their plain operators. Of two neighbours one is a NaN: then the tree is that of the others alone, so every bit is
- * that of the plain operator without the NaNs, after each pair; an index is the element's own. Else: nothing but NaNs is nothing,
- * an element among NaNs is that element, and of numbers only the two are the same. */
+/* The operator whose nan form this is; NULL if it is none. */
+static const char *plain_name(const char *name) { return strncmp(name, "nan", 3) ? NULL : name + 3; }
+
+/* Nan forms, from their plain operators. Of two neighbours one is a NaN: then the tree is that of the others alone, so
+ * every bit is that of the plain operator without the NaNs, after each pair; an index is the element's own. Else:
+ * nothing but NaNs is nothing, an element among NaNs is that element, and of numbers only the two are the same. */
 enum { NAN_MOST = 9000 };
 static void nan_forms(void)
 {
@@ -98,7 +98,8 @@ static void nan_forms(void)
             for (int wide = 0; wide < 2; wide++) {
                 check_operator o, plain;
                 if (!check_operator_make(&o, *each, d, wide)) continue;
-                if (!check(check_operator_make(&plain, plain_name(*each), d, wide), "%s has no plain operator", *each)) continue;
+                if (!check(check_operator_make(&plain, plain_name(*each), d, wide), "%s has no plain operator", *each))
+                    continue;
                 const int indexed = !strncmp(*each, "nanarg", 6), bytes = (int)o.bytes, size = (int)o.result;
                 forms++;
                 for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -117,32 +118,40 @@ static void nan_forms(void)
                         memmove(got + i * size, got + (2 * i + 1) * size, (size_t)size);
                         if (indexed) ((int64_t *)want)[i] = at[((int64_t *)want)[i]];
                     }
-                    check_same(got, want, m, size, "%s of %s, one of each two a NaN, scan of %lld", o.op, tally_dtype_name(d), (long long)m);
+                    check_same(got, want, m, size, "%s of %s, one of each two a NaN, scan of %lld", o.op,
+                               tally_dtype_name(d), (long long)m);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want + (m - 1) * size, 1, size, "%s of %s, one of each two a NaN, %lld", o.op, tally_dtype_name(d),
-                               (long long)m);
+                    check_same(got, want + (m - 1) * size, 1, size, "%s of %s, one of each two a NaN, %lld", o.op,
+                               tally_dtype_name(d), (long long)m);
                     check_ok(ctx, tally_scan(ctx, o.op, &b, &rb, NULL), o.op);
                     ra.n = m;
                     check_ok(ctx, tally_scan(ctx, plain.op, &b, &ra, NULL), plain.op);
-                    check_same(want, got, m, size, "%s of %s without a NaN, %lld", o.op, tally_dtype_name(d), (long long)m);
+                    check_same(want, got, m, size, "%s of %s without a NaN, %lld", o.op, tally_dtype_name(d),
+                               (long long)m);
                     for (int64_t i = 0; i < 2 * m; i++) memcpy(with + i * bytes, &quiet[d - TALLY_F16], (size_t)bytes);
                     b.n = 0;
                     check_ok(ctx, tally_reduce(ctx, plain.op, &b, empty), plain.op);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, empty, 1, size, "%s of %s, NaNs only, %lld", o.op, tally_dtype_name(d), (long long)m);
+                    check_same(got, empty, 1, size, "%s of %s, NaNs only, %lld", o.op, tally_dtype_name(d),
+                               (long long)m);
                     memcpy(with + alone * bytes, without, (size_t)bytes);
                     b.n = 1;
                     check_ok(ctx, tally_reduce(ctx, plain.op, &b, want), plain.op);
                     if (indexed) memcpy(want, &alone, sizeof alone);
                     check_ok(ctx, tally_reduce(ctx, o.op, &a, got), o.op);
-                    check_same(got, want, 1, size, "%s of %s, one number among %lld", o.op, tally_dtype_name(d), (long long)(2 * m));
-                    tally_window_options w = {1, 0, TALLY_EDGES_SHRINK, 0}; /* the number is in the windows that have it */
+                    check_same(got, want, 1, size, "%s of %s, one number among %lld", o.op, tally_dtype_name(d),
+                               (long long)(2 * m));
+                    tally_window_options w = {1, 0, TALLY_EDGES_SHRINK,
+                                              0}; /* the number is in the windows that have it */
                     ra.n = 2 * m;
                     check_ok(ctx, tally_window(ctx, o.op, &a, &ra, &w), o.op);
                     for (int64_t i = 0; i < 2 * m; i++) {
                         const int64_t place = alone - (i ? i - 1 : 0);
-                        const void *one = i != alone && i != alone + 1 ? (const void *)empty : indexed ? (const void *)&place : want;
-                        check_same(got + i * size, one, 1, size, "%s of %s, window at %lld of %lld", o.op, tally_dtype_name(d), (long long)i, (long long)alone);
+                        const void *one = i != alone && i != alone + 1 ? (const void *)empty
+                                          : indexed                    ? (const void *)&place
+                                                                       : want;
+                        check_same(got + i * size, one, 1, size, "%s of %s, window at %lld of %lld", o.op,
+                                   tally_dtype_name(d), (long long)i, (long long)alone);
                     }
                 }
             }
