@@ -102,6 +102,7 @@ endif()
 
 # test_promises compiles every operator's text with the test's own lines behind it, and a text that keeps no promise.
 if(TARGET test_promises)
+  set(text_of_liar liar)
   set(instances_of_liar TL_FILE=liar TL_TEXT=liar TL_OUT_ACC=1 TL_RULE_WIDE=1 TL_KINDS_I=1 TL_KINDS_F=1)
   foreach(file IN LISTS seen ITEMS liar)
     set(folder ../../src/op)
@@ -111,7 +112,7 @@ if(TARGET test_promises)
     add_library(promises_${file} OBJECT test/promises/rows.c)
     target_include_directories(promises_${file} PRIVATE src include test)
     target_compile_definitions(promises_${file} PRIVATE ${instances_of_${file}}
-                               TL_PROMISE_FOLDER=${folder})
+                               "TL_PROMISE_TEXT=\"${folder}/${text_of_${file}}.h\"")
     target_compile_options(promises_${file} PRIVATE -Wno-attributes -O0)
     target_sources(test_promises PRIVATE $<TARGET_OBJECTS:promises_${file}>)
   endforeach()

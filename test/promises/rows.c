@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Compiled once an operator file, as device/operator_scalar.c is: the promises of its instances, as promises_<file>[],
- * ended by NULL. TL_PROMISE_FOLDER: where its text is, seen from here. */
+ * ended by NULL. TL_PROMISE_TEXT: where the text is, seen from here. */
 #include "kernel.h"
 #include "dtype_traits.h"
 #include "shape/keys.h"
 #include "simd.h"
 #include "promise.h"
 #define TL_IS_INDEX 1
-/* clang-format off: blanks would be part of the name */
-#define TL_PROMISE_TEXT TL_STRING(TL_PROMISE_FOLDER / TL_TEXT.h)
-/* clang-format on */
 #if TL_MASKED /* text.h puts shape/masked.h around the text, and its own lines behind both */
 #undef TL_MASKED
 #define TL_PROMISE_MASKED 1
