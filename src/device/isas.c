@@ -4,8 +4,8 @@
 #include "../dtype_traits.h"
 #include <string.h>
 
-#define ISA(isa, bytes, runs)                                                                                           \
-    extern const tl_kernel_table tl_kernels_##isa[];                                                                    \
+#define ISA(isa, bytes, runs)                                                                                          \
+    extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
     extern const tl_convert tl_converts_##isa[];
 #include "../isa.def"
 #undef ISA
@@ -27,7 +27,7 @@ const char *tl_isa_name(int isa) { return isas[isa].name; }
 int tl_isa_runs(int isa)
 {
     int number = 0;
-#define ISA(name, bytes, runs)                                                                                          \
+#define ISA(name, bytes, runs)                                                                                         \
     if (number++ == isa) return (runs) != 0;
 #include "../isa.def"
 #undef ISA
@@ -78,7 +78,8 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
 
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
-    tally_dtype acc = op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
+    tally_dtype acc =
+        op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
     const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     *plan = (tl_plan){.op = op, .par = par};
     plan->core = find_kernel(op->core, op->wide, acc, isa);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included twice around the operator's text:
- * before it, so that its functions get other names (plain_lift, ...); after it, where the operator's names are defined over those.
+ * The nan form of an operator: an element that is masked, which is a NaN, is ABSENT. Included twice around the
+ * operator's text: before it, so that its functions get other names (plain_lift, ...); after it, where the operator's
+ * names are defined over those.
  *
- *   NEUTRAL   the text has OP_NEUTRAL, and its lower does not count (OP_COUNTS): a masked element is lifted to the neutral state
- *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is `empty`
- *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent: combine
- *             takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets.
+ *   NEUTRAL   the text has OP_NEUTRAL, and its lower does not count (OP_COUNTS): a masked element is lifted to the
+ *             neutral state
+ *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is
+ *             `empty`
+ *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent:
+ *             combine takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets.
  *
- * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by OP_NAN_WIDEN. */
+ * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by
+ * OP_NAN_WIDEN. */
 #define plain_state TL_N(plain_state)
 #define plain_lift TL_N(plain_lift)
 #define plain_combine TL_N(plain_combine)
@@ -80,7 +84,10 @@ fn state lift(elem x, idx i, par p)
     r.m = pick(present(x), r.m, OP_ABSENT);
     return r;
 }
-fn result lower(state a, real n, idx first, par p) { return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p)); }
+fn result lower(state a, real n, idx first, par p)
+{
+    return pick(a.m == OP_ABSENT, empty(p), plain_lower(a, n, first, p));
+}
 #else
 #ifdef OP_NAN_CORE
 #define TL_BORROWS 1
