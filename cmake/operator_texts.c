@@ -14,7 +14,7 @@ static const struct row {
     int lanes;
 } rows[] = {
 #define OPERATOR(name, file, kinds, out, acc, nan, lanes, ...) {#name, #file, lanes},
-#define OPERATOR_ALSO                                     OPERATOR
+#define OPERATOR_ALSO                                          OPERATOR
 #include "op/ops.def"
 #undef OPERATOR
 };

@@ -102,9 +102,9 @@ endif()
 
 # test_promises compiles every operator's text with the test's own lines behind it, and a text that keeps no promise.
 if(TARGET test_promises)
-  set(instances_of_liar TL_FILE=liar TL_OUT_ACC=1 TL_RULE_WIDE=1 TL_KINDS_I=1 TL_KINDS_F=1)
   set(text_of_liar liar)
-  foreach(file IN LISTS operator_files ITEMS liar)
+  set(instances_of_liar TL_FILE=liar TL_TEXT=liar TL_OUT_ACC=1 TL_RULE_WIDE=1 TL_KINDS_I=1 TL_KINDS_F=1)
+  foreach(file IN LISTS seen ITEMS liar)
     set(folder ../../src/op)
     if(file STREQUAL liar)
       set(folder .)

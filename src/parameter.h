@@ -7,8 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is written behind an operator's name: nothing where its parameter may be left out, but for var, whose golden
- * bits are of ddof=1; else a value of its range in op/ops.def, 0.3 above the least. Returns `to`. */
+/* What is written behind an operator's name: nothing where its parameter may be left out, but for var and
+ * nanvar, whose golden bits are of ddof=1; else a value of its range in op/ops.def, 0.3 above the least. Returns
+ * `to`. */
 enum { TL_SAMPLE_ROOM = 32 };
 static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_ROOM])
 {
@@ -16,15 +17,11 @@ static inline const char *tl_sample_parameter(const char *op, char to[TL_SAMPLE_
         const char *name, *parameter;
         double fallback, low, high;
     } rows[] = {
-#define OPERATOR(name, file, kinds, out, acc, nan, lanes, parameter, fallback, low, high, empty, text)                 \
-    {#name, parameter, fallback, low, high},
-#define OPERATOR_ALSO(...)
-#include "op/ops.def"
-#undef OPERATOR_ALSO
-#undef OPERATOR
+#define FORM(name, file, kinds, parameter, fallback, low, high, empty, text) {#name, parameter, fallback, low, high},
+#include "op/forms.def"
+#undef FORM
     };
-    if (!strncmp(op, "nan", 3)) op += 3; /* nan forms have the parameter of their operator */
-    strcpy(to, strcmp(op, "var") ? "" : ":ddof=1");
+    strcpy(to, strcmp(op, "var") && strcmp(op, "nanvar") ? "" : ":ddof=1");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(op, rows[i].name) && *rows[i].parameter && isnan(rows[i].fallback)) {
             double value = isfinite(rows[i].low) ? rows[i].low + 0.3 : 0.3;

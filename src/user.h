@@ -50,7 +50,7 @@ typedef struct tl_facts {
 
 /* Reads the facts of a text; TALLY_BAD_DATA with where:line if it is not one. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
-/* The same of a text of op/, which states OP_LANE, OP_WIDEN and OP_CORE too, and leaves to its row what op/ops.def says. For the build
+/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs too, and leaves to its row what op/ops.def says. For the build
  * (cmake/operator_texts.c); the sentence is tally_error(NULL). */
 tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 

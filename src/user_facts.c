@@ -50,7 +50,8 @@ typedef struct {
     int lane;      /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
-enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN };
+static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
+enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN, SEEN_NAN_WIDEN };
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
 {
@@ -122,22 +123,22 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
                    : signs               ? "0, 1 or -1"
                    : two                 ? "0, 1, 2 or REAL_IS_EXACT"
                                          : "0, 1 or REAL_IS_EXACT");
-    r->facts->flag[flag] = flag == TL_FLAG_SEED && numbers[v] == 2 ? 1 : numbers[v];
+    r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v]; /* 2 is for its nan form */
     return TALLY_OK;
 }
 
 /* `#define OP_...`: `at` is behind the name. */
 static tally_status read_fact(reader *r, const char *begin, const char *name, const char *at, int depth)
 {
-    static const char *const others[] = {"OP_ACC",     "OP_OUT",   "OP_TYPES", "OP_PARAM",
-                                         "OP_DEFAULT", "OP_STATE", "OP_LANE",  "OP_WIDEN", NULL};
+    static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
+                                         "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
+    static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL}; /* users' have none */
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    static const char *const of_nan_forms[] = {"OP_COUNTS", "OP_ABSENT", "OP_NAN_CORE", "OP_NAN_WIDEN", NULL};
     if (find(of_nan_forms, name) >= 0 || (r->built_in && !strcmp(name, "OP_CORE"))) return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
@@ -186,6 +187,10 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     case SEEN_WIDEN: /* users' operators are compiled for each type */
         if (r->built_in && find(widen_names, value) < 0)
             return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
+        return TALLY_OK;
+    case SEEN_NAN_WIDEN:
+        if (r->built_in && find(nan_widen_names, value) < 0)
+            return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", value);
         return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
@@ -258,8 +263,7 @@ static tally_status read_function(reader *r, const char *at)
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
     if (!strcmp(name, "masked"))
-        return bad(r, begin,
-                   "'masked' is not for operators of users: lift what does not count to a state that changes nothing");
+        return bad(r, begin, "'masked' is the library's: lift what does not count to a state that changes nothing");
     return known ? TALLY_OK : keep_word(r, begin, name);
 }
 

@@ -59,11 +59,11 @@
 #define TL_VECTOR 0
 #define TL_N(name) TL_S(name)
 #include "../device/prelude_cpu.h"
-#if TL_MASKED && !TL_MASKED_BY_TEXT
+#if TL_MASKED
 #include "masked.h"
 #endif
 #include TL_OP_TEXT
-#if TL_MASKED && !TL_MASKED_BY_TEXT
+#if TL_MASKED
 #include "masked.h"
 #endif
 #include "../device/prelude_cpu_end.h"
@@ -96,11 +96,11 @@
 #define TL_VECTOR 1
 #define TL_N(name) TL_VE(name)
 #include "../device/prelude_cpu.h"
-#if TL_MASKED && !TL_MASKED_BY_TEXT
+#if TL_MASKED
 #include "masked.h"
 #endif
 #include TL_OP_TEXT
-#if TL_MASKED && !TL_MASKED_BY_TEXT
+#if TL_MASKED
 #include "masked.h"
 #endif
 #include "../device/prelude_cpu_end.h"

@@ -89,7 +89,7 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
     TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
     {                                                                                                                  \
         VS r;                                                                                                          \
-        OP_FIELDS(move)                                                                                                 \
+        OP_FIELDS(move)                                                                                                \
         return r;                                                                                                      \
     }
 DELAYER(delay1, MOVE1)

@@ -7,8 +7,11 @@
 #include "simd.h"
 #include "promise.h"
 #define TL_IS_INDEX 1
-#define TL_MASKED_BY_TEXT 1 /* text.h has lines behind the nan form too */
-#define TL_OP_TEXT  "promises/text.h"
+#if TL_MASKED /* text.h puts shape/masked.h around the text, and its own lines behind both */
+#undef TL_MASKED
+#define TL_PROMISE_MASKED 1
+#endif
+#define TL_OP_TEXT "promises/text.h"
 #include "shape/instances.h"
 
 #define ROW(dt, acc) &TL_CAT3(promise_row, s, TL_CAT3(TL_CAT(d, dt), acc, x)),

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, then for each
- * of its instances a row with the promises that the scalar row has no room for. The words of the dialect are still in
- * force here. */
-#if TL_MASKED
+ * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, or its nan
+ * form, then for each of its instances a row with the promises that the scalar row has no room for. The words of the
+ * dialect are still in force here. */
+#if TL_PROMISE_MASKED
 #include "../../src/shape/masked.h"
 #endif
 #include TL_PROMISE_TEXT
-#if TL_MASKED
+#if TL_PROMISE_MASKED
 #include "../../src/shape/masked.h"
 #endif
 #include "../../src/shape/defaults.h"
