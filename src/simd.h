@@ -128,6 +128,7 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead)
 #define TL_FETCH_SOME(next, from, count, own)                                                                           \
     do {                                                                                                                \
         const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;                           \
+        if ((next).bytes == 0) break;                                                                                   \
         if ((next).bytes != (int64_t)(own)) {                                                                           \
             for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256) tl_fetch((next).at + o, 256, 0);       \
         } else if ((count) * (own) >= 256) {                                                                            \

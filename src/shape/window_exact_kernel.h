@@ -40,8 +40,10 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
     VS before = *carry, none = TL_VE(neutral)(p);
     int64_t j = 0;
     for (; j + TL_V <= m; j += TL_V) {
-        TL_FETCH_SOME(k->next, j, TL_V, sizeof(E));
-        TL_FETCH_SOME(k->next_old, j, TL_V, sizeof(E));
+        if (j % W(FETCHED) == 0) {
+            TL_FETCH_SOME(k->next, j, W(FETCHED), sizeof(E));
+            TL_FETCH_SOME(k->next_old, j, W(FETCHED), sizeof(E));
+        }
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
         W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
     }

@@ -15,6 +15,7 @@ enum {
     W(LOG_VECTORS) = TL_WINDOW_WIDE ? 3 : 2,
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
+    W(FETCHED) = 16 * TL_V, /* elements between two looks at what comes next */
     /* z0 holds elements, not states, and then x itself will do without staging: for float sums, and for keys. */
     W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
