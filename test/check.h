@@ -124,7 +124,7 @@ static inline void check_fill(void *to, tally_dtype d, int64_t n, tl_data kind)
 
 /* A random operator as a user would write it, for a random dtype. */
 typedef struct {
-    char op[48];
+    char op[72];
     tally_dtype dtype;
     tally_operator_info info;
     int64_t bytes, result; /* of an element, of a result (all lanes) */

@@ -284,6 +284,23 @@ static int together(void)
     return failures;
 }
 
+/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level for each bit of their length. */
+static int columns(void)
+{
+    enum { LENGTH = 2000, WIDTH = 1024 };
+    double *const data = calloc(LENGTH * WIDTH, sizeof *data);
+    double *const got = calloc(WIDTH, sizeof *got), *const want = calloc(WIDTH, sizeof *want);
+    tally *few, *many;
+    if (!data || !got || !want || tally_open(&few, "cpu,threads=1") || tally_open(&many, "cpu,threads=2")) return 1;
+    for (int64_t i = 0; i < LENGTH * WIDTH; i++) data[i] = x[i % N];
+    const tally_view in = {.data = data, .dtype = TALLY_F64, .rows = WIDTH, .n = LENGTH, .row_stride = 1, .stride = WIDTH};
+    const int wrong = tally_reduce(few, "var", &in, want) || tally_reduce(many, "var", &in, got) ||
+                      memcmp(got, want, WIDTH * sizeof *got);
+    tally_close(few), tally_close(many);
+    free(data), free(got), free(want);
+    return wrong;
+}
+
 /* Started anew, since OpenMP reads its environment at the start: with stacks of 100 KiB, of which the largest kernel
  * takes half. */
 static const char *self;
@@ -317,7 +334,7 @@ int main(int count, char **arguments)
     for (int64_t i = 0; i < N; i++) x[i] = (double)(int64_t)(check_random() >> 20) / 1024;
     for (int r = 1; r <= ROWS; r++) offsets[r] = r == ROWS ? N : N / 2 / ROWS * r; /* the last is half of all */
     if (!check(!all("cpu,threads=1", &one, NULL), "one thread")) return check_finish();
-    if (count > 1) return all("cpu,threads=3", &here, &one) != 0;
+    if (count > 1) return all("cpu,threads=3", &here, &one) != 0 || columns() != 0;
     const char *sanitizers = getenv("TALLY_SANITIZE");
     plain = !sanitizers || !*sanitizers;
     watched = sanitizers && strstr(sanitizers, "thread");

@@ -82,7 +82,10 @@ static void W(do_fold_columns)(tl_state *out, const void *data, int64_t stride, 
 {
     const char *x = data;
     int64_t vectors = width / TL_V, c = 0, bytes = from ? from->from_bytes : (int64_t)sizeof(E);
+    enum { STACK = 24 * 1024 }; /* bytes of the counter: it stands on a thread's stack, which may have 100 KiB */
+    const int levels = n >= 8 ? tl_top_level(n) - 2 : 1, fit = STACK / (levels * (int)sizeof(VS));
     int strip = from ? TL_STRIP / 4 : TL_STRIP; /* with its 8 widened rows, in the first cache too */
+    if (strip > fit) strip = fit > 1 ? fit : 1;
     while (vectors > 0) {
         int now = vectors < strip ? (int)vectors : strip;
         W(strip)(out + c, x + c * bytes, stride, n, now, 0, 0, from, p);
