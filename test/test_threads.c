@@ -284,7 +284,8 @@ static int together(void)
     return failures;
 }
 
-/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level for each bit of their length. */
+/* Down long columns: the counter of a strip of them stands on a thread's stack, and has a level for each bit of their
+ * length. */
 static int columns(void)
 {
     enum { LENGTH = 2000, WIDTH = 1024 };
@@ -293,7 +294,8 @@ static int columns(void)
     tally *few, *many;
     if (!data || !got || !want || tally_open(&few, "cpu,threads=1") || tally_open(&many, "cpu,threads=2")) return 1;
     for (int64_t i = 0; i < LENGTH * WIDTH; i++) data[i] = x[i % N];
-    const tally_view in = {.data = data, .dtype = TALLY_F64, .rows = WIDTH, .n = LENGTH, .row_stride = 1, .stride = WIDTH};
+    const tally_view in = {
+        .data = data, .dtype = TALLY_F64, .rows = WIDTH, .n = LENGTH, .row_stride = 1, .stride = WIDTH};
     const int wrong = tally_reduce(few, "var", &in, want) || tally_reduce(many, "var", &in, got) ||
                       memcmp(got, want, WIDTH * sizeof *got);
     tally_close(few), tally_close(many);

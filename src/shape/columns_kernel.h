@@ -27,7 +27,8 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part
 }
 
 /* Up to 8 rows of `columns` columns from row `at` on: where they lie, or, widened, in `wide`; *stride becomes theirs. */
-TL_INLINE const E *W(rows)(E *wide, const void *x, int64_t *stride, int64_t at, int count, int columns, const tl_convert *from)
+TL_INLINE const E *W(rows)(E *wide, const void *x, int64_t *stride, int64_t at, int count, int columns,
+                           const tl_convert *from)
 {
     if (!from) return (const E *)x + at * *stride;
     for (int j = 0; j < count; j++)
