@@ -125,17 +125,17 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead)
 
 /* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes of them. own: the bytes of the
  * kernels' own elements, for which the compiler knows how many lines there are. */
-#define TL_FETCH_SOME(next, from, count, own)                                                                           \
-    do {                                                                                                                \
-        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;                           \
-        if ((next).bytes == 0) break;                                                                                   \
-        if ((next).bytes != (int64_t)(own)) {                                                                           \
-            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256) tl_fetch((next).at + o, 256, 0);       \
-        } else if ((count) * (own) >= 256) {                                                                            \
-            tl_fetch((next).at + (from) * (int64_t)(own), (count) * (own), 0);                                          \
-        } else if ((from) * (int64_t)(own) % 256 == 0) {                                                                \
-            tl_fetch((next).at + (from) * (int64_t)(own), 256, 0);                                                      \
-        }                                                                                                               \
+#define TL_FETCH_SOME(next, from, count, own)                                                                          \
+    do {                                                                                                               \
+        const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;                          \
+        if ((next).bytes == 0) break;                                                                                  \
+        if ((next).bytes != (int64_t)(own)) {                                                                          \
+            for (int64_t o = (first_ + 255) & ~(int64_t)255; o < end_; o += 256) tl_fetch((next).at + o, 256, 0);      \
+        } else if ((count) * (own) >= 256) {                                                                           \
+            tl_fetch((next).at + (from) * (int64_t)(own), (count) * (own), 0);                                         \
+        } else if ((from) * (int64_t)(own) % 256 == 0) {                                                               \
+            tl_fetch((next).at + (from) * (int64_t)(own), 256, 0);                                                     \
+        }                                                                                                              \
     } while (0)
 
 /* Stores a vector of `bytes` past the caches where the ISA can (to must then be aligned to it); fence afterwards. */

@@ -3,12 +3,14 @@
 #include "widen.h"
 
 enum {
-    STREAM = 1024,            /* bytes of results narrowed before they are stored past the caches */
+    STREAM = 1024,               /* bytes of results narrowed before they are stored past the caches */
     MARGIN = 2 * TL_WINDOW_BACK, /* wide elements kept in front of a window's tile: a whole number of vectors */
-    BEYOND = 512,             /* and readable behind it: two rows of the widest operator */
+    BEYOND = 512,                /* and readable behind it: two rows of the widest operator */
     PLACE = (MARGIN + TL_WINDOW_TILE + BEYOND) * 8
 };
-_Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES && (int)TL_WIDE_BYTES <= (int)TL_WINDOW_WIDE_BYTES, "a window's wide tiles");
+_Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
+                   (int)TL_WIDE_BYTES <= (int)TL_WINDOW_WIDE_BYTES,
+               "a window's wide tiles");
 
 /* ---- scans ---- */
 
@@ -43,7 +45,8 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m), m, b, prefix, node, tl_next_of(plan, x, ahead), plan->par);
+    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m), m, b, prefix, node, tl_next_of(plan, x, ahead),
+                                     plan->par);
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
 }
@@ -53,8 +56,8 @@ void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, 
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    plan->core->scan_full(out, widen(plan, at.wide, x, TL_TILE), b, prefix, node, exclusive, stream, tl_next_of(plan, x, ahead),
-                          plan->par);
+    plan->core->scan_full(out, widen(plan, at.wide, x, TL_TILE), b, prefix, node, exclusive, stream,
+                          tl_next_of(plan, x, ahead), plan->par);
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
@@ -78,8 +81,8 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
     plan->out->apply((char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes, m - at);
 }
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
-                  int dfirst, int stream)
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
+                  int64_t first, int dfirst, int stream)
 {
     if (!plan->out) {
         plan->lower->lower_row(out, at.soa, from, m, n, dn, first, dfirst, stream, plan->par);
@@ -92,7 +95,8 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
     }
     for (int64_t j = 0, now; j < m; j += now) { /* of two lanes a tile takes two turns */
         now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
-        plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst, dfirst, 0, plan->par);
+        plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst, dfirst, 0,
+                               plan->par);
         narrow(plan, to + j * plan->op->result_bytes, at.wide, now, stream);
     }
 }
@@ -105,20 +109,19 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
     plan->core->window_start(k, wide_prefix(plan, before, &room));
 }
 
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
-                    int64_t lead, int64_t m, int64_t i)
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
+                    int64_t beyond, int64_t lead, int64_t m, int64_t i)
 {
     k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, TL_FETCH_NEXT);
     k->next_old = tl_next_of(plan, old, old ? TL_FETCH_NEXT : 0);
     if (plan->in) {
-        int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes, before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;
+        int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
+                before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m);
         x = wide;
         beyond = BEYOND; /* readable, and nothing looks at what is there */
-        if (old) {
-            old = widen(plan, (char *)k->wide + PLACE, old, m);
-        }
+        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m);
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, plan->par);
 }
@@ -135,7 +138,8 @@ void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int
     narrow(plan, to, wide, m, stream);
 }
 
-void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks)
+void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high,
+                      int64_t blocks)
 {
     _Alignas(64) char wide[8 * MARGIN];
     if (plan->in) { /* the kernel looks at less than two vectors of elements */
