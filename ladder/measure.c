@@ -241,6 +241,7 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
+    if (is_byte(k)) k = KIND_U32, n /= 4; /* the memory does not care what its bytes are */
     const int copies = input_copies(n * (int64_t)kind_bytes(k));
     static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, "", NULL};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};

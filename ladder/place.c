@@ -185,18 +185,18 @@ static const char *library_text(const char *name)
 
 static void defines(const model_setting *s, char *text, size_t room)
 {
-    static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
-    static const char *const low[] = {"(-2147483647 - 1)",           "0",
+    static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const char *const low[] = {"(-128)", "0", "(-2147483647 - 1)",           "0",
                                       "(-9223372036854775807l - 1)", "0",
                                       "as_f32(0xff800000u)",         "as_f64(0xfff0000000000000ul)"};
-    static const char *const high[] = {"2147483647",           "0xffffffffu",         "9223372036854775807l",
+    static const char *const high[] = {"127", "255", "2147483647",           "0xffffffffu",         "9223372036854775807l",
                                        "0xfffffffffffffffful", "as_f32(0x7f800000u)", "as_f64(0x7ff0000000000000ul)"};
     const int k = s->elem, size = (int)kind_bytes(s->elem);
     snprintf(
         text, room,
         "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE %s\n#define THREADS %d\n"
         "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
-        types[k], size == 4 ? "u32" : "u64", s->operation,
+        types[k], size <= 4 ? "u32" : "u64", s->operation,
         !s->operation       ? "0"
         : s->operation == 1 ? high[k]
                             : low[k],

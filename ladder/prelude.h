@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The words of the ladder on a GPU, after device/prelude_cuda.h or device/prelude_opencl.h. place.c defines before:
- * ELEM_T and BITS_T (an unsigned type of its size), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
+ * ELEM_T and BITS_T (an unsigned type of its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
  * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
 typedef ELEM_T elem;
 typedef BITS_T bits;
@@ -29,8 +29,13 @@ fn elem combine(elem a, elem b)
 #define from_bits (elem)
 #endif
 
+#if ELEM_SIZE == 1
+#define QUAD_BYTES 4
+#else
+#define QUAD_BYTES 16
+#endif
 #ifdef TL_CUDA
-typedef struct __align__(16) { elem x, y, z, w; }
+typedef struct __align__(QUAD_BYTES) { elem x, y, z, w; }
 elem4;
 #define load4(array, index)     (*(const elem4 *)((array) + (index)))
 #define store4(array, index, q) (*(elem4 *)((array) + (index)) = (q))
@@ -53,7 +58,7 @@ elem4;
 #else
 #define exchange_if(p, old, put) atomic_cmpxchg(p, old, put)
 #endif
-typedef struct __attribute__((aligned(16))) {
+typedef struct __attribute__((aligned(QUAD_BYTES))) {
     elem x, y, z, w;
 } elem4;
 #define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
@@ -139,7 +144,7 @@ fn elem warp_fold(LOCAL elem *exchange_, elem v)
 #define atomic_combine(array, index, v) atomic_min((array) + (index), v)
 #elif !ELEM_FLOAT && ELEM_SIZE == 4
 #define atomic_combine(array, index, v) atomic_max((array) + (index), v)
-#else
+#elif ELEM_SIZE > 1 /* nothing has atomics of bytes */
 fn void combine_at(GLOBAL volatile bits *p, elem v)
 {
     bits old = *p, seen = old + 1;

@@ -61,7 +61,10 @@ static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_h
 static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
 static inline int takes_kind(shape s, kind k)
 {
-    return s == SHAPE_window ? k >= KIND_F32 : s == SHAPE_histogram ? k <= KIND_U32 : 1;
+    return s == SHAPE_window      ? k >= KIND_F32
+           : s == SHAPE_histogram ? is_whole_word(k)
+           : is_byte(k)           ? s == SHAPE_scan
+                                  : 1;
 }
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
@@ -134,7 +137,10 @@ typedef union element {
     double f;
     char bytes[8];
 } element; /* first bytes as in memory */
+#define KIND_CHOICES "i8, u8, i32, u32, i64, u64, f32, f64"
 const char *kind_name(kind k);
+int refused_kind(shape s, const char *dtype, ladder_error *error); /* a sentence: which types s takes */
+int has_sign(kind k);
 int kind_parse(const char *name, kind *k);
 tally_dtype kind_dtype(kind k);
 /* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has the whole story); for

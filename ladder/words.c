@@ -95,8 +95,8 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"int", "unsigned int", "int64_t", "uint64_t", "float", "double"};
-    static const char *const cuda[] = {"int", "unsigned int", "long long", "unsigned long long", "float", "double"};
+    static const char *const c[] = {"signed char", "unsigned char", "int", "unsigned int", "int64_t", "uint64_t", "float", "double"};
+    static const char *const cuda[] = {"signed char", "unsigned char", "int", "unsigned int", "long long", "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
 
@@ -252,7 +252,7 @@ static void put_copy_async(FILE *f, api a, const model_setting *s)
 
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
-    static const char *const opencl_types[] = {"int", "uint", "long", "ulong", "float", "double"};
+    static const char *const opencl_types[] = {"char", "uchar", "int", "uint", "long", "ulong", "float", "double"};
     const char *const body = after_head(text);
     if (a == API_OPENCL) {
         fprintf(f,
@@ -271,9 +271,9 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     }
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {"(-2147483647 - 1)", "0u",       "(-9223372036854775807l - 1)", "0ul",
+        static const char *const low[] = {"(-128)", "0", "(-2147483647 - 1)", "0u",       "(-9223372036854775807l - 1)", "0ul",
                                           "-INFINITY",         "-INFINITY"};
-        static const char *const high[] = {"2147483647",           "0xffffffffu", "9223372036854775807l",
+        static const char *const high[] = {"127", "255", "2147483647",           "0xffffffffu", "9223372036854775807l",
                                            "0xfffffffffffffffful", "INFINITY",    "INFINITY"};
         fprintf(f, "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return %s; }\n",
                 !s->operation       ? "0"

@@ -68,7 +68,19 @@ code 2 "$tally" ladder --rung tiled_5
 code 2 "$tally" ladder window --dtype i32 --device model
 code 2 "$tally" ladder show
 code 2 "$tally" ladder show nothing
-code 2 "$tally" ladder --dtype i8
+code 2 "$tally" ladder --dtype i16
+has "no value of --dtype 'i16'.*choices: i8, u8, i32" err
+code 2 "$tally" ladder reduce --dtype u8 --device model
+has "reductions take i32, u32, i64, u64, f32 or f64, not 'u8'" err
+code 0 "$tally" ladder --device model --n 70001 --runs 0 --dtype u8 --json bytes.json # scans, the only shape with bytes
+python3 -c 'import json
+s = json.load(open("bytes.json"))["shapes"]
+assert [x["shape"] for x in s] == ["scan"] and s[0]["dtype"] == "u8", s
+by = {r["rung"]: r for r in s[0]["rungs"]}
+assert all(r["verdict"] == "right" and r["checked"] == 70001 for r in by.values()), by
+m = by["hillis_steele"]["model"] # 32 bytes are one sector; four of them share a word of a bank
+assert m["conflicts"] == 0 and m["races"] == 0 and by["lookback_8"]["model"]["conflicts"] > 0, m'
+verdict 'bytes: one sector for a warp, sums modulo 256' $?
 code 3 "$tally" ladder --device cuda:99
 code 0 "$tally" ladder reduce --device cpu --n 1000 --runs 1 # the processors' rows, and the model
 has '^sequential +[0-9.]+' out
@@ -243,7 +255,7 @@ refused 'like = "reduce/tiled_1"\nlike = "x"\n' 'a.toml:2:1: this key is there a
 refused 'like = "reduce/tiled_1' 'a.toml:1:23: the string does not end on its line'
 refused 'like = "reduce/sequential"\nsizes = [1]\n' "there is no rung 'reduce/sequential' with a kernel"
 refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' 'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
-refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i8"]\n' 'a.toml:3:1: types: choices: "i32"'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i16"]\n' 'a.toml:3:1: types: choices: "i8"'
 refused 'like = "reduce/tiled_1"\nsizes = [1] 2\n' 'a.toml:2:13: the line ends here, and more follows'
 code 2 "$tally" ladder grade a.toml
 

@@ -35,7 +35,7 @@ for r in $rungs; do
         verdict "$r runs as C, n $n" $? "$(cat out)"
     done
 done
-for case in "reduce/atomic f32 min" "reduce/single_pass f64 sum" "reduce/tiled_2 u64 max" "scan/blelloch i64 sum" "scan/tally i32 sum" "reduce/openmp f32 max"; do
+for case in "reduce/atomic f32 min" "reduce/single_pass f64 sum" "reduce/tiled_2 u64 max" "scan/blelloch i64 sum" "scan/tally i32 sum" "scan/tally u32 sum" "scan/tally u8 sum" "scan/lookback_8 i8 sum" "scan/segmented u8 max" "reduce/openmp f32 max"; do
     read -r r dtype op <<<"$case"
     library=
     [[ $r == */tally ]] && library="-I$TALLY_SOURCE/include $TALLY_BUILD/libtally.a -ldl -lpthread"

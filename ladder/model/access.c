@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
  *
- *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
- * each other; the same word is given to all that want it. Elements of 8 bytes go half a warp at a time. global sectors
- * of 32 bytes. A warp's request costs as many sectors as its lanes touch.
+ *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for each
+ *            other; the same word is given to all that want it, and so are the four bytes in it. Elements of 8 bytes go
+ *            half a warp at a time.
+ *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
  * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no
  * excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global
@@ -39,6 +40,10 @@ lane get_element(const char *from, kind k)
         memcpy(&v, from, 8);
         return v;
     }
+    if (is_byte(k)) {
+        v.i = k == KIND_I8 ? (int64_t)*(const int8_t *)from : (int64_t)*(const uint8_t *)from;
+        return v;
+    }
     memcpy(&word, from, 4);
     if (k == KIND_I32)
         v.i = word.i;
@@ -57,6 +62,10 @@ static void put(char *to, kind k, lane v)
     } word;
     if (kind_bytes(k) == 8) {
         memcpy(to, &v, 8);
+        return;
+    }
+    if (is_byte(k)) {
+        *(uint8_t *)to = (uint8_t)v.i;
         return;
     }
     if (k == KIND_F32)
@@ -174,7 +183,7 @@ static void found_race(group_state *g, int line, int was, const array_info *a, i
 static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
                   const instruction *i)
 {
-    shadow *s = &g->shared_shadow[offset / 4];
+    shadow *s = &g->shared_shadow[offset / g->kernel->unit];
     const int step = g->step_number, warp = thread / g->warp, line = i->line;
     const int atomic = i->op != DO_LOAD && i->op != DO_STORE, reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
     const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
@@ -215,7 +224,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
 
 void copies_arrive(group_state *g, const warp_state *w)
 {
-    for (int64_t s = 0; s < g->kernel->shared_bytes / 4; s++) {
+    for (int64_t s = 0; s < g->kernel->shared_bytes / g->kernel->unit; s++) {
         shadow *const x = &g->shared_shadow[s];
         const int which = x->writer - w->first;
         if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
@@ -228,7 +237,7 @@ static void watch_global(group_state *g, const array_info *a, int64_t at, int th
 {
     global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
     if (!all || a->by_hand) return;
-    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / 4];
+    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / g->kernel->unit];
     const int group = (int)g->index + 1, step = g->step_number;
     const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
     const int was_read =

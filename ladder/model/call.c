@@ -42,6 +42,7 @@ static typed array_call(compiler *c, opcode op, int operands)
         v = convert(c, parse_expression(c), k);
     }
     expect(c, ")");
+    if (is_byte(k)) model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes", c->kernel->arrays[array].name);
     c->kernel->atomics = 1;
     const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
@@ -96,7 +97,7 @@ int parse_call(compiler *c, const char *name, typed *out)
     } else if (!strcmp(name, "combine")) {
         c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
-        *out = binary(c, does[c->program->setting.operation], v[0], v[1]);
+        *out = convert(c, binary(c, does[c->program->setting.operation], v[0], v[1]), elem);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
@@ -129,7 +130,7 @@ int parse_call(compiler *c, const char *name, typed *out)
             model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
     } else if (!strcmp(name, "atomic_more")) {
         *out = array_call(c, DO_ATOMIC_MORE, 3);
-        if (!c->failed && c->kernel->arrays[c->program->code[c->program->length - 1].b].kind > KIND_U32)
+        if (!c->failed && !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
             model_error(c, "atomic_more adds to i32 or u32");
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);

@@ -88,6 +88,7 @@ typedef struct model_kernel_code {
     int generic, combines;    /* its memory is of elem; it says combine or NEUTRAL */
     int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
     int64_t shared_bytes;
+    int unit; /* bytes that a shadow stands for: 4, or 1 where a kernel has arrays of bytes */
 } kernel_code;
 
 struct model_program {
@@ -149,6 +150,7 @@ int load_quad(compiler *c); /* load4(array, index), behind its name: the first o
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand);
 typed constant(compiler *c, kind k, int64_t integer, double real);
 typed convert(compiler *c, typed v, kind k);
+typed promoted(compiler *c, typed v); /* bytes: as i32 */
 typed truth(compiler *c, typed v);
 typed binary(compiler *c, opcode op, typed a, typed b);
 void store_name(compiler *c, const name_entry *e, typed v);

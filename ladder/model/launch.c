@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHADOWED_MOST = 1 << 22 };      /* words of global memory watched for races: 80 MiB of shadows */
+enum { SHADOWED_MOST = 1 << 22 };      /* words (or bytes) of global memory watched for races: 80 MiB of shadows */
 enum { WATCHED = 12, WATCH_ALL = 32 }; /* groups of a launch that are looked at, where there are more than 32 */
 
 static void close_group(group_state *g)
@@ -26,7 +26,7 @@ static int open_group(group_state *g, const model_program *p, const kernel_code 
     g->warps = (kernel->threads + g->warp - 1) / g->warp;
     g->shared = calloc(1, (size_t)kernel->shared_bytes + 16);
     g->scratch = calloc((size_t)g->lanes + 8, sizeof(lane));
-    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / 4 + 4) * sizeof(shadow));
+    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / (size_t)kernel->unit + 4) * sizeof(shadow));
     g->warp_states = calloc((size_t)g->warps, sizeof *g->warp_states);
     const size_t each = (size_t)(kernel->registers + 1) * (size_t)g->lanes;
     lane *registers = g->warp_states ? calloc(each * (size_t)g->warps, sizeof(lane)) : NULL;
@@ -140,14 +140,15 @@ static void run_groups(launch *l)
 /* A shadow for each memory that the kernel gets, if all of them together are not too large. */
 static int open_shadows(launch *l)
 {
+    const size_t unit = (size_t)l->kernel->unit;
     size_t words = 0;
-    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / 4;
+    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / unit;
     if (words > SHADOWED_MOST) return 0;
     for (int p = 0; p < l->kernel->parameters; p++) {
         if (!l->arguments[p].data) continue;
         for (int q = 0; q < p && !l->shadows[p]; q++)
             if (l->arguments[q].data == l->arguments[p].data) l->shadows[p] = l->shadows[q];
-        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / 4 + 1, sizeof(global_shadow));
+        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / unit + 1, sizeof(global_shadow));
         if (!l->shadows[p]) return -1;
     }
     return 0;

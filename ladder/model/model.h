@@ -27,7 +27,7 @@ enum {
     MODEL_THREADS_MOST = 1024
 };
 
-typedef enum { KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
+typedef enum { KIND_I8, KIND_U8, KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
 
 /* What a text is compiled for. */
 typedef struct model_setting {
@@ -107,5 +107,7 @@ int64_t model_kernel_shared(const model_program *program, int index); /* bytes o
 int model_kernel_parameters(const model_program *program, int index);
 int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
 int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
-static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
+static inline int is_byte(kind k) { return k <= KIND_U8; }
+static inline int is_whole_word(kind k) { return k == KIND_I32 || k == KIND_U32; } /* what atomics count in */
+static inline size_t kind_bytes(kind k) { return is_byte(k) ? 1 : is_whole_word(k) || k == KIND_F32 ? 4 : 8; }
 #endif

@@ -218,7 +218,7 @@ static void start_group(group_state *g, int64_t index)
         }
     }
     if (g->counts)
-        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++)
+        for (int64_t s = 0; s < kernel->shared_bytes / kernel->unit + 4; s++)
             g->shared_shadow[s] = (shadow){.write_step = -1, .read_step = -1};
 }
 
