@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Run by the build: compiles CUDA programs by NVRTC and writes them as one archive (src/device/archive.h).
+ * Run by the build: compiles CUDA programs by NVRTC and writes them as one archive (src/gpu/cuda/archive.h).
  *
  *   make_kernels OUT CACHE NVRTC FATBINARY JOBS ARCHS SET
  *
@@ -11,12 +11,12 @@
  * ARCHS      as 80,90,100: machine code for each; PTX for the last
  * SET        common, all, or OPERATOR/TYPE words as in sum/f32,ema:0.1/f64; the probe's programs are always added */
 #define _GNU_SOURCE
-#include "device/archive.h"
-#include "device/gpu.h"
-#include "device/nvrtc.h"
-#include "operators.h"
-#include "parameter.h"
-#include "user.h"
+#include "gpu/cuda/archive.h"
+#include "gpu/gpu.h"
+#include "gpu/cuda/nvrtc.h"
+#include "context/operators.h"
+#include "context/parameter.h"
+#include "context/user.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +63,7 @@ static void add_program(const tl_scalar *op, const char *shape)
 {
     char *text, tag[200];
     size_t length;
-    if (tl_program_text(NULL, op, shape, "device/prelude_cuda.h", NULL, &text, &length))
+    if (tl_program_text(NULL, op, shape, "gpu/cuda/prelude_cuda.h", NULL, &text, &length))
         stop("text", tally_error(NULL));
     tl_key key = tl_archive_key(text, length);
     int used = snprintf(tag, sizeof tag, "nvrtc %d", version);
@@ -99,7 +99,7 @@ static void add_probe(void)
     tl_par par;
 #define PROGRAM(op, dtype, shape)                                                                                      \
     if (!tl_resolve(NULL, op, TALLY_##dtype, &scalar, &par)) add_program(scalar, shape);
-#include "probe.def"
+#include "api/probe.def"
 }
 
 static void add_all(void)
@@ -117,11 +117,11 @@ static void add_common(void)
 {
 #define COMMON_OPERATOR(name) name,
     static const char *const ops[] = {
-#include "common.def"
+#include "gpu/cuda/common.def"
     };
 #define COMMON_DTYPE(dtype) TALLY_##dtype,
     static const tally_dtype dtypes[] = {
-#include "common.def"
+#include "gpu/cuda/common.def"
     };
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (size_t k = 0; k < sizeof dtypes / sizeof *dtypes; k++) add_shapes(ops[i], dtypes[k]);
@@ -174,7 +174,7 @@ static void compile(const program *p)
     char *arguments[ARCHS_MOST + 6] = {(char *)fatbinary, "-64", "--compress-all"};
     size_t length, bytes;
     void *code;
-    if (tl_program_text(NULL, p->op, p->shape, "device/prelude_cuda.h", NULL, &text, &length))
+    if (tl_program_text(NULL, p->op, p->shape, "gpu/cuda/prelude_cuda.h", NULL, &text, &length))
         stop("text", tally_error(NULL));
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];

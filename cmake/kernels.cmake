@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
-#                        common    the set of src/common.def: 10 minutes of one processor, 12 MB
+#                        common    the set of src/gpu/cuda/common.def: 10 minutes of one processor, 12 MB
 #                        all       every built-in operator and type: 2.6 hours of one processor, 190 MB, by reckoning; for packages
 #                        a list    as in sum/f32;ema:0.1/f64
 #                        auto      common where a CUDA toolkit is, else none
@@ -35,21 +35,21 @@ endif()
 
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
-  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/operators.c src/error.c src/io/number.c src/device/program.c
-    src/device/gpu_kernels.c     src/device/nvrtc.c src/device/archive.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
+  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c src/context/error.c src/dtype/dtype.c src/dtype/number.c src/gpu/program.c
+    src/gpu/kernels.c src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
   target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
   target_link_libraries(make_kernels PRIVATE OpenMP::OpenMP_C m ${CMAKE_DL_LIBS})
 endif()
 
-# An object library NAME that holds the archive of SET for ARCHS (src/device/embedded.c).
+# An object library NAME that holds the archive of SET for ARCHS (src/gpu/cuda/embedded.c).
 function(tally_archive name set archs)
   string(REPLACE ";" "," set "${set}")
   string(REPLACE ";" "," archs "${archs}")
   set(source ${PROJECT_BINARY_DIR}/${name}.c)
   set(archive ${PROJECT_BINARY_DIR}/${name}.bin)
-  set(text "#include \"embedded.c\"\n")
+  set(text "#include \"gpu/cuda/embedded.c\"\n")
   if(NOT set STREQUAL "none")
     set(text "#define TL_ARCHIVE \"${archive}\"\n${text}")
     add_custom_command(OUTPUT ${archive}
@@ -59,6 +59,6 @@ function(tally_archive name set archs)
   endif()
   file(CONFIGURE OUTPUT ${source} CONTENT "${text}" @ONLY) # written only if it changes
   add_library(${name} OBJECT ${source})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src/device ${PROJECT_SOURCE_DIR}/include)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 endfunction()
 tally_archive(tally_embedded "${cuda_kernels}" "${TALLY_CUDA_ARCHS}")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Run by the build before it compiles an operator: the texts of src/op go through the same checks as texts of users
- * (src/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a page of a
+ * (src/context/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a page of a
  * compiler's.
  *
  *   operator_texts SRC     SRC: the folder of the library's sources */
-#include "user.h"
+#include "context/user.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,6 @@ static const struct row {
 #include "op/ops.def"
 #undef OPERATOR
 };
-
-/* The row in op/ops.def says it, and tl_facts_check lets no text say it again. */
-tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value)
-{
-    (void)dtype, (void)text, (void)length, (void)value;
-    return TALLY_BAD_DATA;
-}
 
 static int wrong(const char *sentence)
 {
@@ -67,7 +60,7 @@ static int check(const char *src, const char *prelude, const struct row *row)
         snprintf(line, sizeof line, "#define %s TL_N(%s)", facts.word[i], facts.word[i]);
         if (strstr(prelude, line)) continue;
         snprintf(sentence, sizeof sentence,
-                 "%s:1: '%s' is a name of the text's own, and src/device/prelude_cpu.h has no line '%s'", where,
+                 "%s:1: '%s' is a name of the text's own, and src/cpu/kernel/prelude_cpu.h has no line '%s'", where,
                  facts.word[i], line);
         return wrong(sentence);
     }
@@ -77,7 +70,7 @@ static int check(const char *src, const char *prelude, const struct row *row)
 int main(int argc, char **argv)
 {
     int bad = 0;
-    char *prelude = argc == 2 ? read_file(argv[1], "device/prelude_cpu.h") : NULL;
+    char *prelude = argc == 2 ? read_file(argv[1], "cpu/kernel/prelude_cpu.h") : NULL;
     if (!prelude) return wrong("usage: operator_texts SRC, the folder of the library's sources");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t first = 0;

@@ -26,11 +26,11 @@ endforeach()
 # a window), and run slower: not for test_lanes, which runs more than it compiles. test_opencl.sh takes the texts and
 # PoCL as users have them too.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/device/prelude_opencl.h)
-file(READ src/device/prelude_opencl.h text)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/gpu/opencl/prelude_opencl.h)
+file(READ src/gpu/opencl/prelude_opencl.h text)
 string(REPLACE "#define UNROLL _Pragma(\"unroll\")" "#define UNROLL" rolled "${text}")
 if(rolled STREQUAL text)
-  message(FATAL_ERROR "src/device/prelude_opencl.h: there is no UNROLL to take away for the tests")
+  message(FATAL_ERROR "src/gpu/opencl/prelude_opencl.h: there is no UNROLL to take away for the tests")
 endif()
 file(WRITE ${PROJECT_BINARY_DIR}/tests/kernels/device/prelude_opencl.h "${rolled}")
 set(pocl_quick "POCL_WORK_GROUP_METHOD=loops" "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Where kernels run: a GPU through the library's API layer (device/gpu.h), or the model. The only file of the ladder
+ * Where kernels run: a GPU through the library's API layer (gpu/gpu.h), or the model. The only file of the ladder
  * that sees inside the library. */
 #include "rung.h"
-#include "device/gpu_work.h"
+#include "gpu/work.h"
+#include "store/sources.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,7 +179,7 @@ int place_wait(place *p, ladder_error *error)
 
 static const char *library_text(const char *name)
 {
-    for (const tl_text *t = tl_texts; t->name; t++)
+    for (const tl_source *t = tl_sources; t->name; t++)
         if (!strcmp(t->name, name)) return t->text;
     return "";
 }

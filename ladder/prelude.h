@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The words of the ladder on a GPU, after device/prelude_cuda.h or device/prelude_opencl.h. place.c defines before:
- * ELEM_T and BITS_T (an unsigned type of its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
+ * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or gpu/opencl/prelude_opencl.h. place.c defines
+ * before: ELEM_T and BITS_T (an unsigned type of its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max),
+ * NEUTRAL_VALUE, THREADS, ELEM_SIZE,
  * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
 typedef ELEM_T elem;
 typedef BITS_T bits;
@@ -63,7 +64,7 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 } elem4;
 #define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
 #define store4(array, index, q)           (*(__global elem4 *)((array) + (index)) = (q))
-#ifdef TL_SHUFFLES /* NVIDIA (src/device/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
+#ifdef TL_SHUFFLES /* NVIDIA (src/gpu/opencl/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)

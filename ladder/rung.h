@@ -120,7 +120,7 @@ void place_unload(place *p, program *x);
 /* counts: the model adds to it; NULL: values only. */
 int place_launch(place *p, program *x, const char *kernel, int64_t groups, int threads, const argument *arguments,
                  int count, model_counts *counts, ladder_error *error);
-/* A rung's text as a GPU's compiler gets it, behind the prelude of an API ("device/prelude_cuda.h"). Caller frees;
+/* A rung's text as a GPU's compiler gets it, behind the prelude of an API ("gpu/cuda/prelude_cuda.h"). Caller frees;
  * NULL: no memory. */
 char *program_text(const model_setting *setting, const char *prelude, const char *text, const char *path,
                    size_t *length);

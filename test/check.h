@@ -6,8 +6,8 @@
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
-#include "../src/parameter.h"
-#include "../src/random.h"
+#include "context/parameter.h"
+#include "law/random.h"
 #include "names.h"
 #include "tally.h"
 #include <stdarg.h>

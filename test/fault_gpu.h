@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Calls of a GPU's API that fail: a context whose table of calls (src/device/gpu.h) is replaced by one that counts, makes
+ * Calls of a GPU's API that fail: a context whose table of calls (src/gpu/gpu.h) is replaced by one that counts, makes
  * number call_fails fail, and passes the others on; and how much of what they gave is still held. */
 #ifndef TALLY_TEST_FAULT_GPU_H
 #define TALLY_TEST_FAULT_GPU_H
-#include "../src/device/gpu_work.h"
+#include "gpu/work.h"
 #include "check.h"
 
 enum { MEMORY_MB = 1 };

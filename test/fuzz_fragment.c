@@ -2,7 +2,7 @@
  * libFuzzer target: any bytes as a saved fragment, once as they are and once with their checksum mended, so that what
  * comes after it is reached. A fragment that is taken saves as the same bytes, joins its neighbours, and has a result
  * where it starts at 0. */
-#include "../src/fragment.c"
+#include "api/fragment.c"
 #undef NDEBUG
 #include <assert.h>
 

@@ -2,7 +2,7 @@
  * libFuzzer target: any bytes as an operator's text. It is read for its facts, never compiled; a refusal has a place in
  * it. A text that is taken is read once more as compilers read it, by other code than the library's: no line of it may
  * bring in a file. */
-#include "../src/user_facts.c"
+#include "context/user_facts.c"
 #undef NDEBUG
 #include <assert.h>
 

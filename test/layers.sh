@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: MIT
 # The layers, read from the sources:
 #   cli, bench, examples   of the project's headers see tally.h and their own folder's
-#   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/device
+#   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/gpu
 #   ladder/model           nothing but itself
-#   src/op                 includes nothing
-#   src/shape              never names a device; the operator dialect's prelude comes in through instance.h only
-#   src/device             never names an operator: it reads ops.def, and gets plans
-#   src/io                 sees no operator, shape or device
-#   src                    every parallel region asks tl_threads (threads.h) how many threads there are
+#   src                    a room sees those that the table below gives it, and no other
+#   src/cpu, src/gpu       never name an operator: they get plans
+#   src                    every parallel region asks tl_threads (context/threads.h) how many threads there are
 #   everything             reads its operators from ops.def: no list of them anywhere else
 # TALLY_SOURCE: the tree to look at (default: the one this script is in).
 set -uo pipefail
@@ -33,9 +31,9 @@ done
 for f in ladder/*.[ch] ladder/model/*.[ch]; do
     for i in $(includes "$f"); do
         case $f:$i in
-        ladder/place.c:device/* | *:tally.h) ;;
+        ladder/place.c:gpu/* | ladder/place.c:store/* | *:tally.h) ;;
         ladder/model/*:*) [ -f "ladder/model/$i" ] || case $i in *.h) [ -f "src/$i" ] && broken "$f includes $i: the model stands alone" ;; esac ;;
-        *:device/* | *:shape/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
+        *:gpu/* | *:cpu/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
         *) [ -f "src/$i" ] && [ ! -f "ladder/$i" ] && broken "$f includes $i, which is the library's own" ;;
         esac
     done
@@ -49,28 +47,49 @@ for f in ladder/{reduce,scan,window,transpose,histogram}/*; do
     grep -q 'teaches: ' "$f" && grep -q 'source: ' "$f" && grep -q 'look at: ' "$f" || broken "$f does not say what it teaches, its source and what to look at"
 done
 
-for f in src/op/*.h; do
-    grep -nE '^ *# *include' "$f" | while read -r line; do echo "layers: $f:$line: an operator includes nothing"; done
-    grep -qE '^ *# *include' "$f" && bad=1
-done
-
-for f in src/shape/*.[ch]; do
+# A room, and the rooms whose headers it may include. `op` includes nothing: its tables are read by others.
+declare -A sees=(
+    [op]=''
+    [dtype]=''
+    [operator]=''
+    [store]=''
+    [law]='operator'
+    [context]='op dtype operator law'
+    [cpu/kernel]='dtype operator law'
+    [cpu]='op dtype operator law store context cpu/kernel'
+    [gpu/kernel]=''
+    [gpu]='dtype operator law store context gpu/kernel'
+    [gpu/pieces]='operator law context gpu'
+    [gpu/cuda]='store context gpu'
+    [gpu/opencl]='store context gpu'
+    [api]='op dtype operator law store context cpu'
+    [io]='dtype store context'
+)
+for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do
+    room=$(dirname "${f#src/}")
+    [ -n "${sees[$room]+is}" ] || { broken "$f is in no room of the table in test/layers.sh"; continue; }
     for i in $(includes "$f"); do
-        case $i in
-        *device/prelude_*)
-            [ "$f" = src/shape/instance.h ] || broken "$f includes $i: the prelude comes in through instance.h"
-            ;;
-        *device/*) broken "$f includes $i: a shape knows no device" ;;
-        *op/*) broken "$f includes $i: a shape knows no operator" ;;
+        [ -f "src/$i" ] || continue # tally.h, the system's
+        [ "$room/$(basename "$i")" = "$i" ] && { broken "$f includes $i by the name of its own room"; continue; }
+        case $room:$i in
+        op:*) broken "$f includes $i: an operator includes nothing" ;;
+        *) [[ " ${sees[$room]} " == *" $(dirname "$i") "* ]] || broken "$f includes $i: $room does not see $(dirname "$i") (test/layers.sh)" ;;
         esac
     done
+    for i in $(includes "$f"); do
+        [[ $i == ../* ]] && broken "$f includes $i: a path begins at src/"
+    done
+done
+for d in $(find src -mindepth 1 -type d); do
+    [ -f "$d/README.md" ] || broken "$d has no README.md"
+    [ "$(find "$d" -maxdepth 1 -type f ! -name README.md | wc -l)" -le 25 ] || broken "$d has more than 25 files"
 done
 
 operators=$(sed -nE 's/^OPERATOR(_ALSO)?\(([a-z0-9_]+), *([a-z0-9_]+),.*/\2\n\3/p' src/op/ops.def | sort -u)
 [ -n "$operators" ] || broken "no operator found in src/op/ops.def"
-for f in src/device/*.[ch]; do
+for f in $(find src/cpu src/gpu -name '*.[ch]'); do
     for i in $(includes "$f"); do
-        case $i in *op/ops.def | *op/forms.def) ;; *op/*) broken "$f includes $i: a device names no operator" ;; esac
+        case $i in op/forms.def) ;; op/*) broken "$f includes $i: a device names no operator" ;; esac
     done
     for op in $operators; do
         grep -nE "\"(nan)?$op\"" "$f" | while read -r line; do echo "layers: $f:$line: a device names no operator"; done
@@ -78,17 +97,12 @@ for f in src/device/*.[ch]; do
     done
 done
 
-for f in src/io/*.[ch]; do
-    for i in $(includes "$f"); do
-        case $i in *op/* | *shape/* | *device/*) broken "$f includes $i: files know elements only" ;; esac
-    done
-done
-
 while read -r line; do broken "$line: a parallel region that does not ask tl_threads"; done < <(
-    grep -nE '^ *# *pragma +omp +(parallel|task|target|teams)|_Pragma\("omp' src/*.[ch] src/{shape,device,io}/*.[ch] |
-        grep -vE 'omp parallel .*num_threads\(tl_threads\(|^src/threads\.c:')
+    grep -nE '^ *# *pragma +omp +(parallel|task|target|teams)|_Pragma\("omp' $(find src -name '*.[ch]') |
+        grep -vE 'omp parallel .*num_threads\(tl_threads\(|^src/context/threads\.c:')
 
 for f in src/op/*.h; do
+    [ -z "$(includes "$f")" ] || broken "$f includes $(includes "$f" | head -n 1): an operator includes nothing"
     name=$(basename "$f" .h)
     grep -qE "^OPERATOR(_ALSO)?\([a-z0-9_]+, *$name," src/op/ops.def || broken "$f has no row in src/op/ops.def"
 done

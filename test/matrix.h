@@ -2,11 +2,11 @@
  * What the bits tests share: a fast reference that the spec itself vouches for. */
 #ifndef TALLY_TEST_MATRIX_H
 #define TALLY_TEST_MATRIX_H
-#include "../src/counter.h"
-#include "../src/operators.h"
-#include "../src/order.h"
-#include "../src/parameter.h"
-#include "../src/spec.h"
+#include "law/counter.h"
+#include "context/operators.h"
+#include "law/order.h"
+#include "context/parameter.h"
+#include "law/spec.h"
 #include "check.h"
 #include "names.h"
 

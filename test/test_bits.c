@@ -6,8 +6,8 @@
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
  * test_user.c includes this file with TALLY_BITS_ONLY, for the checks without the loop over the built-in operators. */
 #include "matrix.h"
-#include "../src/device/isas.h"
-#include "../src/shape/shape.h"
+#include "cpu/isas.h"
+#include "cpu/shape.h"
 
 enum {
     MOST = 1100000,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache of compiled programs (src/device/cache.c): what was stored comes back; a file that is truncated,
+ * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file that is truncated,
  * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when there
  * are too many bytes, and files of others never. */
-#include "../src/device/gpu.h"
+#include "gpu/gpu.h"
 #include "check.h"
 #include <dirent.h>
 #include <fcntl.h>

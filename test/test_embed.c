@@ -3,9 +3,9 @@
  * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
  * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. A user's operator is compiled a
  * kernel at a time, and what NVRTC says of a wrong one names its line. Then that the probe refuses this driver. */
-#include "../src/device/archive.h"
-#include "../src/device/gpu.h"
-#include "../src/operators.h"
+#include "gpu/cuda/archive.h"
+#include "gpu/gpu.h"
+#include "context/operators.h"
 #include "check.h"
 #include <dirent.h>
 #include <dlfcn.h>
@@ -217,7 +217,7 @@ static void check_archive(void)
         }
     }
     if (!tl_resolve(NULL, "sum", TALLY_F32, &op, &par) &&
-        check_ok(NULL, tl_program_text(NULL, op, "reduce", "device/prelude_cuda.h", NULL, &text, &length), "text")) {
+        check_ok(NULL, tl_program_text(NULL, op, "reduce", "gpu/cuda/prelude_cuda.h", NULL, &text, &length), "text")) {
         check(tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes) != NULL, "sum f32 is there");
         text[length / 2] ^= 1;
         check(!tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes), "one bit changed: not there");

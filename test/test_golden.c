@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Golden files: the bits of order E, v1, for every operator and dtype, in test/golden/<operator>.txt. They were written
- * once by src/spec.c (test_golden --write FOLDER [OPERATOR]) and change only by hand, in a commit that says why.
- * Both the law executed (src/spec.c) and the library must reproduce them.
+ * once by src/law/spec.c (test_golden --write FOLDER [OPERATOR]) and change only by hand, in a commit that says why.
+ * Both the law executed (src/law/spec.c) and the library must reproduce them.
  *
  *   a line   OP DTYPE values V0 V1 ..    reduce of the first 0 .. 17, 23 .. 25, 31 .. 33, 39, 40 elements of data
  *                                        "plain", bits in hex (the hashes cover all n; this keeps the files small)
@@ -22,9 +22,9 @@
  * 15, 0: NaN, 1: inf, 2: zero, 3: subnormal, 4: largest exponent, 5: smallest, else as plain. These rules must never
  * change. */
 #include "check.h"
-#include "fp.h"
-#include "operators.h"
-#include "spec.h"
+#include "law/fp.h"
+#include "context/operators.h"
+#include "law/spec.h"
 
 enum { SHORT = 256, LONG = 4096, WINDOWS = 40, DATA = 3, LINE = 2048, SPEC_ONE_IN = 80, SPEC_WINDOWS_ONE_IN = 10 };
 static const int64_t value_sizes[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,

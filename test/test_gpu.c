@@ -136,8 +136,8 @@ static void check_texts(const char *name)
 {
     char folder[500];
     if (!getcwd(folder, sizeof folder - 20)) exit(2);
-    mkdir("kernels", 0700), mkdir("kernels/shape", 0700), mkdir("kernels/shape/gpu", 0700);
-    write_text("kernels/shape/gpu/scan.cl", "\n\nthis is no program;\n");
+    mkdir("kernels", 0700), mkdir("kernels/gpu", 0700), mkdir("kernels/gpu/kernel", 0700);
+    write_text("kernels/gpu/kernel/scan.cl", "\n\nthis is no program;\n");
     strcat(folder, "/kernels");
     if (!open_faked(name)) return;
     const char *const before = getenv("TALLY_KERNELS");

@@ -34,7 +34,7 @@ static void try_one(const char *path, const char *text, int threads, kind k, int
     const model_setting setting = {k, operation, threads, 32, 32};
     size_t length, bytes = 0;
     void *unit;
-    char *whole = program_text(&setting, "device/prelude_cuda.h", text, path, &length);
+    char *whole = program_text(&setting, "gpu/cuda/prelude_cuda.h", text, path, &length);
     if (!check(whole != NULL, "out of memory")) return;
     create(&unit, whole, "ladder.cu", 0, NULL, NULL);
     const int error = compile(unit, sizeof options / sizeof *options, options);

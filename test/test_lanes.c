@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Pieces under every order that the lanes allow: the device's calls (src/device/gpu.h) are put off, and done as late as
+ * Pieces under every order that the lanes allow: the device's calls (src/gpu/gpu.h) are put off, and done as late as
  * they may be, or lane by lane, or at random, as far as marks and what follows them let them. A wait that is missing,
  * or a buffer or block of host memory that is used again too early, then gives other bits than the CPU's. A real device
  * shows such a mistake once in a thousand runs. Skipped without a device. */
-#include "../src/device/gpu_work.h"
+#include "gpu/work.h"
 #include "gpus.h"
 
 enum { N = 500000, ARGUMENTS = 64, MOST_EVENTS = 1 << 18, ROUNDS = 40 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Every launch of every kernel, without a GPU: a device whose memory is the host's, whose programs are nothing and
- * whose launches look at their arguments (src/device/gpu_kernels.h) and do nothing. The verbs are called until every
+ * whose launches look at their arguments (src/gpu/kernels.h) and do nothing. The verbs are called until every
  * kernel was launched, as on CUDA and as on OpenCL; then the sentences about arguments that are missing, of the wrong
  * kind, or too many. That those do not compile is in test_launch.sh. */
-#include "../src/device/gpu_work.h"
-#include "../src/operators.h"
-#include "../src/shape/gpu/constants.h"
+#include "gpu/work.h"
+#include "context/operators.h"
+#include "gpu/kernel/constants.h"
 #include "check.h"
 
 enum { N = 600000, BLOCKS_MOST = 4096 };
@@ -135,7 +135,7 @@ static tally *open_none(int cuda, tl_device **cpu)
 {
     tally *ctx = check_open(1, NULL);
     calls = (tl_gpu_calls){.name = "none",
-                           .prelude = cuda ? "device/prelude_cuda.h" : "device/prelude_opencl.h",
+                           .prelude = cuda ? "gpu/cuda/prelude_cuda.h" : "gpu/opencl/prelude_opencl.h",
                            .once = cuda,
                            .open = d_open,
                            .close = d_nothing,

@@ -1,23 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# A launch that does not give a kernel its parameters (src/shape/gpu/params.def) does not compile: each line below plants such a mistake in a copy of a
+# A launch that does not give a kernel its parameters (src/gpu/kernel/params.def) does not compile: each line below plants such a mistake in a copy of a
 # file that launches kernels, or in the table, and must end the compiler with these words. Without a plant the copies compile.
 set -u
 failed=0 planted=0
-rm -rf copy && mkdir -p copy/src/device copy/src/shape/gpu || exit 1
-ln -s "$TALLY_SOURCE/include" copy/include
-# fresh: the files that plants change, and links to all others
+rm -rf copy && mkdir -p copy/src || exit 1
+# fresh: the folder whose files plants change, and links to all others
 fresh() {
-    ln -sf "$TALLY_SOURCE"/src/*.[hc] "$TALLY_SOURCE"/src/*.def copy/src/
-    ln -sf "$TALLY_SOURCE"/src/device/* copy/src/device/
-    ln -sf "$TALLY_SOURCE"/src/shape/*.h copy/src/shape/
-    ln -sf "$TALLY_SOURCE"/src/shape/gpu/* copy/src/shape/gpu/
-    ln -sfn "$TALLY_SOURCE/src/op" copy/src/op
-    rm -f copy/src/device/gpu_shapes.c copy/src/shape/gpu/params.def copy/src/device/gpu_{work,kernels}.h
-    cp "$TALLY_SOURCE"/src/device/gpu_{shapes.c,work.h,kernels.h} copy/src/device/
-    cp "$TALLY_SOURCE/src/shape/gpu/params.def" copy/src/shape/gpu/
+    ln -sfn "$TALLY_SOURCE"/src/* copy/src/
+    rm -rf copy/src/gpu && cp -r "$TALLY_SOURCE/src/gpu" copy/src/gpu
 }
-compile() { "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -Icopy/include -fsyntax-only copy/src/device/gpu_shapes.c >said 2>&1; }
+compile() {
+    "$CC" -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I"$TALLY_SOURCE/include" -Icopy/src -fsyntax-only copy/src/gpu/shapes.c >said 2>&1
+}
 # plant FILE SED WORDS: with FILE changed by SED the compiler must say WORDS
 plant() {
     local file=copy/src/$1
@@ -37,14 +32,14 @@ plant() {
 fresh
 compile || { echo "FAILED: the files as they are do not compile:" && head -n 10 said && failed=1; }
 few='up: not as many arguments as in params.def'
-plant device/gpu_shapes.c 's/ \.level = tl_i64\(k\),//' "$few"
-plant device/gpu_shapes.c 's/\.level = tl_i64\(k\),/& .levels = tl_i64(k),/' "no member named .levels|$few"
-plant device/gpu_shapes.c 's/\.level = tl_i64\(k\),/& .level = tl_i64(k),/' 'override'
-plant device/gpu_shapes.c 's/\.level = tl_i64\(k\),/.level = tl_f64(k),/' 'incompatible types|incompatible type'
-plant device/gpu_shapes.c 's/\.level = tl_i64\(k\),/.level = to,/' 'incompatible types|incompatible type'
-plant device/gpu_shapes.c 's/\.level = tl_i64\(k\),/.level = k,/' 'missing.braces'
-plant shape/gpu/params.def '/^KERNEL\(up,/a I64(another)' "$few"
-plant shape/gpu/params.def '/^KERNEL\(up,/,/^END/{/I64\(level\)/d}' "no member named .level|$few"
-plant shape/gpu/params.def '/^KERNEL\(up,/,/^END/s/I64\(level\)/F64(level)/' 'incompatible types|incompatible type'
+plant gpu/shapes.c 's/ \.level = tl_i64\(k\),//' "$few"
+plant gpu/shapes.c 's/\.level = tl_i64\(k\),/& .levels = tl_i64(k),/' "no member named .levels|$few"
+plant gpu/shapes.c 's/\.level = tl_i64\(k\),/& .level = tl_i64(k),/' 'override'
+plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = tl_f64(k),/' 'incompatible types|incompatible type'
+plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = to,/' 'incompatible types|incompatible type'
+plant gpu/shapes.c 's/\.level = tl_i64\(k\),/.level = k,/' 'missing.braces'
+plant gpu/kernel/params.def '/^KERNEL\(up,/a I64(another)' "$few"
+plant gpu/kernel/params.def '/^KERNEL\(up,/,/^END/{/I64\(level\)/d}' "no member named .level|$few"
+plant gpu/kernel/params.def '/^KERNEL\(up,/,/^END/s/I64\(level\)/F64(level)/' 'incompatible types|incompatible type'
 echo "$planted planted, $failed failed"
 [ $failed -eq 0 ]

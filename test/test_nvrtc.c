@@ -3,13 +3,13 @@
  * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
- *   test_nvrtc common|all [ARCH...]  the set of src/common.def, or every operator and type, and the probe's programs,
+ *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's programs,
  * for sm_80, sm_90 and sm_100 or those named; prints registers and spills of every kernel
  */
-#include "../src/device/gpu.h"
-#include "../src/device/nvrtc.h"
-#include "../src/operators.h"
-#include "../src/user.h"
+#include "gpu/gpu.h"
+#include "gpu/cuda/nvrtc.h"
+#include "context/operators.h"
+#include "context/user.h"
 #include "check.h"
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels were tuned for. */
@@ -48,7 +48,7 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     size_t length, bytes;
     struct timespec begin, end;
     *log = NULL;
-    tally_status status = tl_program_text(ctx, op, shape, "device/prelude_cuda.h", kernel, &text, &length);
+    tally_status status = tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
     status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes,
@@ -156,18 +156,18 @@ static void try_set(int all, const char *arch)
 {
 #define COMMON_OPERATOR(name) name,
     static const char *const common[] = {
-#include "../src/common.def"
+#include "gpu/cuda/common.def"
         NULL};
     static const char *const is_common[TALLY_F64 + 1] = {
 #define COMMON_DTYPE(dtype) [TALLY_##dtype] = "",
-#include "../src/common.def"
+#include "gpu/cuda/common.def"
     };
     for (const char *const *op = all ? tally_operators() : common; *op; op++)
         for (int d = TALLY_I8; d <= TALLY_F64; d++)
             if (all || is_common[d]) try_one(*op, (tally_dtype)d, NULL, arch, 1);
 #define PROGRAM(op, dtype, shape)                                                                                      \
     if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
-#include "../src/probe.def"
+#include "api/probe.def"
 }
 
 int main(int argc, char **argv)

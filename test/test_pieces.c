@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Host arrays in pieces on a GPU device (src/device/gpu_pieces.h): with the device's memory limited to MEMORY every
+ * Host arrays in pieces on a GPU device (src/gpu/pieces/pieces.h): with the device's memory limited to MEMORY every
  * view here is larger than it, and the bits must be the CPU's, with nothing written beside the results. Every device
  * that is here, and the memory it may hold is watched. Skipped without one.
  *

@@ -4,7 +4,7 @@
  *
  *   OP_EXACT       combine(combine(a, b), c) is combine(a, combine(b, c))
  *   OP_NEUTRAL     combine(a, neutral) and combine(neutral, a) are a, and combine(a, b) is combine(b, a), as
- *                  src/shape/gpu/batch.cl takes for granted of built-in operators
+ *                  src/gpu/kernel/batch.cl takes for granted of built-in operators
  *   OP_IDEMPOTENT  combine(a, a) is a
  *   OP_INVERSE     uncombine(combine(a, b), b) is a, and of a it is b
  *   OP_TWIN        twin(a, b) is combine(a, b) for nodes of equal size
@@ -17,10 +17,10 @@
  * A fast road that a wrong promise opens need not show it on the data of a test; this does not depend on the road.
  * promises/liar.h breaks each of them, and each must be found. */
 #include "check.h"
-#include "device/isas.h"
-#include "dtype_traits.h"
-#include "fp.h"
-#include "operators.h"
+#include "cpu/isas.h"
+#include "dtype/dtype_traits.h"
+#include "law/fp.h"
+#include "context/operators.h"
 #include "promises/promise.h"
 
 enum { ELEMENTS = 64, LEVELS = 4, ROUNDS = 1000 };

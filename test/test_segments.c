@@ -2,7 +2,7 @@
  * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or those of
  * TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them. Skipped without a
  * device. */
-#include "../src/device/gpu_work.h"
+#include "gpu/work.h"
 #include "gpus.h"
 
 enum { MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };

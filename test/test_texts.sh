@@ -4,8 +4,8 @@
 # and the line.
 set -uo pipefail
 failed=0
-rm -rf src && mkdir -p src/op src/device
-cp "$TALLY_SOURCE/src/device/prelude_cpu.h" src/device
+rm -rf src && mkdir -p src/op src/cpu/kernel
+cp "$TALLY_SOURCE/src/cpu/kernel/prelude_cpu.h" src/cpu/kernel
 # plant FILE SED SENTENCE: what the check says of op/FILE.h changed by SED begins with "src/op/FILE.h:SENTENCE"
 plant() {
     local answer

@@ -4,7 +4,7 @@
  * no call ends the process, none waits for ever, and the bits are those of one thread. So it is with threads of small
  * stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
 #include "check.h"
-#include "../src/threads.h"
+#include "context/threads.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The evaluation tree, read as symbols: src/spec.c and src/counter.h run an operator whose states are expressions
+ * The evaluation tree, read as symbols: src/law/spec.c and src/law/counter.h run an operator whose states are expressions
  * (combine(a, b) makes "(a.b)") and the expressions are compared with the definition, said again in this file, so that
  * a wrong law cannot hide behind a wrong golden file. Equal expressions are one node of a table, so trees are compared
  * as numbers. The compiled kernels' trees: test_probe.c. */
 #include "check.h"
-#include "counter.h"
-#include "spec.h"
+#include "law/counter.h"
+#include "law/spec.h"
 
 /* ---- expressions: a table of nodes, each pair once ---- */
 

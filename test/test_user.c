@@ -9,7 +9,7 @@
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing else */
 #include "user_errors.h"
 #include "user_pieces.h"
-#include "../src/user.h"
+#include "context/user.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <time.h>

@@ -7,7 +7,7 @@
  *
  * The array is a cl_mem of the caller's, results are another; calls go to the caller's queue. Every figure is the median of the
  * rounds, of INNER calls between two clFinish; a round runs all subjects one after the other. Bits are compared with the CPU's first. */
-#include "../../src/device/opencl.h" /* OpenCL's calls, which the library opens */
+#include "gpu/opencl/opencl.h" /* OpenCL's calls, which the library opens */
 #include "tally.h"
 #include <dlfcn.h>
 #include <stdio.h>

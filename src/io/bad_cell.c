@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The sentence about a cell or a line that cannot be read. */
 #include "io.h"
-#include "number.h"
 #include <stdio.h>
 
 static tally_status range(tally_file *f, const char *at, const tl_bad *bad)

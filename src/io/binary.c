@@ -3,7 +3,7 @@
  * through the mapping: it copies with large preads, several threads at once, and asks the kernel to read ahead, so a file of any
  * size passes in bounded memory. Pipes are read in order. */
 #define _GNU_SOURCE
-#include "../threads.h"
+#include "context/threads.h"
 #include "io.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
  *     mon,,3            an empty cell says nothing: the next lines are looked at, until each column has a number or a word
  *     tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
-#include "number.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-__attribute__((weak)) int tl_io_threads(tally *ctx) { return ctx ? tally_threads(ctx) : 1; }
-
 static const char *const formats[] = {"npy", "raw", "text", "csv"};
 enum { NPY, RAW, TEXT, CSV, UNKNOWN };
 
@@ -108,37 +106,6 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     return tl_binary_start(f);
 }
 
-tally_status tl_file_new(tally *ctx, const char *path, const char *standard, tally_file **file)
-{
-    if (!file) return tl_fail(ctx, TALLY_INVALID, "file is NULL");
-    *file = NULL;
-    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL");
-    if (!*path) return tl_fail(ctx, TALLY_INVALID, "path is '': must name a file");
-    tally_file *const f = calloc(1, sizeof *f);
-    if (!f) return tl_no_memory(ctx, sizeof *f, "a file");
-    f->ctx = ctx;
-    f->fd = -1;
-    f->name = strdup(path);
-    if (!f->name) {
-        free(f);
-        return tl_no_memory(ctx, strlen(path) + 1, "a file's name");
-    }
-    f->info.name = f->name;
-    f->label = strcmp(path, "-") == 0 ? standard : f->name;
-    f->info.bytes_total = -1;
-    *file = f;
-    return TALLY_OK;
-}
-
-tally_status tl_file_opened(tally_file **file, tally_status s)
-{
-    if (s) {
-        tally_file_close(*file);
-        *file = NULL;
-    }
-    return s;
-}
-
 tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file)
 {
     static const tally_file_options none = {0};
@@ -175,16 +142,4 @@ tally_status tally_file_line(tally_file *file, const char **line, size_t *length
     if (!file->keeps)
         return tl_fail(file->ctx, TALLY_INVALID, "%s: lines were not asked for (options.keep)", file->label);
     return tl_text_line(file, line, length);
-}
-
-void tally_file_close(tally_file *file)
-{
-    if (!file) return;
-    tl_writer_free(file);
-    tl_text_free(file->text);
-    if (file->map) munmap(file->map, file->map_bytes);
-    if (file->own_fd) close(file->fd);
-    free(file->peek);
-    free(file->name);
-    free(file);
 }

@@ -2,7 +2,7 @@
  * A new file that takes another's place when it is complete. */
 #ifndef TALLY_IO_REPLACE_H
 #define TALLY_IO_REPLACE_H
-#include "../leftover.h"
+#include "store/leftover.h"
 #include <sys/stat.h>
 
 typedef struct tl_replacement {

@@ -7,58 +7,12 @@
 enum { SNIFF = 4096, FIRST = 1 << 16, /* bytes for the format, for the columns */
        LOOK = 128 };                      /* lines that are looked at, if the first ones have empty cells */
 
-const char *tl_line_end(const char *p, const char *end)
-{
-    const char *const n = memchr(p, '\n', (size_t)(end - p));
-    return n ? n : end;
-}
-
-static int blank(char c, char delimiter) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; }
-
-const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e)
-{
-    const char d = l->delimiter;
-    while (p < end && blank(*p, d)) p++;
-    *s = p;
-    if (l->quotes && p < end && *p == '"') {
-        const char *q = p + 1;
-        while (q < end && (*q != '"' || (q + 1 < end && q[1] == '"'))) q += 1 + (*q == '"');
-        if (q >= end) {
-            *e = NULL;
-            return end;
-        }
-        const char *rest = q + 1;
-        while (rest < end && blank(*rest, d)) rest++;
-        if (rest == end || *rest == d || *rest == '\n') {
-            *s = p + 1;
-            *e = q;
-            return rest;
-        }
-        if (memchr(p, '\n',
-                   (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
-            *e = NULL;
-            return end;
-        } /* else the whole is one odd cell */
-        p = rest;
-    }
-    if (d) {
-        while (p < end && *p != d && *p != '\n') p++;
-        *e = p;
-        while (*e > *s && blank((*e)[-1], d)) (*e)--;
-    } else {
-        while (p < end && !blank(*p, d) && *p != '\n') p++;
-        *e = p;
-        while (p < end && blank(*p, d)) p++;
-    }
-    return p;
-}
-
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
 static const char *data_line(const char *p, const char *end)
 {
     while (p < end) {
         const char *q = p;
-        while (q < end && blank(*q, 0)) q++;
+        while (q < end && (*q == ' ' || *q == '\t' || *q == '\r')) q++;
         if (q == end) return NULL;
         if (*q != '\n' && *q != '#') return p;
         q = tl_line_end(q, end);

@@ -8,9 +8,8 @@
  * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
  * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
 #define _GNU_SOURCE
-#include "../threads.h"
+#include "context/threads.h"
 #include "io.h"
-#include "number.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -80,10 +79,22 @@ static tally_status make_room(tally_file *f, size_t room)
     return TALLY_OK;
 }
 
+static void text_end(tally_file *f)
+{
+    tl_text *const t = f->text;
+    tl_layout_free(&t->layout);
+    free(t->spans);
+    free(t->buf);
+    free(t->stage);
+    free(t->chunks);
+    free(t);
+}
+
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
 {
     tl_text *const t = f->text = calloc(1, sizeof *t);
     if (!t) return tl_no_memory(f->ctx, sizeof *t, "a text reader");
+    f->end = text_end;
     tally_status s = tl_sniff_layout(f, o, csv, &t->layout);
     if (s) return s;
     int threads = tl_io_threads(f->ctx);
@@ -308,15 +319,4 @@ tally_status tl_text_line(tally_file *f, const char **line, size_t *length)
         break;
     }
     return TALLY_OK;
-}
-
-void tl_text_free(tl_text *t)
-{
-    if (!t) return;
-    tl_layout_free(&t->layout);
-    free(t->spans);
-    free(t->buf);
-    free(t->stage);
-    free(t->chunks);
-    free(t);
 }

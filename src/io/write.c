@@ -2,7 +2,7 @@
  * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file or
  * the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
-#include "../threads.h"
+#include "context/threads.h"
 #include "io.h"
 #include "replace.h"
 #include <errno.h>
@@ -156,6 +156,14 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     return TALLY_OK;
 }
 
+static void writer_end(tally_file *f)
+{
+    tl_writer *const w = f->writer;
+    tl_replace_drop(&w->place); /* never committed */
+    free(w->text);
+    free(w);
+}
+
 tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim, const int64_t *shape,
                                int hex, tally_file **file)
 {
@@ -165,6 +173,7 @@ tally_status tally_file_create(tally *ctx, const char *path, const char *format,
     f->info.dtype = dtype;
     f->writer = calloc(1, sizeof *f->writer);
     if (!f->writer) return tl_file_opened(file, tl_no_memory(ctx, sizeof *f->writer, "a file"));
+    f->end = writer_end;
     f->writer->hex = hex;
     return tl_file_opened(file, start(f, format, ndim, shape));
 }

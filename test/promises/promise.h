@@ -3,7 +3,7 @@
  * row, and what the row does not say. text.h makes one behind each text, rows.c lists them. */
 #ifndef TALLY_TEST_PROMISE_H
 #define TALLY_TEST_PROMISE_H
-#include "kernel.h"
+#include "operator/kernel.h"
 
 typedef struct promise {
     const tl_scalar *op;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * What stands in for an operator's text (TL_PROMISE_TEXT) where shape/instance.h includes one: the text, or its nan
+ * What stands in for an operator's text (TL_PROMISE_TEXT) where cpu/kernel/instance.h includes one: the text, or its nan
  * form, then for each of its instances a row with the promises that the scalar row has no room for. The words of the
  * dialect are still in force here. */
 #if TL_PROMISE_MASKED
-#include "../../src/shape/masked.h"
+#include "operator/masked.h"
 #endif
 #include TL_PROMISE_TEXT
 #if TL_PROMISE_MASKED
-#include "../../src/shape/masked.h"
+#include "operator/masked.h"
 #endif
-#include "../../src/shape/defaults.h"
+#include "operator/defaults.h"
 
 #define SAME_real(name)  (a.name != a.name ? b.name != b.name : !memcmp(&a.name, &b.name, sizeof a.name))
 #define SAME_bits(name)  !memcmp(&a.name, &b.name, sizeof a.name)
@@ -51,7 +51,7 @@ static void TL_N(promise_neutral)(tl_state *x, tl_par p)
 }
 #endif
 
-static const tl_scalar TL_N(row); /* shape/scalar.h has it */
+static const tl_scalar TL_N(row); /* cpu/kernel/scalar.h has it */
 static const promise TL_N(promise_row) = {
     .op = &TL_N(row),
     .commutes = OP_COMMUTES,

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * The context: devices found, opened and closed, operators resolved. The verbs are in verbs.c. */
+#include "context/device.h"
+#include "context/operators.h"
+#include "probe.h"
+#include "context/user.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const tl_device_calls *const devices[] = {
+#define DEVICE(name) &tl_device_##name,
+#include "context/devices.def"
+#undef DEVICE
+};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+tally_status tally_device(int index, tally_device_info *info)
+{
+    if (!info) return tl_fail(NULL, TALLY_INVALID, "info is NULL");
+    int at = index;
+    for (int d = 0; d < DEVICES && at >= 0; d++)
+        for (int i = 0; devices[d]->describe(i, info); i++)
+            if (at-- == 0) return TALLY_OK;
+    return tl_fail(NULL, TALLY_INVALID, "device index is %d: there are fewer", index);
+}
+
+/* ---- context ---- */
+
+/* Whether the device string's part before its comma is `name`; if not, `name` joins the choices. */
+static int is_name(const char *device, const char *name, char *choices, size_t room)
+{
+    size_t length = strcspn(device, ","), used = strlen(choices);
+    if (strlen(name) == length && !memcmp(device, name, length)) return 1;
+    snprintf(choices + used, room - used, "%s%s", used ? ", " : "", name);
+    return 0;
+}
+
+/* The device of a string: its kind, and its number among those of the kind: "cpu" is the first, and so is "cpu:0".
+ * what: where the string comes from. */
+static tally_status find_device(tally *ctx, const char *what, const char *device, const tl_device_calls **kind,
+                                int *number)
+{
+    char choices[256] = "", numbered[32];
+    tally_device_info info;
+    *kind = devices[0];
+    *number = 0;
+    if (is_name(device, "auto", choices, sizeof choices)) return TALLY_OK;
+    for (int d = 0; d < DEVICES; d++) {
+        *kind = devices[d];
+        if (is_name(device, devices[d]->name, choices, sizeof choices)) return TALLY_OK;
+        for (int i = 0; devices[d]->describe(i, &info); i++) {
+            snprintf(numbered, sizeof numbered, "%s:%d", devices[d]->name, i);
+            if (!is_name(device, numbered, choices, sizeof choices)) continue;
+            *number = i;
+            return TALLY_OK;
+        }
+    }
+    int length = (int)strcspn(device, ",");
+    return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%.*s': must be one of %s", what, length < 60 ? length : 60, device,
+                   choices);
+}
+
+/* The last of the options probe=on and probe=off, or on. */
+static int wants_probe(const char *options)
+{
+    const char *last = NULL;
+    for (const char *at = options; (at = strstr(at, ",probe=")); at++) last = at;
+    return !last || strncmp(last, ",probe=off", 10);
+}
+
+static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
+{
+    tally_device_info info;
+    char identity[300];
+    kind->describe(number, &info);
+    snprintf(identity, sizeof identity, "%s (%s)", info.name, info.text);
+    tally_status status = tl_probe(ctx, ctx->device, identity);
+    if (status) kind->close(ctx->device);
+    return status;
+}
+
+/* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of TALLY_DEVICE followed
+ * by those of `device`: of two that contradict each other the later one holds. */
+static tally_status open_device(tally *ctx, const char *device)
+{
+    const char *what = "device", *more = "", *env = getenv("TALLY_DEVICE");
+    if (env && *env && !strncmp(device, "auto", 4) && (!device[4] || device[4] == ',')) {
+        what = "TALLY_DEVICE";
+        more = device + 4;
+        device = env;
+    }
+    const tl_device_calls *kind;
+    int number;
+    tally_status status = find_device(ctx, what, device, &kind, &number);
+    if (status) return status;
+    const char *own = device + strcspn(device, ",");
+    size_t room = strlen(own) + strlen(more) + 1;
+    char *options = malloc(room);
+    if (!options) return tl_no_memory(ctx, room, "a device's options");
+    snprintf(options, room, "%s%s", own, more);
+    status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
+    int probes = wants_probe(options);
+    free(options);
+    return status || !probes ? status : probe(ctx, kind, number);
+}
+
+tally_status tally_open(tally **ctx, const char *device)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: must point to where the context goes");
+    tally *c = *ctx = NULL;
+    c = calloc(1, sizeof *c);
+    if (!c) return tl_no_memory(NULL, sizeof *c, "a context");
+    tally_status status = open_device(c, device ? device : "auto");
+    if (status) {
+        tl_fail(NULL, status, "%s", c->error);
+        free(c);
+        return status;
+    }
+    *ctx = c;
+    return TALLY_OK;
+}
+
+void tally_close(tally *ctx)
+{
+    if (!ctx) return;
+    ctx->device->calls->close(ctx->device);
+    tl_user_close(ctx);
+    free(ctx);
+}
+
+int tally_threads(const tally *ctx) { return ctx ? ctx->device->calls->threads(ctx->device) : 1; }
+const char *tally_isa(const tally *ctx) { return ctx ? ctx->device->calls->isa(ctx->device) : ""; }
+
+tally_status tally_use_stream(tally *ctx, void *stream)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx->device->calls->use_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: a %s device has none", ctx->device->calls->name);
+    return ctx->device->calls->use_stream(ctx->device, ctx, stream);
+}
+
+tally_status tally_device_pointer(tally *ctx, void *object, void **pointer)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!pointer) return tl_fail(ctx, TALLY_INVALID, "pointer is NULL: must point to where the address goes");
+    *pointer = NULL;
+    if (!object) return tl_fail(ctx, TALLY_INVALID, "object is NULL: must be a cl_mem");
+    if (!ctx->device->calls->adopt)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: a %s device has host memory", ctx->device->calls->name);
+    return ctx->device->calls->adopt(ctx->device, ctx, object, pointer);
+}
+
+tally_status tally_device_forget(tally *ctx, void *pointer)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!ctx->device->calls->forget)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: a %s device has host memory", ctx->device->calls->name);
+    return ctx->device->calls->forget(ctx->device, ctx, pointer);
+}
+
+tally_status tally_time(tally *ctx, int on)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (ctx->device->calls->time) ctx->device->calls->time(ctx->device, ctx, on != 0);
+    return TALLY_OK;
+}
+
+tally_status tally_times(tally *ctx, tally_times_info *times)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!times) return tl_fail(ctx, TALLY_INVALID, "times is NULL: must point to where the times go");
+    *times = (tally_times_info){0};
+    if (ctx->device->calls->times) ctx->device->calls->times(ctx->device, ctx, times);
+    return TALLY_OK;
+}
+
+tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
+{
+    if (op && *op) /* free entries have no name */
+        for (int i = 0; i < TL_PLAN_ENTRIES; i++)
+            if (ctx->plans[i].dtype == dtype && !strcmp(ctx->plans[i].op, op)) {
+                *plan = ctx->plans[i].plan;
+                return TALLY_OK;
+            }
+    const tl_scalar *scalar;
+    tl_par par;
+    tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
+    if (!status) status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, plan);
+    if (!status && strlen(op) < sizeof ctx->plans[0].op) {
+        tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];
+        strcpy(entry->op, op);
+        entry->dtype = dtype;
+        entry->plan = *plan;
+    }
+    return status;
+}
+
+tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
+{
+    tally_status status = tl_plan_of(ctx, op, dtype, plan);
+    if (status || plan->core) return status;
+    return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
+}

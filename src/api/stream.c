@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w keeps the last w - 1
+ * elements (the tail); a push then makes two runs, neither of which copies the chunk:
+ *
+ *     tail ++ first w-1 of the chunk     the windows that start in the tail
+ *     the chunk itself                   the windows that start in the chunk
+ *
+ * The first w - 1 elements of all are only collected; their left-edge results come out when they are complete. */
+#include "context/device.h"
+#include "law/fp.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum { REDUCE, SCAN, WINDOW } stream_verb;
+
+struct tally_stream {
+    tally *ctx;
+    tl_device *device;
+    stream_verb verb;
+    int finished, broken; /* broken: a window push failed half-way */
+    tl_plan plan, count_plan;
+    tl_scan scan; /* also the counter of reduce */
+    tally_window_options window;
+    char *tail;        /* room for 2 (w - 1) elements */
+    int64_t kept, have; /* w - 1; elements in the tail */
+    int64_t pushed;
+    int started; /* the left edge is behind us */
+};
+
+static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
+    *stream = NULL;
+    tl_plan plan;
+    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
+    if (status) return status;
+    tally_stream *s = calloc(1, sizeof *s);
+    if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
+    s->ctx = ctx;
+    s->device = ctx->device;
+    s->verb = verb;
+    s->plan = plan;
+    tl_scan_begin(&s->scan, &s->plan, NULL);
+    *stream = s;
+    return TALLY_OK;
+}
+
+tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream)
+{
+    return open(ctx, REDUCE, op, dtype, stream);
+}
+
+tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o, tally_stream **stream)
+{
+    if (stream) *stream = NULL;
+    if (ctx && o && o->reverse)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "reverse: a stream's last element is not known yet; use tally_scan");
+    tally_status status = open(ctx, SCAN, op, dtype, stream);
+    if (status) return status;
+    status = tl_check_scan(ctx, &(*stream)->plan, o);
+    if (status) {
+        tally_stream_close(*stream);
+        *stream = NULL;
+        return status;
+    }
+    tl_scan_begin(&(*stream)->scan, &(*stream)->plan, o);
+    return TALLY_OK;
+}
+
+tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
+                                 tally_stream **stream)
+{
+    tally_status status = open(ctx, WINDOW, op, dtype, stream);
+    if (status) return status;
+    tally_stream *s = *stream;
+    int64_t bytes;
+    status = tl_check_window(ctx, o);
+    if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
+    if (!status) {
+        s->window = *o;
+        s->kept = o->before + o->after;
+        if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) || !(s->tail = malloc((size_t)bytes + 1)))
+            status = tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: a window of %lld elements cannot be kept",
+                             (long long)s->kept + 1);
+    }
+    if (status) {
+        tally_stream_close(s);
+        *stream = NULL;
+    }
+    return status;
+}
+
+int64_t tally_stream_room(const tally_stream *s, int64_t n)
+{
+    if (!s) return 0;
+    if (n < 0) return s->verb == REDUCE ? 1 : s->verb == SCAN ? 0 : s->kept;
+    if (s->verb != WINDOW) return s->verb == REDUCE ? 0 : n;
+    return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
+}
+
+/* One slice through the device's window; *out moves on by what it gave. */
+static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end, char **out, int64_t *produced)
+{
+    int64_t count = 0;
+    tally_status status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan, &s->window, x, n,
+                                                         at_start, at_end, *out, &count);
+    *out += count * s->plan.op->result_bytes;
+    *produced += count;
+    return status;
+}
+
+static tally_status push_window(tally_stream *s, const char *x, int64_t n, char *out, int64_t *produced)
+{
+    int64_t bytes = s->plan.op->elem_bytes;
+    tally_status status = TALLY_OK;
+    if (!s->started) {
+        int64_t take = s->kept - s->have < n ? s->kept - s->have : n;
+        memcpy(s->tail + s->have * bytes, x, (size_t)(take * bytes));
+        s->have += take;
+        x += take * bytes;
+        n -= take;
+        if (s->have < s->kept || n == 0) return TALLY_OK;
+        s->started = 1;
+        status = slice(s, s->tail, s->have, 1, 0, &out, produced);
+    }
+    if (status || n == 0) return status;
+    int64_t borrow = n < s->kept ? n : s->kept;
+    memcpy(s->tail + s->have * bytes, x, (size_t)(borrow * bytes));
+    status = slice(s, s->tail, s->have + borrow, 0, 0, &out, produced);
+    if (!status && n > s->kept) status = slice(s, x, n, 0, 0, &out, produced);
+    if (n >= s->kept)
+        memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
+    else
+        memmove(s->tail, s->tail + borrow * bytes, (size_t)(s->kept * bytes));
+    return status;
+}
+
+static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
+{
+    int64_t in, room;
+    if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
+    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
+    if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
+        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61", (long long)n);
+    if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
+        __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
+        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
+    if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
+    if (s->verb == REDUCE || n == 0) return TALLY_OK;
+    if (!out && !(s->verb == WINDOW && !s->started && s->have + n <= s->kept))
+        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
+                       (long long)tally_stream_room(s, n));
+    uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
+    int in_place = s->verb == SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
+    if (out && a < d && c < b && !in_place)
+        return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
+    return TALLY_OK;
+}
+
+tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out, int64_t *produced)
+{
+    int64_t made = 0;
+    if (produced) *produced = 0;
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    tally_status status = check_push(s, x, n, out);
+    if (status || n == 0) return status;
+    tl_fp fp = tl_fp_enter();
+    if (s->verb == REDUCE) {
+        status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
+    } else if (s->verb == SCAN) {
+        status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
+        made = status ? 0 : n;
+    } else {
+        status = push_window(s, x, n, out, &made);
+        s->broken = status != TALLY_OK;
+    }
+    tl_fp_leave(fp);
+    if (!status) s->pushed += n;
+    if (produced) *produced = made;
+    return status;
+}
+
+tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
+{
+    int64_t made = 0;
+    tally_status status = TALLY_OK;
+    if (produced) *produced = 0;
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
+    if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
+    if (!out && s->verb != SCAN && tally_stream_room(s, -1) > 0)
+        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
+                       (long long)tally_stream_room(s, -1));
+    tl_fp fp = tl_fp_enter();
+    if (s->verb == REDUCE) {
+        tl_state state;
+        if (tl_counter_fold(&s->scan.done, s->plan.op, NULL, &state))
+            s->plan.op->lower(&state, s->pushed, 0, s->plan.par, out);
+        else
+            s->plan.op->empty(s->plan.par, out);
+        made = 1;
+    } else if (s->verb == WINDOW && s->have) {
+        char *to = out;
+        status = slice(s, s->tail, s->have, !s->started, 1, &to, &made);
+    }
+    tl_fp_leave(fp);
+    s->finished = !status; /* out of memory: the tail is still there, finish may be called again */
+    if (produced) *produced = made;
+    return status;
+}
+
+void tally_stream_close(tally_stream *s)
+{
+    if (!s) return;
+    free(s->tail);
+    free(s);
+}

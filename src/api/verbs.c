@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * The three verbs: arguments checked, offsets brought to where they are read, work handed to the device. */
+#include "context/device.h"
+#include "law/fp.h"
+#include "context/operators.h"
+#include "context/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checks ---- */
+
+tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
+{
+    if (o && o->init && !plan->op->seedable)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "init: operator '%s' takes none (its state is more than one value)",
+                       plan->op->file);
+    return TALLY_OK;
+}
+
+tally_status tl_check_window(tally *ctx, const tally_window_options *o)
+{
+    if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
+    if (o->before < 0 || o->before >> 61)
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be 0..2^61 - 1", (long long)o->before);
+    if (o->after < 0 || o->after >> 61)
+        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be 0..2^61 - 1", (long long)o->after);
+    if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
+        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length", (long long)o->min_count,
+                       (long long)(o->before + 1 + o->after));
+    if ((unsigned)o->edges > TALLY_EDGES_VALID)
+        return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
+    return TALLY_OK;
+}
+
+static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t length,
+                                 int in_place)
+{
+    const tl_scalar *op = plan->op;
+    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
+    if (out->dtype != op->out)
+        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
+                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
+                       tally_dtype_name(in->dtype), tally_dtype_name(op->out));
+    if (out->rows != in->rows)
+        return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld", (long long)out->rows,
+                       (long long)in->rows);
+    if (!in->offsets != !out->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "out->offsets: must be given exactly when in->offsets is");
+    if (in->offsets && out->offsets != in->offsets &&
+        memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
+        return tl_fail(ctx, TALLY_INVALID, "out->offsets differ from in->offsets: must be the same");
+    if (!in->offsets && out->n != length)
+        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
+    tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
+    if (!status) status = tl_view_distinct(ctx, out, "out");
+    return status ? status : tl_view_overlap(ctx, in, op->elem_bytes, out, op->result_bytes, in_place);
+}
+
+static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_plan *plan)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+    return tl_plan_of(ctx, op, in->dtype, plan);
+}
+
+/* The views of a call; offsets that are the device's memory are copied to the host. close_views frees the copies. */
+typedef struct {
+    tally_view in, out;
+    int64_t *copies[2];
+} views;
+
+static void close_views(views *v)
+{
+    free(v->copies[0]);
+    free(v->copies[1]);
+}
+
+static tally_status bring_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy)
+{
+    if (!v->offsets || v->rows <= 0) return TALLY_OK;
+    if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
+                       (long long)v->rows);
+    tally_status status = ctx->device->calls->offsets(ctx->device, ctx, v, copy);
+    if (*copy) v->offsets = *copy;
+    return status;
+}
+
+/* v->in and v->out (out NULL: none) become those with offsets on the host; v->in is checked, v->out is not. */
+static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, views *v)
+{
+    tally_status status = TALLY_OK;
+    v->copies[0] = v->copies[1] = NULL;
+    v->in = *in;
+    if (out) v->out = *out;
+    if (in->offsets && ctx->device->calls->offsets) {
+        status = bring_offsets(ctx, "in", &v->in, &v->copies[0]);
+        if (!status && out && v->copies[0] && out->offsets == in->offsets && out->rows == in->rows)
+            v->out.offsets = v->in.offsets;
+        else if (!status && out)
+            status = bring_offsets(ctx, "out", &v->out, &v->copies[1]);
+    }
+    return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
+}
+
+/* Checked views become such that the device can count with all their numbers. Is there an element to work on? */
+static int views_work(views *v)
+{
+    tl_view_normal(&v->in);
+    tl_view_normal(&v->out);
+    return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
+}
+
+/* ---- verbs ---- */
+
+static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
+{
+    if (in->rows == 0) return TALLY_OK;
+    tl_view_normal(in);
+    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
+    tally_view dense = tally_flat(out, plan->op->out, in->rows);
+    tally_status status = tl_view_check(ctx, &dense, "out", plan->op->result_bytes);
+    if (!status) status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
+    if (status) return status;
+    tl_fp fp = tl_fp_enter();
+    status = ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
+    tl_fp_leave(fp);
+    return status;
+}
+
+tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
+{
+    tl_plan plan;
+    views v;
+    int done = 0;
+    tally_status status = begin(ctx, op, in, &plan);
+    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->reduce_segments)
+        status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
+    if (status || done) return status;
+    status = open_views(ctx, &plan, in, NULL, &v);
+    if (!status) status = reduce(ctx, &plan, &v.in, out);
+    close_views(&v);
+    return status;
+}
+
+tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out, const tally_scan_options *o)
+{
+    tl_plan plan;
+    views v;
+    tally_status status = begin(ctx, op, in, &plan);
+    if (status) return status;
+    status = open_views(ctx, &plan, in, out, &v);
+    if (!status) status = tl_check_scan(ctx, &plan, o);
+    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);
+    if (!status && views_work(&v)) {
+        tl_fp fp = tl_fp_enter();
+        status = ctx->device->calls->scan(ctx->device, ctx, &plan, &v.in, &v.out, o);
+        tl_fp_leave(fp);
+    }
+    close_views(&v);
+    return status;
+}
+
+tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                          const tally_window_options *o)
+{
+    tl_plan plan, count;
+    views v;
+    tally_status status = begin(ctx, op, in, &plan);
+    if (status) return status;
+    status = open_views(ctx, &plan, in, out, &v);
+    if (!status) status = tl_check_window(ctx, o);
+    if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
+    if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
+        status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
+    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status && views_work(&v)) {
+        tl_fp fp = tl_fp_enter();
+        status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, &v.in, &v.out, o);
+        tl_fp_leave(fp);
+    }
+    close_views(&v);
+    return status;
+}

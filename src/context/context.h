@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ * The context and the last error. One sentence a failure: tl_fail formats it, stores it where tally_error finds it and
+ * returns the status, so callers write `return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
+#ifndef TALLY_CONTEXT_H
+#define TALLY_CONTEXT_H
+#include "operator/plan.h"
+
+struct tl_device; /* context/device.h */
+struct tl_user;   /* user.h */
+
+/* The operators resolved last, so that a call on few elements costs no look-up. */
+typedef struct tl_plan_entry {
+    char op[40];
+    tally_dtype dtype;
+    tl_plan plan;
+} tl_plan_entry;
+enum { TL_PLAN_ENTRIES = 4 };
+
+struct tally {
+    struct tl_device *device;
+    tl_plan_entry plans[TL_PLAN_ENTRIES];
+    int next_plan;
+    struct tl_user *users; /* operators defined here, the newest first */
+    char error[512];
+    char report[256]; /* tally_verify's sentence */
+};
+
+/* The plan of `op` on dtype for ctx's device, as the verbs run it; and for host data in pieces (streams, fragments), which
+ * the processors fold on every device. They differ for operators of users, which a GPU runs without this. */
+tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+
+/* Options as the verbs check them, for streams too. */
+tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
+tally_status tl_check_window(tally *ctx, const tally_window_options *options);
+
+/* Stores the sentence in ctx (NULL: in this thread) and returns status. */
+tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* tl_fail for an allocation of `bytes` for `what`. */
+tally_status tl_no_memory(tally *ctx, size_t bytes, const char *what);
+#endif

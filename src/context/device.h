@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * A device: where plans run. devices.def lists them; each fills one tl_device_calls. The API layer has already checked
+ * views and options, so a call fails only for want of memory, support or the device itself. Every call is made with the
+ * law's floating-point environment on (fp.h). A device never names an operator: it gets plans.
+ */
+#ifndef TALLY_DEVICE_H
+#define TALLY_DEVICE_H
+#include "context.h"
+#include "law/scan.h"
+#include "operator/plan.h"
+
+typedef struct tl_device tl_device;
+
+typedef struct tl_device_calls {
+    const char *name;
+
+    /* Describes device number index of this kind; 0 past the end. Static memory. */
+    int (*describe)(int index, tally_device_info *info);
+
+    /* Opens device number index of this kind, which describe knows, with `options`: what follows the name and its
+     * comma; of two that contradict each other the later one holds. Caller owns *device; on failure it is NULL and
+     * ctx->error says why. */
+    tally_status (*open)(tally *ctx, int index, const char *options, tl_device **device);
+    void (*close)(tl_device *device);
+
+    int (*threads)(const tl_device *device);
+    const char *(*isa)(const tl_device *device);
+
+    /* Fills plan for a resolved operator; TALLY_UNSUPPORTED with the reason if this device cannot run it. */
+    tally_status (*plan)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
+    /* The same for slab, scan_push and window_slice. */
+    tally_status (*plan_host)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
+
+    tally_status (*reduce)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
+    /* Views whose offsets are memory of the device; NULL: this kind has none. reduce_segments takes those views that it can
+     * (*done), of which nothing is checked but in->rows > 0. offsets: a copy on the host, which the caller frees; NULL if
+     * they are host memory. */
+    tally_status (*reduce_segments)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
+    tally_status (*offsets)(tl_device *, tally *, const tally_view *v, int64_t **copy);
+    tally_status (*scan)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
+                         const tally_scan_options *);
+    tally_status (*window)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
+                           const tally_view *out, const tally_window_options *);
+    /* Streams and fragments: n more dense elements. */
+    tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
+    tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
+    /* Work goes to the caller's stream (include/tally.h). NULL: this kind of device has none. */
+    tally_status (*use_stream)(tl_device *, tally *, void *stream);
+    /* An address for a memory object of the API's, and the end of it. NULL: this kind of device has no objects. */
+    tally_status (*adopt)(tl_device *, tally *, void *object, void **pointer);
+    tally_status (*forget)(tl_device *, tally *, void *pointer);
+    /* Measuring, from zero (on) or ended; what was measured. NULL: nothing is measured. */
+    void (*time)(tl_device *, tally *, int on);
+    void (*times)(tl_device *, tally *, tally_times_info *times);
+    /* The windows of a slice of a sequence (cpu/window.h): at_start, at_end: it reaches the sequence's ends. */
+    tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
+                                 const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);
+    /* For the start-up probe (../probe.h). NULL: kernels are compiled with the library, and nothing is probed.
+     * law: the results of S(1) .. S(n), n a power of two, by the operator's text and no schedule.
+     * text: what is compiled for a shape ("scan", "law"); caller frees. */
+    tally_status (*law)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
+    tally_status (*text)(tl_device *, tally *, const tl_plan *, const char *shape, char **text, size_t *length);
+} tl_device_calls;
+
+struct tl_device {
+    const tl_device_calls *calls;
+};
+
+#define DEVICE(name) extern const tl_device_calls tl_device_##name;
+#include "devices.def"
+#undef DEVICE
+#endif

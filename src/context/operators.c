@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT
+ * The table of operators and of their instances, and how names find their rows. */
+#include "operators.h"
+#include "dtype/dtype.h"
+#include "user.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct operator_row {
+    const char *name, *file, *kinds;
+    const char *param;
+    double fallback, low, high;
+    const char *empty, *text;
+} rows[] = {
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                                \
+    {#name, #file, kinds, param, fallback, low, high, empty, text},
+#include "op/forms.def"
+#undef FORM
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+/* ---- compiled instances ---- */
+#define FORM(name, file, ...) extern const tl_scalar *const tl_scalars_##file[];
+#include "op/forms.def"
+#undef FORM
+
+static const struct {
+    const char *file;
+    const tl_scalar *const *instances;
+} scalars[] = {
+#define FORM(name, file, ...) {#file, tl_scalars_##file},
+#include "op/forms.def"
+#undef FORM
+};
+
+const tl_scalar *tl_find_scalar(const char *file, tally_dtype dtype, tally_dtype acc)
+{
+    for (size_t i = 0; i < sizeof scalars / sizeof *scalars; i++)
+        if (!strcmp(file, scalars[i].file))
+            for (const tl_scalar *const *s = scalars[i].instances; *s; s++)
+                if ((*s)->dtype == dtype && (!acc || (*s)->acc == acc)) return *s;
+    return NULL;
+}
+
+/* ---- names ---- */
+
+static void list_operators(const tally *ctx, char *to, size_t room)
+{
+    size_t used = 0;
+    to[0] = 0;
+    for (const tl_user *u = ctx ? ctx->users : NULL; u && used < room / 2; u = u->next)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", u->name);
+    for (const char *const *n = tally_operators(); *n && used < room; n++)
+        used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", *n);
+}
+
+/* The row of an operator that a user defined. */
+static struct operator_row row_of(const tl_user *u)
+{
+    return (struct operator_row){u->name, u->name,   u->facts.kinds, u->facts.param, u->facts.fallback, -INFINITY,
+                                 INFINITY, "by its text", u->where};
+}
+
+/* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it is not one. */
+static int parse_parameter(const struct operator_row *row, const char *text, double *value)
+{
+    size_t name = strlen(row->param);
+    if (!strncmp(text, row->param, name) && text[name] == '=') text += name + 1;
+    return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK;
+}
+
+tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
+{
+    char name[64], list[400];
+    const char kind = tl_dtype_kind(dtype);
+    if (!op) return tl_fail(ctx, TALLY_INVALID, "op is NULL: must be an operator's name");
+    if (!kind) return tl_fail(ctx, TALLY_INVALID, "dtype is %d: must be 1..%d", (int)dtype, TL_DTYPES);
+    size_t length = strcspn(op, ":");
+    tl_user *user = tl_user_find(ctx, op, length);
+    const struct operator_row own = user ? row_of(user) : (struct operator_row){0}, *row = NULL;
+    int known = user != NULL;
+    if (user && strchr(own.kinds, kind)) row = &own;
+    for (int i = 0; i < ROWS && !user && !row; i++)
+        if (strlen(rows[i].name) == length && !memcmp(op, rows[i].name, length)) {
+            known = 1;
+            if (strchr(rows[i].kinds, kind)) row = &rows[i];
+        }
+    if (!known) {
+        list_operators(ctx, list, sizeof list);
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
+    }
+    if (!row && user)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,
+                       user->where, tally_dtype_name(dtype));
+    if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, tally_dtype_name(dtype));
+
+    tally_dtype acc = 0;
+    double value = row->fallback;
+    for (const char *at = op + length; *at == ':';) {
+        size_t part = strcspn(++at, ":");
+        if (part >= sizeof name) return tl_fail(ctx, TALLY_INVALID, "op is '%.60s...': a suffix is too long", op);
+        memcpy(name, at, part);
+        name[part] = 0;
+        at += part;
+        if (!strcmp(name, "f64")) {
+            acc = TALLY_F64;
+        } else if (!*row->param) {
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op, row->name,
+                           name, tl_find_scalar(row->file, dtype, TALLY_F64) ? "; its only suffix is :f64" : "");
+        } else if (!parse_parameter(row, name, &value)) {
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op, name,
+                           row->param, row->name, row->param);
+        }
+    }
+    if (isnan(value))
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s needs its parameter, as in %s:%s=0.5", op, row->name,
+                       row->name, row->param);
+    if (value < row->low || value > row->high)
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, value, row->low,
+                       row->high);
+    par->value = value;
+    tally_status status = TALLY_OK;
+    if (user)
+        status = tl_user_resolve(ctx, user, dtype, acc, scalar);
+    else
+        *scalar = tl_find_scalar(row->file, dtype, acc);
+    if (status) return status;
+    if (!*scalar)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
+    return TALLY_OK;
+}
+
+tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)
+{
+    const tl_scalar *s;
+    tl_par par;
+    if (!info) return tl_fail(ctx, TALLY_INVALID, "info is NULL");
+    tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
+    if (status) return status;
+    size_t length = strcspn(op, ":");
+    const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0}, *row = s->user ? &own : rows;
+    while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, tl_dtype_kind(dtype))) row++;
+    *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out, s->acc,
+                                  s->lanes,  s->exact,  s->seedable};
+    return TALLY_OK;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ * The operators of a context that users defined: texts in, instances out, sentences for what compilers say about them.
+ */
+#define _GNU_SOURCE
+#include "user.h"
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_MOST = 32 }; /* bytes: tl_state, and what a GPU's local memory has room for */
+
+static uint64_t hash(const char *text)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * 0x100000001b3u;
+    return h;
+}
+
+static void release(tl_user *u)
+{
+    while (u->instances) {
+        tl_user_instance *next = u->instances->next;
+        if (u->instances->library) u->instances->unload(u->instances->library);
+        free(u->instances);
+        u->instances = next;
+    }
+    free(u->where);
+    free(u->text);
+    free(u);
+}
+
+void tl_user_close(tally *ctx)
+{
+    while (ctx->users) {
+        tl_user *next = ctx->users->next;
+        release(ctx->users);
+        ctx->users = next;
+    }
+}
+
+tl_user *tl_user_find(const tally *ctx, const char *name, size_t length)
+{
+    tl_user *u = ctx ? ctx->users : NULL;
+    while (u && (strlen(u->name) != length || memcmp(u->name, name, length))) u = u->next;
+    return u;
+}
+
+/* ---- define ---- */
+
+static tally_status check_name(tally *ctx, const char *name)
+{
+    size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    if (!length || name[length] || (name[0] >= '0' && name[0] <= '9') || length >= TL_USER_NAME)
+        return tl_fail(ctx, TALLY_INVALID,
+                       "name is '%.60s': must be a letter, then letters, digits and _, at most %d characters", name,
+                       TL_USER_NAME - 1);
+    for (const char *const *n = tally_operators(); *n; n++)
+        if (!strcmp(*n, name)) return tl_fail(ctx, TALLY_INVALID, "name is '%s': that is a built-in operator", name);
+    return TALLY_OK;
+}
+
+tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!name) return tl_fail(ctx, TALLY_INVALID, "name is NULL: must be what the operator will be called");
+    if (!text) return tl_fail(ctx, TALLY_INVALID, "text is NULL: must be the operator's text");
+    tally_status status = check_name(ctx, name);
+    if (status) return status;
+    size_t length = strnlen(text, TL_USER_TEXT + 1);
+    if (length > TL_USER_TEXT)
+        return tl_fail(ctx, TALLY_INVALID, "text is longer than %d bytes, the most for operator '%s'", TL_USER_TEXT,
+                       name);
+    const tl_user *old = tl_user_find(ctx, name, strlen(name));
+    if (old && !strcmp(old->text, text)) return TALLY_OK;
+
+    tl_user *u = calloc(1, sizeof *u);
+    if (!u) return tl_no_memory(ctx, sizeof *u, "an operator");
+    strcpy(u->name, name);
+    u->where = strdup(where ? where : name);
+    u->text = strdup(text);
+    u->hash = hash(text);
+    status = u->where && u->text ? tl_facts_read(ctx, u->where, text, &u->facts)
+                                 : tl_no_memory(ctx, length, "an operator's text");
+    if (status) {
+        release(u);
+        return status;
+    }
+    u->next = ctx->users; /* an older text of this name stays for the streams and fragments that have it */
+    ctx->users = u;
+    memset(ctx->plans, 0, sizeof ctx->plans);
+    return TALLY_OK;
+}
+
+tally_status tally_define_file(tally *ctx, const char *name, const char *path)
+{
+    char own[TL_USER_NAME + 1];
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!path) return tl_fail(ctx, TALLY_INVALID, "path is NULL: must name an operator's file");
+    if (!name) { /* the file's, without folder and ending */
+        const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+        size_t length = strcspn(base, ".");
+        if (length >= sizeof own) length = sizeof own - 1; /* too long, as tally_define will say */
+        memcpy(own, base, length);
+        own[length] = 0;
+        name = own;
+    }
+    FILE *f = fopen(path, "rb");
+    if (!f) return tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(errno));
+    char *text = malloc(TL_USER_TEXT + 2);
+    if (!text) {
+        fclose(f);
+        return tl_no_memory(ctx, TL_USER_TEXT + 2, "an operator's text");
+    }
+    size_t got = fread(text, 1, TL_USER_TEXT + 1, f);
+    int failed = ferror(f), why = errno;
+    fclose(f);
+    text[got] = 0;
+    tally_status status;
+    if (failed)
+        status = tl_fail(ctx, TALLY_IO, "%s: %s", path, strerror(why));
+    else if (strlen(text) != got)
+        status = tl_fail(ctx, TALLY_BAD_DATA, "%s: byte %zu is zero: an operator is a text", path, strlen(text));
+    else
+        status = tally_define(ctx, name, text, path);
+    free(text);
+    return status;
+}
+
+/* ---- instances ---- */
+
+static int is_float(tally_dtype d) { return d >= TALLY_F16; }
+static int is_signed(tally_dtype d) { return d < TALLY_F16 && (d - TALLY_I8) % 2 == 0; }
+
+/* As cpu/kernel/instances.h says it for built-in operators; 0: no arithmetic. */
+static tally_dtype default_accumulator(tl_acc_rule rule, tally_dtype d)
+{
+    if (rule == TL_ACC_NONE) return 0;
+    if (rule == TL_ACC_F64 || d == TALLY_F64) return TALLY_F64;
+    if (is_float(d)) return TALLY_F32;
+    return rule == TL_ACC_REAL ? TALLY_F64 : is_signed(d) ? TALLY_I64 : TALLY_U64;
+}
+
+static int field_bytes(tl_field field, tally_dtype d, tally_dtype acc)
+{
+    if (field == TL_FIELD_REAL) return acc && acc != TALLY_F32 ? 8 : 4;
+    return field == TL_FIELD_ORD || field == TL_FIELD_ELEM ? (int)tally_dtype_size(d) : 8;
+}
+
+static tally_status measure(tally *ctx, const tl_user *u, tally_dtype d, tally_dtype acc, int *packed, int *aligned)
+{
+    int widest = 1;
+    *packed = *aligned = 0;
+    for (int i = 0; i < u->facts.fields; i++) {
+        int bytes = field_bytes((tl_field)u->facts.field[i], d, acc);
+        *packed += bytes;
+        *aligned = (*aligned + bytes - 1) / bytes * bytes + bytes;
+        if (bytes > widest) widest = bytes;
+    }
+    *aligned = (*aligned + widest - 1) / widest * widest;
+    if (*aligned <= STATE_MOST) return TALLY_OK;
+    return tl_fail(ctx, TALLY_BAD_DATA, "%.200s:%d: a state takes %d bytes for %s: must be at most %d", u->where,
+                   u->facts.state_line, *aligned, tally_dtype_name(d), STATE_MOST);
+}
+
+tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype acc, const tl_scalar **op)
+{
+    const tl_facts *f = &u->facts;
+    tally_dtype own = default_accumulator(f->acc, d);
+    int on_request = (f->acc == TL_ACC_WIDE || f->acc == TL_ACC_REAL) && is_float(d) && d != TALLY_F64, packed, aligned;
+    *op = NULL;
+    if (acc && acc != own && !(acc == TALLY_F64 && on_request)) return TALLY_OK;
+    if (!acc) acc = own;
+    for (tl_user_instance *i = u->instances; i; i = i->next)
+        if (i->op.dtype == d && i->op.acc == acc) {
+            *op = &i->op;
+            return TALLY_OK;
+        }
+    tally_status status = measure(ctx, u, d, acc, &packed, &aligned);
+    if (status) return status;
+    tl_user_instance *i = calloc(1, sizeof *i);
+    if (!i) return tl_no_memory(ctx, sizeof *i, "an operator's instance");
+    int wraps = acc == TALLY_I64 || acc == TALLY_U64;
+#define FACT(name) (f->flag[TL_FLAG_##name] == TL_FACT_REAL_IS_EXACT ? wraps : f->flag[TL_FLAG_##name] != 0)
+    i->user = u;
+    i->device_bytes = aligned;
+    i->op = (tl_scalar){
+        .file = u->name,
+        .core = u->name,
+        .dtype = d,
+        .acc = acc,
+        .out = f->out == TL_OUT_ACC    ? acc
+               : f->out == TL_OUT_SAME ? d
+               : f->out == TL_OUT_IDX  ? TALLY_I64
+                                       : TALLY_U8,
+        .lanes = f->flag[TL_FLAG_LANES],
+        .elem_bytes = (uint8_t)tally_dtype_size(d),
+        .state_bytes = (uint8_t)packed,
+        .exact = FACT(EXACT),
+        .idempotent = FACT(EXACT) && FACT(IDEMPOTENT),
+        .inverse = FACT(EXACT) && FACT(INVERSE),
+        .seedable = FACT(SEED),
+        .indexed = 1, /* lift may use the index */
+        .neutral = FACT(NEUTRAL),
+        .user = i,
+    };
+#undef FACT
+    i->op.result_bytes = (uint8_t)(tally_dtype_size(i->op.out) * (size_t)i->op.lanes);
+    i->next = u->instances;
+    u->instances = i;
+    *op = &i->op;
+    return TALLY_OK;
+}
+
+int tl_user_same(const tl_scalar *a, const tl_scalar *b)
+{
+    if (a == b) return 1;
+    if (!a->user || !b->user || a->dtype != b->dtype || a->acc != b->acc) return 0;
+    return !strcmp(a->user->user->text, b->user->user->text) && !strcmp(a->file, b->file);
+}
+
+/* ---- what compilers say ---- */
+
+/* The place and message of one line of a log: "NAME:3:14: error: m" (gcc, clang), "error: NAME:3:14: m" (PoCL),
+ * "NAME(3): error: m" (NVRTC), the name perhaps in quotes. Copies "3:14: m" if the line is about the text. */
+static int about(const char *line, size_t length, const char *name, char *to, size_t room)
+{
+    size_t n = strlen(name);
+    int number = 0, column = 0, used = 0;
+    for (const char *at = line; (at = memchr(at, name[0], length - (size_t)(at - line))); at++) {
+        const char *p = at + n, *end = line + length;
+        if ((size_t)(end - at) < n + 3 || memcmp(at, name, n)) continue;
+        if (at > line && (at[-1] == '_' || at[-1] == '/' || isalpha((unsigned char)at[-1]))) continue;
+        p += *p == '"';
+        if (sscanf(p, ":%d:%d:%n", &number, &column, &used) == 2 && used) {
+        } else if (sscanf(p, "(%d)%n", &number, &used) == 1 && used) {
+        } else {
+            continue;
+        }
+        const char *message = p + used + strspn(p + used, ": ");
+        if (!strncmp(message, "fatal ", 6)) message += 6;
+        if (!strncmp(message, "error:", 6)) message += 6;
+        message += strspn(message, " ");
+        if (message > end) message = end;
+        used = snprintf(to, room, column ? "%d:%d: " : "%d: ", number, column);
+        snprintf(to + used, room - (size_t)used, "%.*s", (int)(end - message), message);
+        return 1;
+    }
+    return 0;
+}
+
+/* The words of the dialect are told apart by instance: takes _s_df32_f32_x away again. */
+static void plain_words(char *message)
+{
+    for (char *at = message; (at = strstr(at, "_d"));) {
+        size_t dtype = strspn(at + 2, "bfiu0123456789"), acc = at[2 + dtype] == '_' ? strcspn(at + 3 + dtype, "_ ") : 0;
+        char *end = at + 3 + dtype + acc;
+        if (at > message + 1 && (at[-1] == 's' || at[-1] == 'v') && at[-2] == '_' && dtype && acc &&
+            !strncmp(end, "_x", 2))
+            memmove(at -= 2, end + 2, strlen(end + 2) + 1);
+        else
+            at++;
+    }
+}
+
+/* An error inside a word of the dialect: gcc names the word's line, and in a note behind it the text's, "NAME:7:11:
+ * note: in expansion of macro 'sel'". Copies "7:11: m (in 'sel', where a constant is written num(c))". next: the line
+ * behind the error's. */
+static int about_word(const char *error, size_t length, const char *next, const char *name, char *to, size_t room)
+{
+    char note[300], word[40] = "";
+    int number, column;
+    const char *message = memmem(error, length, "error: ", 7);
+    for (const char *line = next; message && *line; line += *line == '\n') {
+        size_t n = strcspn(line, "\n");
+        if (memmem(line, n, " error: ", 8)) return 0;
+        if (about(line, n, name, note, sizeof note) &&
+            sscanf(note, "%d:%d: note: in expansion of macro '%30[a-z_]'", &number, &column, word) == 3) {
+            snprintf(to, room, "%d:%d: %.*s (in '%s', where a constant is written num(c))", number, column,
+                     (int)(error + length - message - 7), message + 7, word);
+            return 1;
+        }
+        line += n;
+    }
+    return 0;
+}
+
+tally_status tl_user_error(tally *ctx, const tl_user *u, const char *log)
+{
+    char message[300], first[300] = "";
+    for (const char *line = log; *line; line += *line == '\n') {
+        size_t length = strcspn(line, "\n");
+        const char *error = strstr(line, "error");
+        if (error && error < line + length) {
+            if (about(line, length, u->name, message, sizeof message) ||
+                about_word(line, length, line + length, u->name, message, sizeof message)) {
+                plain_words(message);
+                return tl_fail(ctx, TALLY_BAD_DATA, "%.180s:%s", u->where, message);
+            }
+            if (!*first) snprintf(first, sizeof first, "%.*s", (int)length, line);
+        }
+        line += length;
+    }
+    return tl_fail(ctx, TALLY_BAD_DATA, "%.180s: the text does not fit the kernels: %s", u->where,
+                   *first ? first : log);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * The CPU as a device: a number of threads and an instruction set, chosen once at open. */
+#define _GNU_SOURCE
+#include "context/device.h"
+#include "isas.h"
+#include "window.h"
+#include "shape.h"
+#include "user.h"
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { THREADS_MOST = 1024 };
+
+typedef struct {
+    tl_device base;
+    int threads, isa;
+} cpu;
+
+/* The processors this process may run on. */
+static int processors(void)
+{
+    cpu_set_t set;
+    if (!sched_getaffinity(0, sizeof set, &set)) return CPU_COUNT(&set);
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+static void isa_names(char *to, size_t room, int only_running)
+{
+    size_t used = 0;
+    to[0] = 0;
+    for (int i = 0; i < tl_isa_count() && used < room; i++)
+        if (!only_running || tl_isa_runs(i))
+            used += (size_t)snprintf(to + used, room - used, "%s%s", used ? " " : "", tl_isa_name(i));
+}
+
+static int describe(int index, tally_device_info *info)
+{
+    static _Thread_local char names[64], text[96];
+    if (index != 0) return 0;
+    isa_names(names, sizeof names, 1);
+    snprintf(text, sizeof text, "this computer's processors, %s kernels", tl_isa_name(tl_isa_widest()));
+    *info = (tally_device_info){"cpu", text, 1, "", processors(), names};
+    return 1;
+}
+
+static tally_status set_threads(tally *ctx, cpu *d, const char *value, const char *what)
+{
+    int64_t n;
+    if (tally_parse_value(TALLY_I64, value, strlen(value), &n) || n < 1 || n > THREADS_MOST)
+        return tl_fail(ctx, TALLY_INVALID, "%s is '%.40s': must be 1..%d", what, value, THREADS_MOST);
+    d->threads = (int)n;
+    return TALLY_OK;
+}
+
+static tally_status set_isa(tally *ctx, cpu *d, const char *value, const char *what)
+{
+    char names[64];
+    int isa = tl_isa_find(value);
+    isa_names(names, sizeof names, 1);
+    if (isa == TL_ISA_NONE || !tl_isa_runs(isa))
+        return tl_fail(ctx, isa == TL_ISA_NONE ? TALLY_INVALID : TALLY_NO_DEVICE, "%s is '%.40s': must be one of %s", what,
+                       value, names);
+    d->isa = isa;
+    return TALLY_OK;
+}
+
+static tally_status parse_options(tally *ctx, cpu *d, const char *options)
+{
+    char item[64];
+    const char *env;
+    tally_status status = TALLY_OK;
+    if ((env = getenv("TALLY_THREADS")) && *env) status = set_threads(ctx, d, env, "TALLY_THREADS");
+    if (!status && (env = getenv("TALLY_ISA")) && *env) status = set_isa(ctx, d, env, "TALLY_ISA");
+    while (!status && *options) {
+        size_t length = strcspn(options, ",");
+        if (length >= sizeof item)
+            return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
+        memcpy(item, options, length);
+        item[length] = 0;
+        options += length + (options[length] == ',');
+        if (!strncmp(item, "threads=", 8))
+            status = set_threads(ctx, d, item + 8, "threads");
+        else if (!strncmp(item, "isa=", 4))
+            status = set_isa(ctx, d, item + 4, "isa");
+        else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
+            continue; /* for api.c, of every kind of device */
+        else
+            status = tl_fail(ctx, TALLY_INVALID, "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off",
+                             item);
+    }
+    return status;
+}
+
+static tally_status cpu_open(tally *ctx, int index, const char *options, tl_device **device)
+{
+    (void)index; /* describe knows one */
+    cpu *d = malloc(sizeof *d);
+    if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
+    *d = (cpu){{&tl_device_cpu}, processors(), tl_isa_widest()};
+    if (d->threads > THREADS_MOST) d->threads = THREADS_MOST;
+    tally_status status = parse_options(ctx, d, options);
+    if (status)
+        free(d);
+    else
+        *device = &d->base;
+    return status;
+}
+
+static void cpu_close(tl_device *d) { free(d); }
+static int cpu_threads(const tl_device *d) { return ((const cpu *)d)->threads; }
+static const char *cpu_isa(const tl_device *d) { return tl_isa_name(((const cpu *)d)->isa); }
+
+static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    int isa = ((cpu *)device)->isa;
+    if (op->user) {
+        tally_status status = tl_user_compile(ctx, op, isa);
+        const tl_kernel *k = op->user->kernel;
+        if (!status) *plan = (tl_plan){.op = op, .core = k, .lower = k, .fold = k, .par = par};
+        return status;
+    }
+    tl_plan_kernels(plan, op, par, isa);
+    return TALLY_OK;
+}
+
+static tally_status cpu_reduce(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+{
+    return tl_reduce_view(ctx, plan, cpu_threads(d), in, out);
+}
+
+static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                             const tally_scan_options *o)
+{
+    return tl_scan_view(ctx, plan, cpu_threads(d), in, out, o);
+}
+
+static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
+                               const tally_view *out, const tally_window_options *o)
+{
+    return tl_window_view(ctx, plan, count, cpu_threads(d), in, out, o);
+}
+
+static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+{
+    (void)ctx;
+    tl_slab(plan, cpu_threads(d), x, n, c);
+    return TALLY_OK;
+}
+
+static tally_status cpu_scan_push(tl_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+{
+    return tl_scan_push(ctx, s, cpu_threads(d), x, n, out);
+}
+
+static tally_status cpu_window_slice(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                     const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
+                                     void *out, int64_t *produced)
+{
+    tl_window win;
+    tally_status status = tl_window_open(&win, ctx, plan, count, o, cpu_threads(d));
+    if (!status) status = tl_window_run(&win, x, n, at_start, at_end, out, produced);
+    tl_window_close(&win);
+    return status;
+}
+
+const tl_device_calls tl_device_cpu = {
+    .name = "cpu",
+    .describe = describe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .threads = cpu_threads,
+    .isa = cpu_isa,
+    .plan = cpu_plan,
+    .plan_host = cpu_plan,
+    .reduce = cpu_reduce,
+    .scan = cpu_scan,
+    .window = cpu_window,
+    .slab = cpu_slab,
+    .scan_push = cpu_scan_push,
+    .window_slice = cpu_window_slice,
+};

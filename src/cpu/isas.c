@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * The instruction sets and their kernels: from an operator's instance to its plan on the processors. */
+#include "isas.h"
+#include "dtype/dtype_traits.h"
+#include <string.h>
+
+#define ISA(isa, bytes, runs)                                                                                          \
+    extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
+    extern const tl_convert tl_converts_##isa[];
+#include "operator/isa.def"
+#undef ISA
+
+static const struct {
+    const char *name;
+    const tl_kernel_table *table;
+    const tl_convert *converts;
+} isas[] = {
+#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa},
+#include "operator/isa.def"
+#undef ISA
+};
+enum { ISAS = sizeof isas / sizeof *isas };
+
+int tl_isa_count(void) { return ISAS; }
+const char *tl_isa_name(int isa) { return isas[isa].name; }
+
+int tl_isa_runs(int isa)
+{
+    int number = 0;
+#define ISA(name, bytes, runs)                                                                                         \
+    if (number++ == isa) return (runs) != 0;
+#include "operator/isa.def"
+#undef ISA
+    return 0;
+}
+
+int tl_isa_widest(void)
+{
+    int isa = ISAS - 1;
+    while (isa > 0 && !tl_isa_runs(isa)) isa--;
+    return isa;
+}
+
+int tl_isa_find(const char *name)
+{
+    for (int i = 0; i < ISAS; i++)
+        if (!strcmp(isas[i].name, name)) return i;
+    return TL_ISA_NONE;
+}
+
+static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_dtype acc, int isa)
+{
+    for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
+        if (!strcmp(t->file, file))
+            for (const tl_kernel *const *k = t->kernels; *k; k++)
+                if ((*k)->dtype == dtype && (*k)->acc == acc) return *k;
+    return NULL;
+}
+
+/* The row whose lower takes the states of `op`'s kernels: of its wide type, or of any other that these are for. */
+static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
+{
+    const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
+    if (k && k->lower_row) return k;
+    for (const tl_kernel_table *t = isas[isa].table; t->file; t++)
+        if (!strcmp(t->file, op->lowers))
+            for (const tl_kernel *const *r = t->kernels; *r; r++)
+                if ((*r)->wide == op->wide && (*r)->acc == acc && (*r)->out == op->out && (*r)->lower_row) return *r;
+    return NULL;
+}
+
+static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
+{
+    for (const tl_convert *c = isas[isa].converts; c->apply; c++)
+        if (c->kind == kind && c->from == from && c->to == to) return c;
+    return NULL;
+}
+
+void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
+{
+    tally_dtype acc =
+        op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
+    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
+    *plan = (tl_plan){.op = op, .par = par};
+    plan->core = find_kernel(op->core, op->wide, acc, isa);
+    plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
+    plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
+    if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
+        plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+    plan->fold = own && own->fold ? own : plan->core;
+    plan->fold_in = plan->fold == own ? NULL : plan->in;
+}

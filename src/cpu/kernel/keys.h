@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for conversions (convert.c) and the states
+ * of operators on keys (scalar.h). The dialect says the same of one word (cpu/kernel/prelude_cpu.h). */
+#ifndef TALLY_KEYS_H
+#define TALLY_KEYS_H
+#include "simd.h"
+#include <stdint.h>
+#include <string.h>
+
+TL_INLINE uint32_t bits32(float x)
+{
+    uint32_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+TL_INLINE uint64_t bits64(double x)
+{
+    uint64_t b;
+    memcpy(&b, &x, sizeof b);
+    return b;
+}
+TL_INLINE float float_of(uint32_t b)
+{
+    float x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+TL_INLINE double double_of(uint64_t b)
+{
+    double x;
+    memcpy(&x, &b, sizeof x);
+    return x;
+}
+
+/* As half_bits_to_float of the dialect (cpu/kernel/prelude_cpu.h): exact, and a NaN keeps its payload. */
+TL_INLINE float half_to_float(uint16_t h)
+{
+    uint32_t b = bits32(float_of((uint32_t)(h & 0x7fff) << 13) * 0x1p112f);
+    b |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0;
+    return float_of(b | (uint32_t)(h & 0x8000) << 16);
+}
+TL_INLINE float bf16_to_float(uint16_t h) { return float_of((uint32_t)h << 16); }
+
+/* The way back of what came from an f16, or of the one NaN: exact, subnormals included. */
+TL_INLINE uint16_t float_to_half(uint32_t b)
+{
+    uint32_t magnitude = bits32(float_of(b & 0x7fffffff) * 0x1p-112f) >> 13;
+    magnitude = (b & 0x7fffffff) > 0x7f800000 ? 0x7e00 : (b & 0x7fffffff) == 0x7f800000 ? 0x7c00 : magnitude;
+    return (uint16_t)(magnitude | (b >> 16 & 0x8000));
+}
+
+/* Sign and magnitude to two's complement and back, and the ends for a NaN (to_ord and from_ord of the dialect). */
+TL_INLINE int32_t key16(uint16_t b, int inf, int high)
+{
+    int32_t k = (int16_t)b;
+    k ^= k >> 31 & 0x7fff;
+    return (b & 0x7fff) <= inf ? k : high ? INT32_MAX : INT32_MIN;
+}
+TL_INLINE int32_t key32(uint32_t b, int high)
+{
+    int32_t k = (int32_t)b;
+    k ^= k >> 31 & INT32_MAX;
+    return float_of(b) == float_of(b) ? k : high ? INT32_MAX : INT32_MIN;
+}
+TL_INLINE int64_t key64(uint64_t b, int high)
+{
+    int64_t k = (int64_t)b;
+    k ^= k >> 63 & INT64_MAX;
+    return double_of(b) == double_of(b) ? k : high ? INT64_MAX : INT64_MIN;
+}
+TL_INLINE uint16_t from_key16(int32_t k, int inf)
+{
+    uint16_t b = (uint16_t)(k ^ (k >> 31 & 0x7fff));
+    return (b & 0x7fff) <= inf ? b : inf == 0x7c00 ? 0x7e00 : 0x7fc0;
+}
+TL_INLINE uint32_t from_key32(int32_t k)
+{
+    uint32_t b = (uint32_t)(k ^ (k >> 31 & INT32_MAX));
+    return (b & 0x7fffffff) <= 0x7f800000 ? b : 0x7fc00000;
+}
+TL_INLINE uint64_t from_key64(int64_t k)
+{
+    uint64_t b = (uint64_t)(k ^ (k >> 63 & INT64_MAX));
+    return (b & INT64_MAX) <= 0x7ff0000000000000 ? b : 0x7ff8000000000000;
+}
+
+/* The keys of a half and of the float it is; the ends stay the ends. */
+TL_INLINE int32_t key16_to_key32(int16_t k, int inf)
+{
+    uint16_t b = from_key16(k, inf);
+    if (k == INT16_MAX || k == INT16_MIN) return k == INT16_MAX ? INT32_MAX : INT32_MIN;
+    return key32(bits32(inf == 0x7c00 ? half_to_float(b) : bf16_to_float(b)), 0);
+}
+TL_INLINE int16_t key32_to_key16(int32_t k, int inf)
+{
+    uint32_t b = from_key32(k);
+    if (k == INT32_MAX || k == INT32_MIN) return k == INT32_MAX ? INT16_MAX : INT16_MIN;
+    return (int16_t)key16(inf == 0x7c00 ? float_to_half(b) : (uint16_t)(b >> 16), inf, 0);
+}
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
+#include "operator/kernel.h"
+#include "dtype/dtype_traits.h"
+#include "cpu/kernel/simd.h"
+#if TL_OUT_IDX
+#define TL_IS_INDEX 1
+#else
+#define TL_IS_INDEX 0
+#endif
+/* OP_ macros that a file leaves out count as 0. */
+#define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
+#include "cpu/kernel/instances.h"
+
+#define ROW(dt, acc) &TL_CAT3(row, s, TL_CAT3(TL_CAT(d, dt), acc, x)),
+const tl_scalar *const TL_CAT(tl_scalars_, TL_FILE)[] = {TL_EACH(ROW) NULL};

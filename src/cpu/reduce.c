@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes, one counter joins them.
+ *
+ *   dense rows     many: threads take rows; few and long: threads take nodes of a row
+ *   columns        row_stride 1: lanes are columns; threads take strips, or aligned blocks of rows if columns are few
+ *   segments       threads take runs of segments of about equal weight; a long one is a slab of its own
+ *   anything else  packed into a dense buffer, piece by piece */
+#include "shape.h"
+#include "widen.h"
+#include "law/fp.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NODE_LEVEL_LEAST = 14,  /* nodes a thread folds at once: at least 16 Ki elements, */
+    NODES_MOST_LEVEL = 9,   /* and at most about 512 of them a slab */
+    PACK = 16 << 10,        /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
+    ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
+};
+
+static int element_bytes(const tl_plan *plan) { return plan->op->elem_bytes; }
+
+/* Appends n elements on this thread: up to alignment, then whole nodes, then the rest. */
+static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch, tl_counter *c)
+{
+    tl_state nodes[TL_MAX_LEVELS];
+    while (n > 0) {
+        int64_t take = c->end == 0 ? n : (int64_t)1 << tl_slab_level(c->end, c->end + n);
+        int count = tl_nodes(plan, nodes, x, take, c->end, fetch);
+        int64_t left = take;
+        for (int j = 0; j < count; j++) {
+            int level = tl_top_level(left);
+            left -= (int64_t)1 << level;
+            tl_counter_push(c, plan->op, level, &nodes[j]);
+        }
+        x += take * element_bytes(plan);
+        n -= take;
+    }
+}
+
+void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
+{
+    const char *x = data;
+    int64_t bytes = element_bytes(plan);
+    int fetch = tl_fetches(n * bytes);
+    if (threads > 1 && n > (TL_PARALLEL_BYTES / bytes)) {
+        int level = tl_top_level(n) - NODES_MOST_LEVEL;
+        if (level < NODE_LEVEL_LEAST) level = NODE_LEVEL_LEAST;
+        int64_t size = (int64_t)1 << level;
+        int64_t head = -c->end & (size - 1), count = (n - head) >> level;
+        tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
+        if (nodes) { /* without memory the serial road below still gives the answer */
+            slab_serial(plan, x, head, fetch, c);
+            x += head * bytes;
+            int64_t at = c->end;
+#pragma omp parallel num_threads(tl_threads(threads))
+            {
+                tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+                for (int64_t j = 0; j < count; j++)
+                    tl_fold(plan, &nodes[j], x + j * size * bytes, size, at + j * size, fetch);
+                tl_fp_leave(fp);
+            }
+            for (int64_t j = 0; j < count; j++) tl_counter_push(c, plan->op, level, &nodes[j]);
+            free(nodes);
+            x += count * size * bytes;
+            n -= head + count * size;
+        }
+    }
+    slab_serial(plan, x, n, fetch, c);
+}
+
+static void lower_state(const tl_plan *plan, const tl_state *s, int64_t n, void *out)
+{
+    plan->op->lower(s, n, 0, plan->par, out);
+}
+
+static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
+{
+    tl_state s;
+    if (tl_counter_fold(c, plan->op, NULL, &s))
+        lower_state(plan, &s, c->end, out);
+    else
+        plan->op->empty(plan->par, out);
+}
+
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which probe the stack
+ * touch page by page at every call. */
+static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n, void *out)
+{
+    _Alignas(64) char pack[PACK];
+    tl_counter c;
+    int64_t most = PACK / element_bytes(plan);
+    tl_counter_init(&c, 0);
+    for (int64_t at = 0; at < n; at += most) {
+        int64_t m = n - at < most ? n - at : most;
+        tl_copy_strided(pack, 1, x + at * stride * element_bytes(plan), stride, m, element_bytes(plan));
+        slab_serial(plan, pack, m, 0, &c);
+    }
+    lower_counter(plan, &c, out);
+}
+
+static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threads, const char *x, int64_t n, void *out)
+{
+    tl_counter c;
+    tl_counter_init(&c, 0);
+    tl_slab(plan, threads, x, n, &c);
+    lower_counter(plan, &c, out);
+}
+
+/* One sequence with any stride, on `threads` threads if it is dense. fetch: as for kernels. */
+static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch, void *out)
+{
+    if (n == 0) {
+        plan->op->empty(plan->par, out);
+    } else if (stride != 1) {
+        reduce_strided(plan, x, stride, n, out);
+    } else if (threads == 1 || n <= TL_PARALLEL_BYTES / element_bytes(plan)) {
+        tl_state s;
+        tl_fold(plan, &s, x, n, 0, fetch);
+        lower_state(plan, &s, n, out);
+    } else {
+        reduce_long(plan, threads, x, n, out);
+    }
+}
+
+/* ---- columns ---- */
+
+enum { STRIP = 512, BLOCK_LEVEL_LEAST = 8 };
+
+/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter a column joins them. */
+static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    int64_t bytes = element_bytes(plan), width = in->rows;
+    int level = tl_top_level(in->n) - 6;
+    if (level < BLOCK_LEVEL_LEAST) level = BLOCK_LEVEL_LEAST;
+    int64_t size = (int64_t)1 << level, blocks = in->n >> level, rest = in->n - (blocks << level);
+    /* the rest has its own nodes: one fold for each set bit */
+    int64_t pieces = blocks + __builtin_popcountll((unsigned long long)rest);
+    size_t need = (size_t)pieces * (size_t)width * sizeof(tl_state);
+    tl_state *nodes = malloc(need);
+    if (!nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t j = 0; j < pieces; j++) {
+            int64_t at = j << level, n = size;
+            if (j >= blocks) {
+                int64_t left = rest;
+                at = blocks << level;
+                for (int64_t k = blocks;; k++) {
+                    n = (int64_t)1 << tl_top_level(left);
+                    if (k == j) break;
+                    at += n;
+                    left -= n;
+                }
+            }
+            tl_fold_columns(plan, nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n, width);
+        }
+        tl_fp_leave(fp);
+    }
+    for (int64_t col = 0; col < width; col++) {
+        tl_counter c;
+        tl_counter_init(&c, 0);
+        for (int64_t j = 0; j < blocks; j++) tl_counter_push(&c, plan->op, level, &nodes[j * width + col]);
+        int64_t left = rest;
+        for (int64_t j = blocks; j < pieces; j++) {
+            int k = tl_top_level(left);
+            left -= (int64_t)1 << k;
+            tl_counter_push(&c, plan->op, k, &nodes[j * width + col]);
+        }
+        lower_counter(plan, &c, out + col * plan->op->result_bytes);
+    }
+    free(nodes);
+    return TALLY_OK;
+}
+
+static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    int64_t width = in->rows, strips = (width + STRIP - 1) / STRIP, result = plan->op->result_bytes;
+    if (threads > 1 && strips < threads && in->n >= 4 << BLOCK_LEVEL_LEAST && !plan->op->indexed)
+        return columns_by_blocks(ctx, plan, threads, in, out);
+    int64_t share = strips < threads ? strips : threads;
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+        tl_state s[STRIP];
+#pragma omp for schedule(static, (strips + share - 1) / share)
+        for (int64_t j = 0; j < strips; j++) {
+            int64_t from = j * STRIP, m = width - from < STRIP ? width - from : STRIP;
+            tl_fold_columns(plan, s, (const char *)in->data + from * element_bytes(plan), in->stride, in->n, m);
+            for (int64_t c = 0; c < m; c++) lower_state(plan, &s[c], in->n, out + (from + c) * result);
+        }
+        tl_fp_leave(fp);
+    }
+    return TALLY_OK;
+}
+
+/* ---- rows and segments ---- */
+
+static int64_t row_length(const tally_view *in, int64_t r) { return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n; }
+
+/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row weighs
+ * its elements and ROW_WEIGHT more, the cost of starting it. */
+enum { ROW_WEIGHT = 16 };
+typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
+static weight weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (weight)r * in->n) + (weight)r * ROW_WEIGHT;
+}
+static int64_t row_at_weight(const tally_view *in, weight target)
+{
+    int64_t low = 0, high = in->rows;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (weight_before(in, mid) < target) low = mid + 1; else high = mid;
+    }
+    return low;
+}
+
+static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
+    weight total = weight_before(in, in->rows);
+    int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
+    int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
+    int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
+    if (!in->offsets && in->rows >= (int64_t)threads * 8) is_long = INT64_MAX;
+    if (is_long != INT64_MAX) /* long rows one after the other, each on all threads */
+        for (int64_t r = 0; r < in->rows; r++)
+            if (row_length(in, r) >= is_long) {
+                const char *x = tl_view_row(in, r, bytes, &length);
+                reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
+            }
+#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
+    {
+        tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t t = 0; t < tasks; t++) {
+            int64_t end = t + 1 == tasks ? in->rows : row_at_weight(in, total / tasks * (t + 1));
+            for (int64_t r = t ? row_at_weight(in, total / tasks * t) : 0; r < end; r++) {
+                int64_t n;
+                const char *x = tl_view_row(in, r, bytes, &n);
+                if (n < is_long) reduce_one(plan, 1, x, in->stride, n, fetch, out + r * result);
+            }
+        }
+        tl_fp_leave(fp);
+    }
+}
+
+tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)
+{
+    int64_t elements = in->offsets || in->rows == 0 ? 0 : in->rows * in->n;
+    if (in->rows == 1) {
+        int64_t n;
+        const char *x = tl_view_row(in, 0, element_bytes(plan), &n);
+        reduce_one(plan, threads, x, in->stride, n, tl_fetches(n * element_bytes(plan)), out);
+    } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
+        return columns(ctx, plan, elements * element_bytes(plan) > TL_PARALLEL_BYTES ? threads : 1, in, out);
+    } else {
+        rows(plan, threads, in, out);
+    }
+    return TALLY_OK;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ * scan over views. One core: tiles in order, the prefix S(b) from a binary counter. Several cores, one long sequence:
+ *
+ *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
+ *   thread     A     B     A     B     A
+ *
+ *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
+ *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding hides
+ *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
+#include "shape.h"
+#include "widen.h"
+#include "law/fp.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK_BYTES = 128 * 1024,      /* two blocks and a staging buffer fit a 512 KiB L2 */
+    STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
+    AHEAD_BYTES = 64 * 1024,        /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
+    PACK = TL_TILE,
+    GROUP = 16                     /* interleaved sequences scanned together, so that a cache line is read once */
+};
+
+/* One full tile without staging; the kernel leaves the result at the tile's end (or start) to be made here. */
+static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out, int stream, int64_t ahead,
+                      const tl_state *prefix, tl_staging at)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    tl_state node;
+    tl_scan_full(plan, at, out, x, c->end, prefix, &node, s->exclusive, stream, ahead);
+    tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+    if (s->exclusive) {
+        if (!prefix) op->empty(plan->par, out);
+        return;
+    }
+    tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
+    op->lower(&node, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
+}
+
+/* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
+ * bytes further on to prefetch. */
+static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
+                        tl_staging at)
+{
+    const tl_plan *plan = s->plan;
+    const tl_scalar *op = plan->op;
+    tl_state prefix, node, nodes[TL_MAX_LEVELS];
+    while (n > 0) {
+        int64_t b = c->end, m = n < TL_TILE ? n : TL_TILE;
+        /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
+        if (b && (b & -b) < m) m = b & -b;
+        int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
+        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64)) {
+            full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL, at);
+            x += m * op->elem_bytes;
+            out += m * op->result_bytes;
+            n -= m;
+            continue;
+        }
+        if (tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead)) {
+            tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+            tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
+            tl_stage(plan, at.soa, m, &node);
+        } else {
+            int count = tl_nodes(plan, nodes, x, m, b, 0);
+            int64_t left = m;
+            for (int j = 0; j < count; j++) {
+                int level = tl_top_level(left);
+                left -= (int64_t)1 << level;
+                tl_counter_push(c, op, level, &nodes[j]);
+            }
+            /* S(b + m) carries into b when m reaches b's alignment, as after a full tile. */
+            if (b && m == (b & -b)) {
+                tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
+                tl_stage(plan, at.soa, m, &node);
+            }
+        }
+        if (!s->exclusive) {
+            tl_lower_row(plan, at, out, 1, m, b + 1, 1, 0, 0, stream);
+        } else if (have) {
+            tl_lower_row(plan, at, out, 0, m, b, 1, 0, 0, stream);
+        } else {
+            op->empty(plan->par, out);
+            tl_lower_row(plan, at, out + op->result_bytes, 1, m - 1, b + 1, 1, 0, 0, stream);
+        }
+        x += m * op->elem_bytes;
+        out += m * op->result_bytes;
+        n -= m;
+    }
+}
+
+/* What the threads of one long scan share. */
+typedef struct {
+    const tl_scan *scan;
+    const char *x;
+    char *out;
+    int64_t n, blocks, size; /* elements; blocks (the last may be short); elements a block */
+    int level, threads, stream;
+    tl_state *node;      /* node of each full block */
+    atomic_uchar *ready; /* node[j] is published */
+} team;
+
+static void wait_for(atomic_uchar *flag)
+{
+    for (int spin = 0; !atomic_load_explicit(flag, memory_order_acquire); spin++)
+        if (spin > 1000) sched_yield();
+}
+
+static void publish(team *t, int64_t j, int64_t base)
+{
+    if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
+    const tl_plan *plan = t->scan->plan;
+    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0);
+    atomic_store_explicit(&t->ready[j], 1, memory_order_release);
+}
+
+static void team_member(team *t, int me, tl_staging at, tl_counter *c)
+{
+    const tl_scalar *op = t->scan->plan->op;
+    int64_t base = c->end, seen = 0; /* blocks already in this thread's counter */
+    if (me < t->blocks) publish(t, me, base);
+    for (int64_t j = me; j < t->blocks; j += t->threads) {
+        if (j + t->threads < t->blocks) publish(t, j + t->threads, base);
+        for (; seen < j; seen++) {
+            wait_for(&t->ready[seen]);
+            tl_counter_push(c, op, t->level, &t->node[seen]);
+        }
+        int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
+        scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes, t->stream,
+                    t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, at);
+        seen = j + 1;
+    }
+}
+
+static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char *out, int stream)
+{
+    const tl_scalar *op = s->plan->op;
+    int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
+    int64_t size = (int64_t)1 << level;
+    team t = {s, x, out, n, (n + size - 1) >> level, size, level, threads, stream, NULL, NULL};
+    size_t bytes = (tl_staging_bytes(s->plan) + 63) & ~(size_t)63;
+    t.node = malloc((size_t)t.blocks * sizeof *t.node);
+    t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
+    char *scratch = aligned_alloc(64, bytes * (size_t)threads);
+    tl_counter *counters = malloc((size_t)threads * sizeof *counters);
+    int ok = t.node && t.ready && scratch && counters;
+    if (ok) {
+        for (int i = 0; i < threads; i++) counters[i] = s->done;
+        int last = 0;
+        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be running. */
+#pragma omp parallel num_threads(tl_threads(threads))
+        {
+            tl_fp fp = tl_fp_enter();
+            int me = omp_get_thread_num();
+#pragma omp single
+            {
+                t.threads = omp_get_num_threads();
+                last = (int)((t.blocks - 1) % t.threads);
+            }
+            team_member(&t, me, tl_staging_at(s->plan, scratch + (size_t)me * bytes), &counters[me]);
+            tl_fp_leave(fp);
+        }
+        s->done = counters[last];
+    }
+    free(t.node);
+    free(t.ready);
+    free(scratch);
+    free(counters);
+    return ok;
+}
+
+static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
+{
+    const tl_scalar *op = s->plan->op;
+    int stream = n * op->result_bytes >= STREAM_BYTES;
+    if (threads > 1 && n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
+        int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
+        int64_t head = -s->done.end & (size - 1);
+        if (n - head > size) {
+            scan_serial(s, &s->done, x, head, out, stream, 0, at);
+            if (scan_parallel(s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes, stream))
+                return;
+            x += head * op->elem_bytes;
+            out += head * op->result_bytes;
+            n -= head;
+        }
+    }
+    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, at);
+}
+
+tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
+{
+    void *memory = malloc(tl_staging_bytes(s->plan));
+    if (!memory) return tl_no_memory(ctx, tl_staging_bytes(s->plan), "staging a scan");
+    push(s, threads, x, n, out, tl_staging_at(s->plan, memory));
+    free(memory);
+    return TALLY_OK;
+}
+
+/* ---- views ---- */
+
+/* Rows r .. r + count with strides: PACK elements of each at a time, through dense buffers. */
+typedef struct {
+    char *states, *in, *out;
+    tl_scan *scans; /* GROUP of them */
+} scratch;
+
+static int scratch_open(scratch *w, const tl_plan *plan)
+{
+    w->states = malloc(tl_staging_bytes(plan));
+    w->in = malloc(PACK * (size_t)plan->op->elem_bytes);
+    w->out = malloc(PACK * (size_t)plan->op->result_bytes);
+    w->scans = malloc(GROUP * sizeof *w->scans);
+    return w->states && w->in && w->out && w->scans;
+}
+
+static void scratch_close(scratch *w)
+{
+    free(w->states);
+    free(w->in);
+    free(w->out);
+    free(w->scans);
+}
+
+static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r, int64_t count,
+                       const tally_scan_options *o)
+{
+    const tl_scalar *op = plan->op;
+    int reverse = o && o->reverse;
+    tl_staging staging = tl_staging_at(plan, w->states);
+    int64_t longest = 0, n, m;
+    for (int64_t g = 0; g < count; g++) {
+        tl_scan_begin(&w->scans[g], plan, o);
+        tl_view_row(in, r + g, op->elem_bytes, &n);
+        if (n > longest) longest = n;
+    }
+    for (int64_t at = 0; at < longest; at += PACK)
+        for (int64_t g = 0; g < count; g++) {
+            const char *x = tl_view_row(in, r + g, op->elem_bytes, &n);
+            char *y = tl_view_row(out, r + g, op->result_bytes, &m);
+            if (at >= n) continue;
+            int64_t now = n - at < PACK ? n - at : PACK, from = reverse ? n - 1 - at : at, sign = reverse ? -1 : 1;
+            x += from * in->stride * op->elem_bytes;
+            y += from * out->stride * op->result_bytes;
+            if (in->stride * sign == 1 && out->stride * sign == 1) {
+                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, staging);
+                continue;
+            }
+            tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
+            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, staging);
+            tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
+        }
+}
+
+tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
+                          const tally_scan_options *o)
+{
+    const tl_scalar *op = plan->op;
+    int64_t n, m, total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    int dense = in->stride == 1 && out->stride == 1 && !(o && o->reverse);
+    int64_t big = 4 * TL_PARALLEL_BYTES / op->elem_bytes;
+    if (dense && (in->rows == 1 || (threads > 1 && in->rows < threads))) {
+        for (int64_t r = 0; r < in->rows; r++) {
+            tl_scan s;
+            tl_scan_begin(&s, plan, o);
+            const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+            tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+            if (status) return status;
+        }
+        return TALLY_OK;
+    }
+    int64_t group = !in->offsets && llabs(in->row_stride) < llabs(in->stride) ? GROUP : 1;
+    int64_t groups = (in->rows + group - 1) / group, share = groups / ((int64_t)threads * 32) + 1;
+    int failed = 0;
+#pragma omp parallel num_threads(tl_threads(total > big ? threads : 1))
+    {
+        tl_fp fp = tl_fp_enter();
+        scratch w;
+        int ready = scratch_open(&w, plan);
+        if (!ready) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp for schedule(dynamic, share)
+        for (int64_t j = 0; j < groups; j++)
+            if (ready) scan_group(&w, plan, in, out, j * group, in->rows - j * group < group ? in->rows - j * group : group, o);
+        scratch_close(&w);
+        tl_fp_leave(fp);
+    }
+    return failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part a thread; a
+ * part first feeds the w - 1 elements before its first result, so parts are not made shorter than the window is long.
+ */
+#define _GNU_SOURCE
+#include "window.h"
+#include "law/fp.h"
+#include "law/order.h"
+#include "cpu/kernel/simd.h"
+#include "context/threads.h"
+#include "shape.h"
+#include "widen.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
+    CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
+    SLIDE_LEAST = 3                 /* shorter windows are cheaper folded than slid */
+};
+
+static const int64_t FAR = (int64_t)1 << 60; /* longer than any sequence; two of them add up without overflow */
+
+tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                            const tally_window_options *options, int threads)
+{
+    *win = (tl_window){.ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
+    if (options->before < 0 || options->after < 0)
+        return tl_fail(ctx, TALLY_INVALID, "window before is %lld, after is %lld: both must be at least 0",
+                       (long long)options->before, (long long)options->after);
+    win->before = options->before < FAR ? options->before : FAR;
+    win->after = options->after < FAR ? options->after : FAR;
+    win->w = win->before + 1 + win->after;
+    win->threads = threads > 1 ? threads : 1;
+    win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
+    if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
+    if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
+    if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
+    tally_window_options all = *options;
+    all.min_count = 0;
+    if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
+    win->count = malloc(sizeof *win->count);
+    if (!win->count) return tl_no_memory(ctx, sizeof *win->count, "a window's counts");
+    return tl_window_open(win->count, ctx, count, NULL, &all, threads);
+}
+
+void tl_window_close(tl_window *win)
+{
+    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].memory);
+    free(win->rooms);
+    if (win->count) tl_window_close(win->count);
+    free(win->count);
+    free(win->counts);
+    *win = (tl_window){0};
+}
+
+static int mode_of(const tl_plan *plan, int64_t w)
+{
+    if (plan->op->inverse && w >= SLIDE_LEAST) return TL_WINDOW_SLIDE;
+    if (plan->op->idempotent && w >= plan->core->vector_lanes)
+        return w < TL_WINDOW_OVERLAP ? TL_WINDOW_TWO : TL_WINDOW_BLOCKS;
+    return TL_WINDOW_LADDER;
+}
+
+/* Rows of one batch run at the same time and share a context, hence its one sentence. */
+static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
+{
+    tally_status status;
+#pragma omp critical(tally_window_open)
+    status = tl_no_memory(win->ctx, (size_t)bytes, what);
+    return status;
+}
+
+/* The whole windows that start at p .. stop - 1. */
+static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    const tl_kernel *core = plan->core;
+    int64_t w = job->win->w, tile = tl_window_tile(plan), in = plan->op->elem_bytes, lanes = core->vector_lanes;
+    int mode = mode_of(plan, w);
+    if (!tl_window_prepare(room, plan, w, mode)) return 0;
+    tl_window_work *work = &room->work;
+    int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
+    if (mode == TL_WINDOW_SLIDE) {
+        tl_state s;
+        tl_fold(plan, &s, job->x + p * in, w, p, 0);
+        plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
+        tl_window_start(plan, work, &s);
+        old = w;
+        warm = 0;
+        p++;
+    }
+    /* The stream begins at element `from`, after `lead` missing ones that align the tiles' results for streaming
+     * stores. */
+    int64_t from = p + (w - 1 - warm), end = stop + w - 1, begin = from, lead = 0, begun = 0;
+    if (job->stream)
+        lead = (int64_t)((uintptr_t)tl_window_at(job, p + job->win->before) / plan->op->result_bytes - (uint64_t)warm) &
+               (lanes - 1);
+    for (int64_t skip = lead, m; from < end; from += m, skip = 0) {
+        m = end - from < tile - skip ? end - from : tile - skip;
+        int64_t ready = begun + skip + m - (lead + warm); /* results up to here, of the part */
+        tl_window_feed(plan, work, job->x + from * in, old ? job->x + (from - old) * in : NULL, from - begin,
+                       job->n - from - m, skip, m, from);
+        if (ready > 0) {
+            int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
+            int64_t j = skip + m - (ready - late), first = p + late;
+            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j, ready - late, first, job->stream);
+        }
+        begun += skip + m;
+    }
+    if (job->stream) tl_stream_fence();
+    return 1;
+}
+
+/* All windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are the whole ones. */
+static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out, int64_t *count)
+{
+    const tl_scalar *op = win->plan->op;
+    int shrink = win->edges == TALLY_EDGES_SHRINK || (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
+    int valid = win->edges == TALLY_EDGES_VALID;
+    int64_t first = at_start && !valid ? 0 : win->before, stop = at_end && !valid ? n : n - win->after;
+    *count = stop > first ? stop - first : 0;
+    if (stop <= first) return TALLY_OK;
+
+    tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
+    /* Streaming stores need results that are aligned to their own size. */
+    job.stream =
+        *count * op->result_bytes >= STREAM_BYTES && (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
+    if (!shrink && !valid && job.least < win->w) job.least = win->w;
+    int64_t lo = win->before, hi = n - win->after; /* centres whose windows begin, and end, inside x */
+    int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
+    left = left < first ? first : left < stop ? left : stop;
+    right = right < first ? first : right < stop ? right : stop;
+    int whole = lo < hi;
+    int parts = 1;
+    if (win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
+        int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
+        int64_t most = (right - left) / least + 1;
+        parts = most < win->threads ? (int)most : win->threads;
+    }
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(parts > 1 ? win->threads : 1))
+    for (int task = 0; task < parts + 2; task++) {
+        tl_window_room *room = &win->rooms[parts > 1 ? omp_get_thread_num() : 0];
+        tl_fp fp = tl_fp_enter();
+        int ok = 1;
+        if (task < parts) {
+            int64_t length = right - left, a = left + length * task / parts, b = left + length * (task + 1) / parts;
+            if (a >= b)
+                ok = 1;
+            else if (!whole)
+                tl_window_wholes(&job, a, b);
+            else if (job.least > win->w)
+                tl_window_empties(&job, a, b);
+            else
+                ok = whole_windows(&job, a - win->before, b - win->before, room);
+        } else if (task == parts) {
+            if (first < left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
+                tl_window_prefixes(&job, first, left, room);
+        } else {
+            ok = tl_window_suffixes(&job, right, stop, room);
+        }
+        if (!ok) {
+#pragma omp atomic write
+            failed = 1;
+        }
+        if (job.stream) tl_stream_fence();
+        tl_fp_leave(fp);
+    }
+    return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+}
+
+/* Results whose window has fewer than min_count elements that are not NaN become empty: `run` and the windows of count,
+ * a chunk at a time. A chunk is not shorter than the window, so an overlap costs at most as much again; the first holds
+ * all windows that stick out on the left, the last all that stick out on the right. */
+static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out,
+                               int64_t *count)
+{
+    const tl_plan *plan = win->plan;
+    int valid = win->edges == TALLY_EDGES_VALID, bytes = plan->op->result_bytes;
+    int64_t first = at_start && !valid ? 0 : win->before, stop = at_end && !valid ? n : n - win->after;
+    *count = stop > first ? stop - first : 0;
+    int64_t size = win->w > n ? n : win->w;
+    size = 2 * size > CHUNK * (int64_t)win->threads ? 2 * size : CHUNK * (int64_t)win->threads;
+    unsigned char empty[32];
+    plan->op->empty(plan->par, empty);
+    for (int64_t c = first, end; c < stop; c = end) {
+        end = stop - c < 2 * size ? stop : c + size;
+        if (end - c > win->counts_room) {
+            free(win->counts);
+            win->counts_room = 0;
+            win->counts = malloc((size_t)(end - c) * sizeof *win->counts);
+            if (!win->counts) return no_memory(win, (end - c) * (int64_t)sizeof *win->counts, "a window's counts");
+            win->counts_room = end - c;
+        }
+        int64_t a = c == first && at_start && !valid ? 0 : c - win->before,
+                b = end == stop && at_end && !valid ? n : end + win->after;
+        int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
+        char *to = out + (c - first) * bytes;
+        int64_t got;
+        tally_status status = run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, to, &got);
+        if (!status)
+            status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, (char *)win->counts, &got);
+        if (status) return status;
+        for (int64_t j = 0; j < got; j++)
+            if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
+    }
+    return TALLY_OK;
+}
+
+tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
+                           int64_t *count)
+{
+    if (win->count) return run_masked(win, x, n, at_start, at_end, out, count);
+    return run(win, x, n, at_start, at_end, out, count);
+}

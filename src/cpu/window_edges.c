@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * The windows that stick out of their sequence and fold the elements they have.
+ *
+ *   left    prefixes x[0..j]: a scan, so its tiles
+ *   both    all of x: one fold, written often
+ *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
+ * just the nodes that suffixes are made of. w log w combines, not w^2. */
+#include "window.h"
+#include "widen.h"
+#include "law/counter.h"
+#include <string.h>
+
+void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t bytes = plan->op->result_bytes;
+    char *out = tl_window_at(job, lo);
+    if (lo >= hi) return;
+    plan->op->empty(plan->par, out);
+    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+}
+
+void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t shift = job->win->after + 1; /* centre i has i + shift elements */
+    if (lo >= hi) return;
+    int64_t split = job->least - shift; /* from this centre on there are enough elements */
+    split = split < lo ? lo : split < hi ? split : hi;
+    tl_window_empties(job, lo, split);
+    if (split == hi) return;
+
+    tl_staging at = {room->work.past, room->work.wide};
+    tl_state prefix, node;
+    tl_counter c;
+    int64_t length = split + shift, most = hi - 1 + shift, b = (length - 1) & ~(int64_t)(TL_TILE - 1);
+    tl_counter_init(&c, 0);
+    if (b) {
+        tl_state nodes[TL_MAX_LEVELS];
+        int64_t left = b;
+        tl_nodes(plan, nodes, job->x, b, 0, 0);
+        for (int j = 0; left; j++) {
+            int level = tl_top_level(left);
+            left -= (int64_t)1 << level;
+            tl_counter_push(&c, plan->op, level, &nodes[j]);
+        }
+    }
+    for (; b < most; b += TL_TILE) {
+        int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
+        int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0)) {
+            tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
+            tl_counter_fold(&c, plan->op, NULL, &node);
+            tl_stage(plan, at.soa, m, &node);
+        }
+        tl_lower_row(plan, at, tl_window_at(job, length - shift), length - b, b + m - length + 1, length, 1, 0, 0, job->stream);
+        length = b + m + 1;
+    }
+}
+
+void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
+{
+    const tl_plan *plan = job->win->plan;
+    int64_t bytes = plan->op->result_bytes;
+    char *out = tl_window_at(job, lo);
+    tl_state s;
+    if (job->n < job->least) tl_window_empties(job, lo, hi);
+    if (lo >= hi || job->n < job->least) return;
+    tl_fold(plan, &s, job->x, job->n, 0, 0);
+    plan->op->lower(&s, job->n, 0, plan->par, out);
+    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+}
+
+/* Suffixes shorter than a vector, from start p on. */
+static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
+{
+    const tl_plan *plan = job->win->plan;
+    for (; p < stop; p++) {
+        tl_state s;
+        tl_fold(plan, &s, job->x + p * plan->op->elem_bytes, job->n - p, p, 0);
+        plan->op->lower(&s, job->n - p, p, plan->par, tl_window_at(job, p + job->win->before));
+    }
+}
+
+int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
+{
+    const tl_plan *plan = job->win->plan;
+    const tl_kernel *core = plan->core;
+    int64_t n = job->n, before = job->win->before, lanes = core->vector_lanes;
+    if (lo >= hi) return 1;
+    /* Starts first .. last have enough elements. */
+    int64_t first = lo - before, last = hi - before, enough = n - job->least + 1;
+    enough = enough < first ? first : enough < last ? enough : last;
+    tl_window_empties(job, enough + before, hi);
+    last = enough;
+    if (first >= last) return 1;
+    int64_t most = n - first, least = n - last + 1; /* lengths */
+    if (most >= lanes) {
+        int level = tl_top_level(most);
+        int64_t row = core->window_vectors * lanes, tile = tl_window_tile(plan), feed = (int64_t)1 << (level + 1);
+        if (feed < row) feed = row;
+        if (!tl_window_prepare(room, plan, (int64_t)1 << (level + 1), TL_WINDOW_LADDER)) return 0;
+        tl_window_work *work = &room->work;
+        /* The stream ends at n and begins at n - feed, perhaps before x: rows without elements are skipped. */
+        int64_t from = n - feed, lead = 0;
+        if (from < 0) {
+            work->row = -from / row;
+            lead = -from % row;
+            from = 0;
+        }
+        int64_t begin = from;
+        for (int64_t m; from < n; from += m, lead = 0) {
+            m = n - from < tile - lead ? n - from : tile - lead;
+            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m, from);
+        }
+        int64_t high = most / lanes, low = least / lanes;
+        if (low < 1) low = 1;
+        while (high >= low) {
+            int64_t blocks = high - low + 1 < tile / lanes ? high - low + 1 : tile / lanes;
+            tl_window_suffix(plan, work, job->x + n * plan->op->elem_bytes, n, high, blocks);
+            int64_t length = high * lanes + lanes - 1, skip = length > most ? length - most : 0;
+            int64_t shortest = (high - blocks + 1) * lanes;
+            if (shortest < least) shortest = least;
+            int64_t count = length - skip - shortest + 1, p = n - length + skip;
+            tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before), TL_WINDOW_HISTORY + skip,
+                         count, n - p, -1, p, 1, job->stream);
+            high -= blocks;
+        }
+    }
+    short_suffixes(job, most >= lanes ? (n - lanes + 1 > first ? n - lanes + 1 : first) : first, last);
+    return 1;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * window over views: each sequence, dense or packed, through the dense engine (window.h). */
+#include "shape.h"
+#include "window.h"
+#include "law/fp.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <stdlib.h>
+
+typedef struct {
+    tl_window win;
+    char *in, *out; /* dense copies of one sequence, grown as needed */
+    int64_t in_room, out_room;
+} worker;
+
+static int grow(char **buffer, int64_t *room, int64_t bytes)
+{
+    if (bytes <= *room) return 1;
+    char *more = realloc(*buffer, (size_t)bytes);
+    if (!more) return 0;
+    *buffer = more;
+    *room = bytes;
+    return 1;
+}
+
+static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r,
+                        const tally_window_options *o)
+{
+    const tl_scalar *op = plan->op;
+    int64_t n, m = 0, count;
+    const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+    char *y = tl_view_row(out, r, op->result_bytes, &m);
+    int64_t results = tally_window_length(n, o);
+    if (results == 0) return TALLY_OK;
+    if (in->stride != 1) {
+        if (!grow(&w->in, &w->in_room, n * op->elem_bytes))
+            return tl_no_memory(ctx, (size_t)(n * op->elem_bytes), "a dense copy of a sequence");
+        tl_copy_strided(w->in, 1, x, in->stride, n, op->elem_bytes);
+        x = w->in;
+    }
+    if (out->stride == 1) return tl_window_run(&w->win, x, n, 1, 1, y, &count);
+    if (!grow(&w->out, &w->out_room, results * op->result_bytes))
+        return tl_no_memory(ctx, (size_t)(results * op->result_bytes), "the results of a sequence");
+    tally_status status = tl_window_run(&w->win, x, n, 1, 1, w->out, &count);
+    if (!status) tl_copy_strided(y, out->stride, w->out, 1, results, op->result_bytes);
+    return status;
+}
+
+/* The sequences of one worker: all of them, or its share of a team's. */
+static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many, const tally_view *in,
+                         const tally_view *out, const tally_window_options *o)
+{
+    worker w = {0};
+    tally_status status;
+    int64_t share = in->rows / 64 + 1;
+    /* ctx holds one error: members report through it one at a time, and any one of their sentences is true. */
+#pragma omp critical(tally_window_open)
+    status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
+    if (many) {
+#pragma omp for schedule(dynamic, share)
+        for (int64_t r = 0; r < in->rows; r++)
+            if (!status) status = one(ctx, &w, plan, in, out, r, o);
+    } else {
+        for (int64_t r = 0; r < in->rows && !status; r++) status = one(ctx, &w, plan, in, out, r, o);
+    }
+    tl_window_close(&w.win);
+    free(w.in);
+    free(w.out);
+    return status;
+}
+
+tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
+                            const tally_view *out, const tally_window_options *o)
+{
+    int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    /* Not `parallel if`: a region of one thread still makes the engine's own region a nested one, with new threads that
+     * inherit this thread's processor (2 threads ran at a third of 1 when pinned). */
+    if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
+        return work(ctx, plan, count, threads, 0, in, out, o);
+    tally_status failed = TALLY_OK;
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+        tally_status status = work(ctx, plan, count, threads, 1, in, out, o);
+        if (status) {
+#pragma omp atomic write
+            failed = status;
+        }
+        tl_fp_leave(fp);
+    }
+    return failed;
+}

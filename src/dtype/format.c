@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The Schubfach
+ * way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no rounding mode. */
+#include "tally.h"
+#include "number.h"
+
+/* The high 64 bits of g * c, where g is 128 bits, with everything below or-ed into bit 0. */
+static uint64_t round_to_odd(const uint64_t g[2], uint64_t c)
+{
+    const unsigned __int128 x = (unsigned __int128)g[1] * c, y = (unsigned __int128)g[0] * c + (uint64_t)(x >> 64);
+    return (uint64_t)(y >> 64) | ((uint64_t)y > 1);
+}
+
+/* The digits and exponent of the shortest decimal in the rounding interval of c * 2^q, the nearest of those. */
+static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
+{
+    const uint64_t odd = c & 1;
+    const int k = (q * 1262611 - (lower_closer ? 524031 : 0)) >> 22; /* floor(log10(2^q)), or of 3/4 2^q */
+    const int h = q + ((-k * 1741647) >> 19) + 1;
+    uint64_t g[2] = {tl_pow5[-k - TL_POW5_MIN][0], tl_pow5[-k - TL_POW5_MIN][1]};
+    if (-k > 55 || -k < -27) g[0] += ++g[1] == 0; /* the table truncates there; g must be rounded up */
+    const uint64_t lower = round_to_odd(g, (4 * c - 2 + (uint64_t)lower_closer) << h) + odd;
+    const uint64_t here = round_to_odd(g, (4 * c) << h);
+    const uint64_t upper = round_to_odd(g, (4 * c + 2) << h) - odd;
+    const uint64_t s = here / 4;
+    if (s >= 10) {
+        const uint64_t t = s / 10;
+        const int down = lower <= 40 * t, up = 40 * t + 40 <= upper;
+        if (down != up) {
+            *exp10 = k + 1;
+            return t + (uint64_t)up;
+        }
+    }
+    const int down = lower <= 4 * s, up = 4 * s + 4 <= upper;
+    *exp10 = k;
+    if (down != up) return s + (uint64_t)up;
+    const uint64_t middle = 4 * s + 2;
+    return s + (uint64_t)(here > middle || (here == middle && (s & 1)));
+}
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                            "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+                            "99";
+
+/* v's digits at the end of a buffer that ends at `end`; where they start. */
+static char *digits_before(char *end, uint64_t v)
+{
+    while (v >= 100) {
+        end -= 2;
+        memcpy(end, pairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        end -= 2;
+        memcpy(end, pairs + 2 * v, 2);
+    } else {
+        *--end = (char)('0' + v);
+    }
+    return end;
+}
+
+static char *put(char *out, const char *s, int n)
+{
+    memcpy(out, s, (size_t)n);
+    return out + n;
+}
+
+/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes it. */
+static char *put_decimal(char *out, uint64_t v, int exp10)
+{
+    char room[20];
+    while (v % 10 == 0) v /= 10, exp10++; /* v > 0 */
+    const char *const d = digits_before(room + sizeof room, v);
+    const int n = (int)(room + sizeof room - d), point = n + exp10; /* the point stands after `point` digits */
+    if (point > 0 && point <= 16) {
+        if (exp10 >= 0) {
+            out = put(out, d, n);
+            memset(out, '0', (size_t)exp10);
+            return out + exp10;
+        }
+        out = put(out, d, point);
+        *out++ = '.';
+        return put(out, d + point, n - point);
+    }
+    if (point <= 0 && point > -4) {
+        out = put(out, "0.000", 2 - point);
+        return put(out, d, n);
+    }
+    *out++ = *d;
+    if (n > 1) {
+        *out++ = '.';
+        out = put(out, d + 1, n - 1);
+    }
+    *out++ = 'e';
+    int e = point - 1;
+    *out++ = e < 0 ? '-' : '+';
+    if (e < 0) e = -e;
+    if (e < 10) *out++ = '0';
+    const char *const x = digits_before(room + sizeof room, (uint64_t)e);
+    return put(out, x, (int)(room + sizeof room - x));
+}
+
+static char *put_float(char *out, uint64_t bits, int mant, int exps)
+{
+    const int sign = (int)(bits >> (mant + exps)) & 1, inf = (1 << exps) - 1, field = (int)(bits >> mant) & inf;
+    const uint64_t frac = bits & ((1ull << mant) - 1);
+    if (field == inf && frac) return put(out, "nan", 3);
+    if (sign) *out++ = '-';
+    if (field == inf) return put(out, "inf", 3);
+    if (field == 0 && frac == 0) return put(out, "0", 1);
+    const uint64_t c = field ? frac | 1ull << mant : frac;
+    const int q = (field ? field : 1) - (inf >> 1) - mant;
+    int exp10 = 0;
+    if (q <= 0 && -q <= mant && (c & ((1ull << -q) - 1)) == 0) return put_decimal(out, c >> -q, 0); /* a small integer */
+    const uint64_t digits = shortest(c, q, frac == 0 && field > 1, &exp10);
+    return put_decimal(out, digits, exp10);
+}
+
+static char *put_hex(char *out, uint64_t bits, size_t size)
+{
+    *out++ = '0';
+    *out++ = 'x';
+    for (int i = (int)size * 8 - 4; i >= 0; i -= 4) *out++ = "0123456789abcdef"[bits >> i & 15];
+    return out;
+}
+
+char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
+{
+    const size_t size = tally_dtype_size(dtype);
+    uint64_t b8 = 0;
+    uint32_t b4;
+    uint16_t b2;
+    uint8_t b1;
+    char room[20];
+    switch (size) {
+    case 8: memcpy(&b8, value, 8); break;
+    case 4: memcpy(&b4, value, 4), b8 = b4; break;
+    case 2: memcpy(&b2, value, 2), b8 = b2; break;
+    default: memcpy(&b1, value, 1), b8 = b1; break;
+    }
+    if (hex) return put_hex(out, b8, size);
+    switch (dtype) {
+    case TALLY_F64: return put_float(out, b8, 52, 11);
+    case TALLY_F32: return put_float(out, b8, 23, 8);
+    case TALLY_F16: return put_float(out, b8, 10, 5);
+    case TALLY_BF16: return put_float(out, b8, 7, 8);
+    case TALLY_I8: case TALLY_I16: case TALLY_I32: case TALLY_I64: {
+        const int64_t v = (int64_t)(b8 << (64 - 8 * size)) >> (64 - 8 * size);
+        if (v < 0) *out++ = '-';
+        b8 = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+        break;
+    }
+    default: break;
+    }
+    const char *const d = digits_before(room + sizeof room, b8);
+    return put(out, d, (int)(room + sizeof room - d));
+}
+
+int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buffer, size_t bytes)
+{
+    char room[TL_VALUE_CHARS];
+    if (tally_dtype_size(dtype) == 0 || !value) {
+        if (bytes) *buffer = 0;
+        return 0;
+    }
+    const size_t n = (size_t)(tl_format(room, dtype, value, hex) - room);
+    if (bytes) {
+        const size_t fits = n < bytes ? n : bytes - 1;
+        memcpy(buffer, room, fits);
+        buffer[fits] = 0;
+    }
+    return (int)n;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Views and results on a GPU. Host arrays are copied; device memory is used in place. Segments shorter than a chunk
+ * need one launch for all of them; longer ones are chosen by a list, and have their own counts of nodes (first). */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <stdlib.h>
+#include <string.h>
+
+const tl_piece tl_no_piece = {0};
+
+/* ---- batches ---- */
+
+int64_t tl_level_count(int64_t n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
+
+void tl_batch_close(tl_gpu_device *d, tl_batch *b)
+{
+    if (b->owned) tl_gpu_give(d, &b->x);
+    tl_gpu_give(d, &b->offsets);
+    tl_gpu_give(d, &b->ids);
+    tl_gpu_give(d, &b->first);
+}
+
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to)
+{
+    tally_status status = tl_gpu_take(d, ctx, bytes, to);
+    d->host = 1;
+    if (status || !bytes) return status;
+    tl_clock_begin(d, ctx, TL_RUN);
+    status = d->gpu->calls->write(d->gpu, ctx, to, 0, data, bytes);
+    tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
+    return status;
+}
+
+static void count_levels(tl_batch *b)
+{
+    while (b->levels + 1 < TL_GPU_LEVELS && tl_level_count(b->longest, b->levels + 1)) b->levels++;
+}
+
+/* The long ones among segments: their rows, and how many nodes of each level come before each of them. */
+static tally_status choose_long(tl_gpu_device *d, tally *ctx, tl_batch *b)
+{
+    int64_t longs = 0, rows = b->rows;
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t n = b->host_offsets[r + 1] - b->host_offsets[r];
+        if (n >= CHUNK) longs++;
+        if (n > b->longest) b->longest = n;
+    }
+    b->longs = longs;
+    b->shorts = longs < rows;
+    count_levels(b);
+    if (!longs) return TALLY_OK;
+    size_t bytes = (size_t)longs * sizeof(int64_t),
+           all = (size_t)(b->levels + 2) * (size_t)(longs + 1) * sizeof(int64_t);
+    int64_t *ids = malloc(bytes), *first = malloc(all), at = 0;
+    tally_status status = ids && first ? TALLY_OK : tl_no_memory(ctx, bytes + all, "the list of long segments");
+    if (!status) {
+        for (int64_t r = 0; r < rows; r++)
+            if (b->host_offsets[r + 1] - b->host_offsets[r] >= CHUNK) ids[at++] = r;
+        for (int l = 0; l <= b->levels + 1; l++) {
+            int64_t sum = 0, *row = first + l * (longs + 1);
+            for (int64_t s = 0; s < longs; s++) {
+                int64_t n = b->host_offsets[ids[s] + 1] - b->host_offsets[ids[s]];
+                row[s] = sum;
+                sum += tl_level_count(n, l);
+            }
+            row[longs] = b->counts[l] = sum;
+        }
+        status = tl_gpu_upload(d, ctx, ids, bytes, &b->ids);
+        if (!status) status = tl_gpu_upload(d, ctx, first, all, &b->first);
+    }
+    free(ids);
+    free(first);
+    return status;
+}
+
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, int64_t low, int64_t high, tl_batch *b)
+{
+    size_t offset;
+    *b = (tl_batch){.plan = plan, .piece = piece, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
+                    .listed = in->offsets != NULL};
+    if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
+        b->x_byte = (int64_t)offset - low;
+        return TALLY_OK;
+    }
+    b->owned = 1;
+    b->x_byte = -low;
+    return tl_gpu_upload(d, ctx, high > low ? (char *)in->data + low : NULL, (size_t)(high - low), &b->x);
+}
+
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, tl_batch *b)
+{
+    int64_t low, high;
+    tl_view_extent(in, plan->op->elem_bytes, &low, &high);
+    tally_status status = tl_batch_data(d, ctx, plan, piece, in, low, high, b);
+    if (status) return status;
+    if (in->offsets) {
+        b->host_offsets = in->offsets;
+        status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
+        return status ? status : choose_long(d, ctx, b);
+    }
+    b->shorts = in->n < CHUNK;
+    b->longs = in->n < CHUNK ? 0 : in->rows;
+    b->longest = in->n;
+    count_levels(b);
+    for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
+    return status;
+}
+
+tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
+{
+    const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
+    const int64_t flags =
+        (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
+    const tl_memory *const none = &b->x; /* a kernel does not look at it */
+    return TL_ARGUMENTS(batch_part,
+                        .in_data = tl_memory_of(&b->x),
+                        .in_byte = tl_i64(b->x_byte),
+                        .in_row_stride = tl_i64(b->row_stride),
+                        .in_stride = tl_i64(b->stride),
+                        .in_n = tl_i64(b->n),
+                        .in_seqs = tl_i64(some ? b->longs : b->rows),
+                        .in_flags = tl_i64(flags),
+                        .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
+                        .in_ids = tl_memory_of(chosen ? &b->ids : none),
+                        .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
+                        .parameter = tl_f64(b->plan->par.value),
+                        .origin = tl_i64(b->piece->origin));
+}
+
+/* ---- results ---- */
+
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
+                             tl_results *r)
+{
+    int64_t low, high;
+    size_t offset;
+    *r = (tl_results){.view = out, .piece = piece, .row_stride = out->row_stride, .stride = out->stride};
+    tl_view_extent(out, bytes, &low, &high);
+    if (high <= low) {
+        r->owned = 1;
+        return tl_gpu_take(d, ctx, 1, &r->y);
+    }
+    if (d->gpu->calls->owns(d->gpu, (char *)out->data + low, &r->y, &offset)) {
+        r->byte = (int64_t)offset - low;
+        return TALLY_OK;
+    }
+    tally_view dense = *out;
+    dense.stride = 1;
+    dense.row_stride = out->n;
+    tl_view_extent(&dense, bytes, &r->low, &r->high);
+    r->row_stride = out->n;
+    r->stride = 1;
+    r->byte = -r->low;
+    r->owned = 1;
+    return tl_gpu_take(d, ctx, (size_t)(r->high - r->low), &r->y);
+}
+
+static tally_status download(tl_gpu_device *d, tally *ctx, void *to, const tl_memory *from, size_t bytes)
+{
+    tl_clock_begin(d, ctx, TL_RUN);
+    tally_status status = d->gpu->calls->read(d->gpu, ctx, to, from, 0, bytes);
+    tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
+    return status;
+}
+
+/* Waits, and brings what is ours to the host. */
+tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tally_view *v = r->view; /* NULL if a failure came before tl_results_open */
+    size_t all = (size_t)(r->high - r->low);
+    int bring = !status && r->owned && all;
+    if (bring && v->stride == 1 && (v->offsets || v->row_stride == v->n || v->rows == 1)) {
+        status = download(d, ctx, (char *)v->data + r->low, &r->y, all);
+    } else if (bring) {
+        char *copy = malloc(all);
+        status = copy ? download(d, ctx, copy, &r->y, all) : tl_no_memory(ctx, all, "results");
+        for (int64_t i = 0; !status && i < v->rows; i++) {
+            int64_t n, at = v->offsets ? v->offsets[i] * bytes - r->low : i * v->n * bytes;
+            char *to = tl_view_row(v, i, bytes, &n);
+            tl_copy_strided(to, v->stride, copy + at, 1, n, bytes);
+        }
+        free(copy);
+    }
+    if (r->piece->end == TL_CALL_WAITS && (!d->stream || d->host || status)) {
+        tally_status waited = c->wait(d->gpu, ctx);
+        if (!status) status = waited;
+    }
+    d->host = 0;
+    if (r->owned) tl_gpu_give(d, &r->y);
+    return status;
+}
+
+tl_arguments_results_part tl_results_arguments(const tl_results *r)
+{
+    return TL_ARGUMENTS(results_part,
+                        .out_data = tl_memory_of(&r->y),
+                        .out_byte = tl_i64(r->byte),
+                        .out_row_stride = tl_i64(r->row_stride),
+                        .out_stride = tl_i64(r->stride));
+}

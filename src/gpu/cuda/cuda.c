@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu_*.c.
+ *
+ *   cuda.c           the device, its memory; sees the other three
+ *   cuda_program.c   where code comes from, launches
+ *   cuda_lanes.c     copies, page-locked memory, events
+ *   cuda_devices.c   the driver, which devices it has, its errors; sees none of the others
+ *
+ * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
+#include "cuda.h"
+#include <stdlib.h>
+
+enum {
+    SHARED_ANYWAY = 2 << 10, /* more than any kernel has beside what the launch gives it */
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_MEMORYTYPE_DEVICE = 2,
+    CU_STREAM_NON_BLOCKING = 1,
+};
+
+#define DRIVER_CALLS(F)                                                                                                \
+    F(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext *, CUdevice))                                     \
+    F(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice))                                             \
+    F(cuCtxPushCurrent, cuCtxPushCurrent_v2, (CUcontext))                                                              \
+    F(cuCtxPopCurrent, cuCtxPopCurrent_v2, (CUcontext *))                                                              \
+    F(cuMemAlloc, cuMemAlloc_v2, (CUdeviceptr *, size_t))                                                              \
+    F(cuMemFree, cuMemFree_v2, (CUdeviceptr))                                                                          \
+    F(cuPointerGetAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CUdeviceptr))                         \
+    F(cuStreamCreate, cuStreamCreate, (CUstream *, unsigned))                                                          \
+    F(cuStreamDestroy, cuStreamDestroy_v2, (CUstream))                                                                 \
+    F(cuStreamSynchronize, cuStreamSynchronize, (CUstream))
+TL_CUDA_CALLS(DRIVER_CALLS, find_calls)
+
+/* Finds all functions of the driver that these files call, once a process. 0: some are not there. */
+static int find_all(void)
+{
+    static int whole = -1;
+#pragma omp critical(tally_cuda_calls)
+    if (whole < 0) {
+        void *const library = tl_cuda_library();
+        whole = library && find_calls(library) && tl_cuda_find_programs(library) && tl_cuda_find_lanes(library);
+    }
+    return whole;
+}
+
+static const tl_cuda_found *find_device(int index, int *count)
+{
+    *count = 0;
+    return find_all() ? tl_cuda_find(index, count) : NULL;
+}
+
+static int cu_describe(int index, tally_device_info *info)
+{
+    int count;
+    const tl_cuda_found *d = find_device(index, &count);
+    if (!d) return 0;
+    *info = (tally_device_info){d->name, d->text, 1, "", 0, ""};
+    if (d->capability < 70) {
+        info->usable = 0;
+        info->reason = "its compute capability is below 7.0";
+    }
+    return 1;
+}
+
+static void cu_close(tl_gpu *gpu)
+{
+    cuda *g = (cuda *)gpu;
+    if (g->own) {
+        const int entered = !cuCtxPushCurrent(g->context);
+        tl_cuda_close_events(g);
+        for (int lane = TL_IN; lane < TL_LANES; lane++)
+            if (g->stream[lane]) cuStreamDestroy(g->stream[lane]);
+        cuStreamDestroy(g->own);
+        if (entered) cuCtxPopCurrent(NULL); /* else it would take the caller's */
+    }
+    if (g->context) cuDevicePrimaryCtxRelease(g->device);
+    free(g);
+}
+
+static const tl_gpu_calls calls;
+
+static tally_status cu_open(tally *ctx, int index, tl_gpu **gpu)
+{
+    tally_device_info info;
+    int count;
+    const tl_cuda_found *found = find_device(index, &count);
+    if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "cuda:%d: there are %d CUDA devices here", index, count);
+    cu_describe(index, &info);
+    if (!info.usable) return tl_fail(ctx, TALLY_NO_DEVICE, "%s (%s): %s", info.name, info.text, info.reason);
+    cuda *g = calloc(1, sizeof *g);
+    if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
+    *g = (cuda){.base = {&calls},
+                .device = found->device,
+                .capability = found->capability,
+                .processors = found->processors,
+                .shared = found->shared,
+                .number = index};
+    CUresult error = cuDevicePrimaryCtxRetain(&g->context, g->device);
+    if (!error) error = cuCtxPushCurrent(g->context);
+    if (!error) {
+        error = cuStreamCreate(&g->own, 0); /* waits for, and is waited for by, the caller's default stream */
+        for (int lane = TL_IN; !error && lane < TL_LANES; lane++)
+            error = cuStreamCreate(&g->stream[lane], CU_STREAM_NON_BLOCKING);
+        cuCtxPopCurrent(NULL);
+        g->stream[TL_RUN] = g->own;
+    }
+    if (error) {
+        cu_close(&g->base);
+        return tl_cuda_failed(ctx, error, "opening the device");
+    }
+    *gpu = &g->base;
+    return TALLY_OK;
+}
+
+static tally_status cu_enter(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuCtxPushCurrent(((cuda *)gpu)->context);
+    return error ? tl_cuda_failed(ctx, error, "cuCtxPushCurrent") : TALLY_OK;
+}
+static void cu_leave(tl_gpu *gpu)
+{
+    (void)gpu;
+    cuCtxPopCurrent(NULL);
+}
+static int cu_processors(const tl_gpu *gpu) { return ((const cuda *)gpu)->processors; }
+static int cu_warps_in_group(const tl_gpu *gpu)
+{
+    (void)gpu;
+    return 8;
+}
+static int64_t cu_local_bytes(const tl_gpu *gpu) { return ((const cuda *)gpu)->shared - SHARED_ANYWAY; }
+
+static tally_status cu_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    CUdeviceptr p;
+    (void)gpu;
+    CUresult error = cuMemAlloc(&p, bytes);
+    if (error) return tl_cuda_failed(ctx, error, "cuMemAlloc");
+    *memory = (tl_memory){p, NULL, bytes};
+    return TALLY_OK;
+}
+
+static void cu_release(tl_gpu *gpu, tl_memory *memory)
+{
+    (void)gpu;
+    cuMemFree(memory->address);
+    *memory = (tl_memory){0};
+}
+
+static tally_status cu_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from,
+                             size_t bytes)
+{
+    return tl_cuda_copy_in(gpu, ctx, TL_RUN, to, offset, from, bytes);
+}
+
+static tally_status cu_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes)
+{
+    tally_status status = tl_cuda_copy_out(gpu, ctx, TL_RUN, to, from, offset, bytes);
+    if (status) return status;
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return error ? tl_cuda_failed(ctx, error, "copying from the device") : TALLY_OK;
+}
+
+static int cu_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset)
+{
+    int what[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL}, kind = 0, where = -1;
+    void *values[] = {&kind, &where};
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)p;
+    if (cuPointerGetAttributes(2, what, values, at) || kind != CU_MEMORYTYPE_DEVICE || where != ((cuda *)gpu)->number)
+        return 0;
+    *memory = (tl_memory){at, NULL, 0};
+    *offset = 0;
+    return 1;
+}
+
+static tally_status cu_wait(tl_gpu *gpu, tally *ctx)
+{
+    CUresult error = cuStreamSynchronize(((cuda *)gpu)->stream[TL_RUN]);
+    return error ? tl_cuda_failed(ctx, error, "the kernels") : TALLY_OK;
+}
+
+static tally_status cu_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
+{
+    cuda *g = (cuda *)gpu;
+    (void)ctx;
+    g->stream[TL_RUN] = stream ? stream : g->own;
+    return TALLY_OK;
+}
+
+static const tl_gpu_calls calls = {
+    .name = "cuda",
+    .prelude = "gpu/cuda/prelude_cuda.h",
+    .once = 1,
+    .by_kernel = 1,
+    .describe = cu_describe,
+    .open = cu_open,
+    .close = cu_close,
+    .enter = cu_enter,
+    .leave = cu_leave,
+    .processors = cu_processors,
+    .warps_in_group = cu_warps_in_group,
+    .local_bytes = cu_local_bytes,
+    .allocate = cu_allocate,
+    .release = cu_release,
+    .write = cu_write,
+    .read = cu_read,
+    .owns = cu_owns,
+    .build = tl_cuda_build,
+    .unload = tl_cuda_unload,
+    .launch = tl_cuda_launch,
+    .wait = cu_wait,
+    .use_stream = cu_use_stream,
+    .room = tl_cuda_room,
+    .lock = tl_cuda_lock,
+    .unlock = tl_cuda_unlock,
+    .locked = tl_cuda_locked,
+    .copy_in = tl_cuda_copy_in,
+    .copy_out = tl_cuda_copy_out,
+    .mark = tl_cuda_mark,
+    .follow = tl_cuda_follow,
+    .reached = tl_cuda_reached,
+    .elapsed = tl_cuda_elapsed,
+    .quiet = tl_cuda_quiet,
+};
+
+static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
+{
+    return tl_gpu_open(ctx, &calls, &tl_device_cuda, number, options, device);
+}
+
+const tl_device_calls tl_device_cuda = {
+    .name = "cuda",
+    .describe = cu_describe,
+    .open = device_open,
+    TL_GPU_DEVICE_CALLS,
+};

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of CUDA devices share: declarations with the names and values of NVIDIA's headers, so that building
+ * needs none, and the opened device. */
+#ifndef TALLY_CUDA_H
+#define TALLY_CUDA_H
+#include "gpu/gpu.h"
+#include <dlfcn.h>
+
+typedef int CUresult, CUdevice;
+enum { CU_MEMORYTYPE_HOST = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_EVENT_DISABLE_TIMING = 2 };
+typedef struct CUctx_st *CUcontext;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUstream_st *CUstream;
+typedef struct CUevent_st *CUevent;
+typedef unsigned long long CUdeviceptr;
+typedef struct {
+    tl_gpu base;
+    CUdevice device;
+    CUcontext context;
+    CUstream stream[TL_LANES], own; /* stream[TL_RUN]: own, or the caller's */
+    CUevent events[TL_EVENTS_ALL];  /* made when first marked */
+    int capability, processors, shared, number;
+} cuda;
+
+/* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
+ * names, and a function that finds them; 0: some are not there. */
+#define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
+#define TL_CUDA_FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define TL_CUDA_CALLS(LIST, find)                                                                                      \
+    LIST(TL_CUDA_DECLARE)                                                                                              \
+    static int find(void *library)                                                                                     \
+    {                                                                                                                  \
+        int whole = 1;                                                                                                 \
+        LIST(TL_CUDA_FIND) return whole;                                                                               \
+    }
+
+/* ---- cuda_devices.c ---- */
+
+/* libcuda; NULL: it is not here. */
+void *tl_cuda_library(void);
+/* An error as a sentence. */
+tally_status tl_cuda_failed(tally *ctx, CUresult error, const char *call);
+
+typedef struct {
+    CUdevice device;
+    int capability, processors, shared; /* shared: bytes of local memory that a group can ask for */
+    char name[16], text[240];
+} tl_cuda_found;
+/* Device number index; NULL: there are only *count. */
+const tl_cuda_found *tl_cuda_find(int index, int *count);
+
+/* ---- cuda_program.c ---- */
+
+/* Finds its functions in libcuda; 0: some are not there. */
+int tl_cuda_find_programs(void *library);
+/* Calls of tl_gpu_calls. */
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
+void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
+                            tl_spread spread, int threads, const tl_argument *arguments, int count);
+
+/* ---- cuda_lanes.c ---- */
+
+/* Finds its functions in libcuda; 0: some are not there. */
+int tl_cuda_find_lanes(void *library);
+void tl_cuda_close_events(cuda *g);
+/* Calls of tl_gpu_calls. */
+void tl_cuda_room(tl_gpu *gpu, size_t *all, size_t *once);
+tally_status tl_cuda_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_cuda_unlock(tl_gpu *gpu, tl_memory *memory);
+int tl_cuda_locked(tl_gpu *gpu, const void *p, size_t bytes);
+tally_status tl_cuda_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                             size_t bytes);
+tally_status tl_cuda_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                              size_t bytes);
+tally_status tl_cuda_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
+tally_status tl_cuda_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
+tally_status tl_cuda_reached(tl_gpu *gpu, tally *ctx, int event);
+double tl_cuda_elapsed(tl_gpu *gpu, int from, int to);
+tally_status tl_cuda_quiet(tl_gpu *gpu, tally *ctx);
+#endif

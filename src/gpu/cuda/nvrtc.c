@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's headers. */
+#include "nvrtc.h"
+#include "gpu/gpu.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct _nvrtcProgram *nvrtcProgram;
+#define CALLS(F)                                                                                                       \
+    F(nvrtcVersion, (int *, int *))                                                                                    \
+    F(nvrtcCreateProgram, (nvrtcProgram *, const char *, const char *, int, const char *const *, const char *const *)) \
+    F(nvrtcDestroyProgram, (nvrtcProgram *))                                                                           \
+    F(nvrtcCompileProgram, (nvrtcProgram, int, const char *const *))                                                   \
+    F(nvrtcGetCUBINSize, (nvrtcProgram, size_t *))                                                                     \
+    F(nvrtcGetCUBIN, (nvrtcProgram, char *))                                                                           \
+    F(nvrtcGetPTXSize, (nvrtcProgram, size_t *))                                                                       \
+    F(nvrtcGetPTX, (nvrtcProgram, char *))                                                                             \
+    F(nvrtcGetProgramLogSize, (nvrtcProgram, size_t *))                                                                \
+    F(nvrtcGetProgramLog, (nvrtcProgram, char *))
+#define DECLARE(name, parameters) static int(*name) parameters;
+CALLS(DECLARE)
+#undef DECLARE
+static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
+
+#define OPTIONS(F)                                                                                                     \
+    F("--fmad=false")                                                                                                  \
+    F("--ftz=false")                                                                                                   \
+    F("--prec-div=true")                                                                                               \
+    F("--prec-sqrt=true")                                                                                              \
+    F("--std=c++17")
+#define JOINED(option) option " "
+const char tl_nvrtc_options[] = OPTIONS(JOINED);
+const char tl_nvrtc_quick[] = "--Ofast-compile=mid";
+enum { OPTIONS_MOST = 8, ARCHS_MOST = 64, NVRTC_ERROR_INVALID_OPTION = 5, NVRTC_ERROR_COMPILATION = 6 };
+
+int tl_nvrtc_open(const char *path)
+{
+    static int found = -1;
+#pragma omp critical(tally_nvrtc)
+    if (found < 0) {
+        static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+                                            "/usr/local/cuda/lib64/libnvrtc.so"};
+        void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        for (size_t i = 0; !path && !library && i < sizeof names / sizeof *names; i++)
+            library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        int whole = library != NULL;
+#define FIND(name, parameters) whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
+        CALLS(FIND)
+#undef FIND
+        if (whole) {
+            *(void **)&nvrtcGetNumSupportedArchs = dlsym(library, "nvrtcGetNumSupportedArchs");
+            *(void **)&nvrtcGetSupportedArchs = dlsym(library, "nvrtcGetSupportedArchs");
+        }
+        found = whole;
+    }
+    return found;
+}
+
+int tl_nvrtc_version(void)
+{
+    int major = 0, minor = 0;
+    return nvrtcVersion(&major, &minor) ? 0 : 1000 * major + minor;
+}
+
+int tl_nvrtc_knows(int capability)
+{
+    int archs[ARCHS_MOST], count = 0;
+    if (!nvrtcGetNumSupportedArchs || !nvrtcGetSupportedArchs || nvrtcGetNumSupportedArchs(&count) ||
+        count > ARCHS_MOST || nvrtcGetSupportedArchs(archs))
+        return 1;
+    for (int i = 0; i < count; i++)
+        if (archs[i] == capability) return 1;
+    return 0;
+}
+
+/* Bytes of a program's result, fetched into memory of its own. -1: out of memory. */
+static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *), int (*get)(nvrtcProgram, char *), void **to,
+                 size_t *bytes)
+{
+    int error = size(program, bytes);
+    if (error) return error;
+    char *memory = malloc(*bytes + 1);
+    if (!memory) return -1;
+    if ((error = get(program, memory)) != 0) {
+        free(memory);
+        return error;
+    }
+    memory[*bytes] = 0;
+    *to = memory;
+    return 0;
+}
+
+/* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot be made. */
+static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count, int wish)
+{
+    int error = nvrtcCreateProgram(program, text, "tally.cu", 0, NULL, NULL);
+    if (error) *program = NULL;
+    if (!error) error = nvrtcCompileProgram(*program, count, options);
+    if (error != NVRTC_ERROR_INVALID_OPTION || !wish) return error;
+    nvrtcDestroyProgram(program);
+    return compile(program, text, options, count - 1, 0);
+}
+
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
+                              void **code, size_t *bytes, char **log)
+{
+    char architecture[48];
+#define LISTED(option) option,
+    const char *options[OPTIONS_MOST] = {OPTIONS(LISTED) architecture};
+    int count = 6, ptx = !strncmp(arch, "compute", 7);
+    void *messages = NULL;
+    size_t length = 0;
+    nvrtcProgram program = NULL;
+    *code = NULL;
+    if (log) *log = NULL;
+    if (!tl_nvrtc_open(NULL))
+        return tl_fail(
+            ctx, TALLY_NO_DEVICE,
+            "CUDA: libnvrtc is not here: it is needed to compile kernels that this build of tally does not hold");
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
+    if (more) options[count++] = more;
+    if (wish) options[count++] = wish;
+    int error = compile(&program, text, options, count, wish != NULL);
+    if (!program) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
+    if (!error)
+        error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)
+                    : fetch(program, nvrtcGetCUBINSize, nvrtcGetCUBIN, code, bytes);
+    if ((error > 0 || log) && fetch(program, nvrtcGetProgramLogSize, nvrtcGetProgramLog, &messages, &length))
+        messages = NULL;
+    nvrtcDestroyProgram(&program);
+    tally_status status = TALLY_OK;
+    if (error < 0) status = tl_no_memory(ctx, *bytes, "a program");
+    if (error > 0)
+        status = tl_fail(ctx, error == NVRTC_ERROR_COMPILATION ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                         "CUDA: the kernels do not compile (NVRTC error %d): %.380s", error,
+                         messages ? tl_first_error(messages) : "");
+    if (log)
+        *log = messages;
+    else
+        free(messages);
+    return status;
+}

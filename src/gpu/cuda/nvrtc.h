@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ * NVRTC, NVIDIA's compiler as a library, opened at run time. cuda_program.c compiles with it what is neither embedded nor on
+ * disk; the build's cmake/kernels.c compiles with it what is embedded. Both with the same options. */
+#ifndef TALLY_NVRTC_H
+#define TALLY_NVRTC_H
+#include "context/context.h"
+
+/* What the law needs of the compiler, as one string for keys. */
+extern const char tl_nvrtc_options[];
+/* A wish for texts of users, who wait: less optimisation, a third of the time. CUDA 12.8 and newer have it. */
+extern const char tl_nvrtc_quick[];
+
+/* Opens NVRTC once a process: `path`, or (NULL) the newest that is here. 0: there is none. */
+int tl_nvrtc_open(const char *path);
+/* As 1000 * major + minor. */
+int tl_nvrtc_version(void);
+/* Does it compile for compute capability `capability` (80, 90, ...)? A version that cannot say (before 11.2) does. */
+int tl_nvrtc_knows(int capability);
+
+/* text -> machine code ("sm_90") or PTX ("compute_90"), which the caller frees. wish: an option that is left out where
+ * this NVRTC does not know it; more: one more; both may be NULL. log: the compiler's messages, which the caller frees,
+ * or NULL. Opens NVRTC. */
+tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
+                              void **code, size_t *bytes, char **log);
+#endif

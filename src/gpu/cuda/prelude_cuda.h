@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ * The words of the kernel texts on CUDA (NVRTC, nvcc). prelude_opencl.h has the same words. No headers are needed. */
+#define TL_CUDA 1
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+
+#define fn static __device__ __forceinline__
+#define seldom_fn fn /* prelude_opencl.h */
+#define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
+#define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
+#ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
+#define KERNEL_0(name, threads) static __device__ void name /* nobody calls it, so it costs its parsing */
+#define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
+#define PICK_(a, b, ...) b
+#define PICK(...) PICK_(__VA_ARGS__, 0, 0)
+#define CHOSEN_(which, pick) which##pick
+#define CHOSEN_KERNEL(which, pick) CHOSEN_(which, pick)
+#define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
+#define KERNEL_BLOCKS(name, threads, blocks) CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, blocks)
+#else
+#define KERNEL KERNEL_1
+#define KERNEL_BLOCKS KERNEL_BLOCKS_1
+#endif
+#define GLOBAL
+#define LOCAL
+#define SHARED __shared__
+#define ALIGNED(bytes) __align__(bytes)
+/* Local memory whose size the launch gives: the last parameter, where the API wants one. */
+extern __shared__ __align__(16) u8 tl_room[];
+#define ROOM_PARAMETER
+#define ROOM_OF_PARAMETER tl_room
+#define UNROLL _Pragma("unroll")
+#define ROLLED _Pragma("unroll 1")
+#define BARRIER() __syncthreads()
+#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
+#define ADD_LOCAL(p, v) atomicAdd(p, v)
+#define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
+#define ADDRESS(p) ((u64)(p))
+
+/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before that of no
+ * vector, though every GPU does it.) */
+fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
+{
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p), "l"(value), "l"(mark) : "memory");
+#else
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(value), "l"(mark) : "memory");
+#endif
+}
+fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
+{
+    u64 mark;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
+    asm volatile("{ .reg .b128 t; ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 {%0, %1}, t; }" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+#else
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+#endif
+    return mark;
+}
+
+fn u32 as_u32(f32 x) { return __float_as_uint(x); }
+fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
+fn f32 as_f32(u32 x) { return __uint_as_float(x); }
+fn f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
+fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
+fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
+
+fn int thread_index() { return threadIdx.x; }
+fn i64 group_index() { return blockIdx.x; }
+fn i64 group_count() { return gridDim.x; }
+
+/* Warps: 32 lanes that exchange states. Several a group here, one a group in OpenCL. */
+#define WARPS_IN_GROUP 8
+fn int lane_index() { return threadIdx.x & 31; }
+fn i64 warp_index() { return (i64)blockIdx.x * WARPS_IN_GROUP + threadIdx.x / 32; }
+fn i64 warp_count() { return (i64)gridDim.x * WARPS_IN_GROUP; }
+
+/* What another lane holds: lane number `at`, or (across) the one whose number differs from mine in the bits of `at`. */
+template <bool across, class B> fn B shuffle_bits(B b, int at)
+{
+    return across ? __shfl_xor_sync(0xffffffffu, b, at) : __shfl_sync(0xffffffffu, b, at);
+}
+template <bool across, class T> fn T shuffle(T v, int at)
+{
+    if (sizeof(T) == 8) {
+        u64 b = shuffle_bits<across>(*(u64 *)&v, at);
+        return *(T *)&b;
+    }
+    if (sizeof(T) == 4) {
+        u32 b = shuffle_bits<across>(*(u32 *)&v, at);
+        return *(T *)&b;
+    }
+    return (T)shuffle_bits<across>((int)v, at);
+}
+#define TL_SHUFFLES
+#define SHUFFLE(across, type, to, from, at) to = shuffle<across>(from, at)
+
+/* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
+#define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
+#define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
+#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT
+ * A GPU device on any API (gpu.h): open and close, the pool of device memory, programs, launches. What is not done on
+ * the GPU (host data in pieces: streams, fragments, files) this context's processors do; the bits are the same. */
+#include "context/user.h"
+#include "work.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
+static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool */
+
+/* ---- open ---- */
+
+/* memory=SIZE: bytes, or with K, M or G after it 2^10, 2^20 or 2^30 of them. */
+static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+{
+    static const char units[] = "KMG";
+    const char *unit = length ? strchr(units, text[length - 1]) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    int64_t n = 0;
+    if (tally_parse_value(TALLY_I64, text, length - (unit != NULL), &n) || n < MEMORY_LEAST >> shift ||
+        n > INT64_MAX >> shift)
+        return tl_fail(ctx, TALLY_INVALID, "memory is '%.*s': must be bytes, or as in 64M, 2G, and at least %dK",
+                       length < 40 ? (int)length : 40, text, MEMORY_LEAST >> 10);
+    d->limit = (size_t)n << shift;
+    return TALLY_OK;
+}
+
+/* Takes the options that are a GPU's, and leaves those of the processors in `rest`. */
+static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
+{
+    static const char name[] = "memory=";
+    tally_status status = TALLY_OK;
+    rest[0] = 0;
+    while (!status && *options) {
+        size_t length = strcspn(options, ","), used = strlen(rest);
+        if (!strncmp(options, name, sizeof name - 1))
+            status = set_memory(ctx, d, options + sizeof name - 1, length - (sizeof name - 1));
+        else
+            sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
+        options += length + (options[length] == ',');
+    }
+    return status;
+}
+
+tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_calls *kind, int number,
+                         const char *options, tl_device **out)
+{
+    tl_gpu_device *d = calloc(1, sizeof *d);
+    char *rest = malloc(strlen(options) + 1);
+    tally_status status = d && rest ? TALLY_OK : tl_no_memory(ctx, sizeof *d, "a device");
+    if (!status) {
+        d->base.calls = kind;
+        snprintf(d->name, sizeof d->name, "%s:%d", calls->name, number);
+        status = take_options(ctx, d, options, rest);
+    }
+    if (!status) status = tl_device_cpu.open(ctx, 0, rest, &d->cpu);
+    if (!status) status = calls->open(ctx, number, &d->gpu);
+    free(rest);
+    if (status) {
+        if (d && d->cpu) tl_device_cpu.close(d->cpu);
+        free(d);
+        return status;
+    }
+    *out = &d->base;
+    return TALLY_OK;
+}
+
+/* Programs and memory, all of them: at the end, or because the caller's queue is of another context. */
+static void release_all(tl_gpu_device *d)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
+    d->program_count = 0;
+    tl_gpu_give(d, &d->ticket);
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = 0;
+    tl_gpu_empty_pool(d);
+    for (int i = 0; i < 2 * TL_STAGES; i++)
+        if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);
+    if (d->small.bytes) c->unlock(d->gpu, &d->small);
+    tl_clock_drop(d);
+}
+
+void tl_gpu_close(tl_device *base)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_gpu_calls *c = d->gpu->calls;
+    int entered = !c->enter(d->gpu, NULL);
+    if (entered) c->quiet(d->gpu, NULL);
+    release_all(d);
+    if (entered) c->leave(d->gpu);
+    c->close(d->gpu);
+    tl_device_cpu.close(d->cpu);
+    free(d);
+}
+
+int tl_gpu_threads(const tl_device *d) { return tl_device_cpu.threads(((const tl_gpu_device *)d)->cpu); }
+const char *tl_gpu_isa(const tl_device *d) { return ((const tl_gpu_device *)d)->name; }
+
+tally_status tl_gpu_plan(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    if (!op->user) return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
+    *plan = (tl_plan){.op = op, .par = par}; /* the GPU compiles the text itself; the processors when needed */
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
+{
+    return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
+}
+
+tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->use_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = d->gpu->calls->wait(d->gpu, ctx);
+    if (!status && d->gpu->calls->stream_moves) release_all(d);
+    if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
+    if (!status) d->stream = stream != NULL;
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **pointer)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->adopt)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "object: memory of %s has addresses, which calls take as they are",
+                       d->name);
+    return d->gpu->calls->adopt(d->gpu, ctx, object, pointer);
+}
+
+tally_status tl_gpu_forget(tl_device *base, tally *ctx, void *pointer)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->forget)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "pointer: memory of %s is not registered", d->name);
+    return d->gpu->calls->forget(d->gpu, ctx, pointer);
+}
+
+/* ---- memory ---- */
+
+static tally_status allocate(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    if (d->limit && (bytes > d->limit || d->held > d->limit - bytes))
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: %zu bytes more on %s, where memory=%zu and %zu are used",
+                       bytes, d->name, d->limit, d->held);
+    tally_status status = d->gpu->calls->allocate(d->gpu, ctx, bytes, memory);
+    if (!status) d->held += memory->bytes;
+    return status;
+}
+
+static void release(tl_gpu_device *d, tl_memory *memory)
+{
+    d->held -= memory->bytes;
+    d->gpu->calls->release(d->gpu, memory);
+}
+
+void tl_gpu_empty_pool(tl_gpu_device *d)
+{
+    for (int i = 0; i < TL_GPU_POOL; i++)
+        if (d->pool[i].bytes) release(d, &d->pool[i]);
+}
+
+/* The smallest pooled block that holds `bytes` and is not twice as large, or a new one. (Allocating costs 8 us, and
+ * freeing waits for the device.) */
+tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory)
+{
+    int best = -1;
+    if (bytes < 4096) bytes = 4096;
+    for (int i = 0; i < TL_GPU_POOL; i++)
+        if (d->pool[i].bytes >= bytes && d->pool[i].bytes / 2 <= bytes &&
+            (best < 0 || d->pool[i].bytes < d->pool[best].bytes))
+            best = i;
+    if (best >= 0) {
+        *memory = d->pool[best];
+        d->pool[best] = (tl_memory){0};
+        return TALLY_OK;
+    }
+    tally_status status = allocate(d, ctx, bytes, memory);
+    if (status == TALLY_NO_MEMORY) { /* the pool may be what is in the way */
+        tl_gpu_empty_pool(d);
+        status = allocate(d, ctx, bytes, memory);
+    }
+    return status;
+}
+
+void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
+{
+    size_t pooled = 0;
+    int empty = -1;
+    if (!memory->bytes) return;
+    for (int i = 0; i < TL_GPU_POOL; i++) {
+        pooled += d->pool[i].bytes;
+        if (!d->pool[i].bytes) empty = i;
+    }
+    if (empty >= 0 && pooled + memory->bytes <= POOL_BYTES)
+        d->pool[empty] = *memory;
+    else
+        release(d, memory);
+    *memory = (tl_memory){0};
+}
+
+/* ---- programs ---- */
+
+static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    const tl_scalar *op = wanted->op;
+    for (int i = 0; i < d->program_count; i++) {
+        const tl_built *p = &d->programs[i];
+        if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
+            (!p->kernel || !strcmp(p->kernel, wanted->kernel))) {
+            wanted->program = p->program;
+            return TALLY_OK;
+        }
+    }
+    char *text;
+    size_t length;
+    if (d->program_count == TL_GPU_PROGRAMS) {
+        c->unload(d->gpu, d->programs[0].program);
+        memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
+        d->program_count--;
+    }
+    tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
+    if (status) return status;
+    double start = tl_seconds();
+    status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
+    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
+    free(text);
+    if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
+        char log[sizeof ctx->error];
+        memcpy(log, ctx->error, sizeof log);
+        status = tl_user_error(ctx, op->user->user, log);
+    } else if (status == TALLY_BAD_DATA) {
+        status = TALLY_NO_DEVICE; /* the library's own text: this device cannot do it */
+    }
+    if (!status) d->programs[d->program_count++] = *wanted;
+    return status;
+}
+
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program)
+{
+    *program = (tl_built){op, shape, NULL, NULL};
+    return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
+}
+
+/* ---- launches ---- */
+
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count)
+{
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const tl_gpu_kernel *k = &tl_gpu_kernels[id];
+    const int warps = c->warps_in_group(l->d->gpu);
+    const int64_t most = (int64_t)c->processors(l->d->gpu) * GROUPS_A_PROCESSOR;
+    int64_t number = spread == TL_GROUPS && !k->threads ? (jobs + warps - 1) / warps : jobs;
+    tl_built b = *l->program;
+    if (jobs <= 0) return TALLY_OK;
+    if (spread == TL_GROUPS && number > most) number = most;
+    tally_status status = tl_gpu_kernel_check(l->ctx, id, arguments, count);
+    if (!status && !b.program) {
+        b.kernel = k->name;
+        status = build(l->d, l->ctx, &b);
+    }
+    if (status) return status;
+    tl_clock_begin(l->d, l->ctx, TL_RUN);
+    status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
+                       arguments, count);
+    tl_clock_end(l->d, l->ctx, TL_RUN, TL_TIME_KERNELS, 0);
+    l->d->launches += !status;
+    return status;
+}
+
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
+{
+    tl_memory memory;
+    size_t offset;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    int ours = p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+    d->gpu->calls->leave(d->gpu);
+    if (!ours) return TALLY_OK;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
+}

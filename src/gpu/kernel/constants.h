@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * The constants that the kernels and the host share: part of every program, and included by the C files of device/ that
+ * launch kernels. C, CUDA and OpenCL C read it. Sizes that depend on the operator are defined by gpu/program.c. */
+
+/* Lanes of a warp; items side by side that a lane takes at a time. */
+enum { LANES = 32, QUAD = 4 };
+
+/* A chunk has 2^ELEMENTS_LOG elements and its node is of level 1; 2^STATES_LOG nodes of a level make one of the next.
+ * So n elements have n >> LEVEL_LOG(level) full nodes of a level above 0. */
+enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
+#define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
+
+/* Flags of a batch: sequences have offsets, and `first`; ids chooses among them; reduce gives states. */
+enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
+
+/* What comes before a sequence of a scan: nothing, one value for all, or a state for each, packed. */
+enum { SEED_NONE, SEED_VALUE, SEED_STATES };
+
+/* law.cl: threads of a group. */
+enum { LAW_THREADS = 64 };
+
+/* once (reduce.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
+ * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
+enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 3, CHUNKS_MOST = TILE_WARPS << TILE_MORE };
+enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
+
+/* scan_once.cl: a tile has a warp for each of its TILE_WARPS chunks, and two more. Its number has BOARD_LEVELS digits
+ * of RADIX_LOG bits. STAGES tiles are in local memory. The board: ONCE_HEADER bytes, then words of ONCE_WORD bytes, a
+ * piece of a state and the epoch. */
+enum { ONCE_THREADS = (TILE_WARPS + 2) * LANES, STAGES = 3, RADIX_LOG = 5, BOARD_LEVELS = 4, ONCE_HEADER = 16, ONCE_WORD = 16 };
+
+/* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
+enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
+enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, MEASURED_WORDS = NODES + NODE_LEVELS };
+enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
+
+/* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
+enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
+
+/* What window_part makes of its tiles: results; a level of a longer window's items; a longer window's last bits, and
+ * its results. */
+enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS };
+
+/* Windows that an edge cuts off: the launch has them too; or they have a launch of `window`, and all others one of
+ * `window_whole`. */
+enum { EDGES_TOO, EDGES_APART };

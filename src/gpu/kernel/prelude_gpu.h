@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of one
+ * work-item. The assembler (gpu/program.c) defines, for the instance:
+ *
+ *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
+ *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
+ *   TL_OUT_SIZE                  bytes of one value of a result
+ *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, as a power of 2
+ *   ONCE_BLOCKS                  groups of scan_once a processor, 0 if it is not for this instance
+ *   ONCE_LOG                     elements of its tile, as a power of 2: 13, or 12 with half chunks
+ *                                                             WHOLE_LOG     of window_whole
+ */
+#if TL_KIND == 2
+#define ORD_LOW 0
+#define ORD_HIGH (~(ord)0)
+#else
+#define ORD_LOW ((ord)((u64)1 << (8 * TL_SIZE - 1)))
+#define ORD_HIGH (~ORD_LOW)
+#endif
+typedef ELEM_T elem;
+typedef REAL_T real;
+typedef ORD_T ord;
+typedef OUT_T result;
+typedef i64 idx;
+typedef u64 wide;
+typedef int mask;
+typedef struct {
+    f64 value;  /* the operator's parameter */
+    i64 origin; /* index of the first element here in its whole sequence: 0 but for pieces of longer ones (batch.cl) */
+} par;
+
+#define REAL_IS_EXACT (!TL_REAL_FLOAT)
+#define FIELD(type, name) type name;
+#ifdef POCL_DEVICE_ADDRESS_BITS /* both, then a choice: ?: of divisions would be branches (prelude_opencl.h, BARRIER) */
+#define sel(c, a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); (c) ? a_ : b_; })
+#else
+#define sel(c, a, b) ((c) ? (a) : (b))
+#endif
+#define sel_idx(c, a, b) sel(c, a, b)
+#define pick(c, a, b) sel(c, a, b)
+#define TL_N(name) name
+#define num(c) ((real)(c))
+#define ord_num(c) ((ord)(c))
+#define idx_num(c) ((idx)(c))
+#define wide_num(c) ((wide)(c))
+#define idx_if(m) ((idx)((m) != 0))
+#define wide_if(m) ((wide)((m) != 0))
+#define ord_if(m) ((ord)((m) != 0))
+#define ord_top ((ord)(ORD_HIGH))
+#define ord_bottom ((ord)(ORD_LOW))
+#define NEGATIVE_ZERO (-0.0)
+#define NO_INDEX ((idx)0)
+/* Of the accumulator's type: a conversion from another width need not keep a NaN's bits. */
+#if TL_REAL_FLOAT == 4
+#define NOT_A_NUMBER as_f32(0x7fc00000u)
+#else
+#define NOT_A_NUMBER as_f64(0x7ff8000000000000ul)
+#endif
+
+#if TL_FORMAT
+#define TL_HALF_INF (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define is_nan(x) (((x) & 0x7fff) > TL_HALF_INF)
+#define is_number(x) (((x) & 0x7fff) <= TL_HALF_INF)
+#define is_nonzero(x) (((x) & 0x7fff) != 0)
+#define elem_missing ((elem)(TL_FORMAT == 16 ? 0x7e00 : 0x7fc0))
+#define elem_bits(x) (x)
+#define bits_elem(b) ((elem)(b))
+#else
+#define is_nan(x) ((x) != (x))
+#define is_number(x) ((x) == (x))
+#define is_nonzero(x) ((x) != 0)
+#if TL_KIND == 3 && TL_SIZE == 4
+#define elem_missing as_f32(0x7fc00000u)
+#define elem_bits(x) as_u32(x)
+#define bits_elem(b) as_f32((u32)(b))
+#elif TL_KIND == 3
+#define elem_missing as_f64(0x7ff8000000000000ul)
+#define elem_bits(x) as_u64(x)
+#define bits_elem(b) as_f64((u64)(b))
+#else
+#define elem_missing ((elem)0)
+#endif
+#endif
+
+#if TL_FORMAT == 16
+/* Exact: shift the fields into place and multiply by 2^112, which also normalises subnormals. */
+fn real to_real(elem x)
+{
+    f32 f = as_f32((u32)(x & 0x7fff) << 13) * as_f32(0x77800000u);
+    u32 b = as_u32(f);
+    b |= (x & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
+    b |= (u32)(x & 0x8000) << 16;
+    return (real)as_f32(b);
+}
+#elif TL_FORMAT == 17
+fn real to_real(elem x) { return (real)as_f32((u32)x << 16); }
+#else
+fn real to_real(elem x) { return (real)x; }
+#endif
+
+#if TL_KIND == 3
+fn ord flip(ord b) { return (ord)(b ^ ((b >> (8 * TL_SIZE - 1)) & (ord)(ORD_HIGH))); }
+fn ord to_ord(elem x) { return flip((ord)elem_bits(x)); }
+fn elem from_ord(ord k)
+{
+    elem x = bits_elem(flip(k));
+    return is_nan(x) ? elem_missing : x;
+}
+#else
+fn ord to_ord(elem x) { return x; }
+fn elem from_ord(ord k) { return k; }
+#endif
+
+#if TL_REAL_FLOAT
+fn real canon(real x) { return x == x ? x : NOT_A_NUMBER; }
+#else
+fn real canon(real x) { return x; }
+#endif
+#if TL_REAL_FLOAT == 4
+fn real root(real x) { return sqrt_f32(x); }
+#elif TL_REAL_FLOAT == 8
+fn real root(real x) { return sqrt_f64(x); }
+#endif
+
+#define to_result(x) ((result)(x))
+#define result_to_real(v) ((real)(v))
+#define to_wide(x) ((wide)(x))
+#define wide_sign(x) ((wide)((i64)(x) >> 63) & (TL_KIND == 1 ? ~(wide)0 : (wide)0))
+#define signed_to_real(x) ((real)(i64)(x))
+#define wide_to_real(x) ((real)(u64)(x))
+#define idx_to_real(x) ((real)(i64)(x))

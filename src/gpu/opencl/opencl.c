@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in opencl_devices.c,
+ * memory is in opencl_memory.c. API calls only; the shapes are in gpu_*.c. */
+#include "opencl.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPTIONS "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt"
+struct tl_program {
+    cl_program program;
+    int count;
+    struct {
+        char name[TL_KERNEL_NAME];
+        cl_kernel kernel;
+    } kernels[TL_KERNELS_MOST];
+};
+
+/* ---- open ---- */
+
+static void close_queues(opencl *g)
+{
+    for (int i = 0; i < TL_EVENTS_ALL; i++)
+        if (g->events[i]) tl_cl.clReleaseEvent(g->events[i]);
+    memset(g->events, 0, sizeof g->events);
+    for (int lane = 0; lane < TL_LANES; lane++)
+        if (g->queue[lane]) tl_cl.clReleaseCommandQueue(g->queue[lane]);
+    memset(g->queue, 0, sizeof g->queue);
+}
+
+/* The lanes of g->context: TL_RUN is the caller's queue, or ours. */
+static cl_int open_queues(opencl *g, cl_command_queue run)
+{
+    cl_int error = CL_SUCCESS;
+    if (run && !(error = tl_cl.clRetainCommandQueue(run))) g->queue[TL_RUN] = run;
+    for (int lane = 0; lane < TL_LANES && !error; lane++)
+        if (!g->queue[lane]) g->queue[lane] = tl_cl.clCreateCommandQueue(g->context, g->id, CL_QUEUE_PROFILING, &error);
+    return error;
+}
+
+static void cl_close(tl_gpu *gpu)
+{
+    opencl *g = (opencl *)gpu;
+    close_queues(g);
+    tl_opencl_release_ranges(g);
+    if (g->context) tl_cl.clReleaseContext(g->context);
+    if (g->own) tl_cl.clReleaseContext(g->own);
+    free(g);
+}
+
+static const tl_gpu_calls calls;
+
+static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
+{
+    cl_int error;
+    int count;
+    const tl_opencl_found *found = tl_opencl_find(index, &count);
+    if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index, count);
+    if (found->reason[0])
+        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text, found->reason);
+    opencl *g = calloc(1, sizeof *g);
+    if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
+    g->base.calls = &calls;
+    g->id = found->id;
+    g->processors = (int)tl_opencl_number(g->id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    g->shuffles = tl_opencl_number(g->id, CL_DEVICE_WARP_SIZE_NV) == 32;
+    g->own = tl_cl.clCreateContext(NULL, 1, &g->id, NULL, NULL, &error);
+    if (g->own && !(error = tl_cl.clRetainContext(g->own))) {
+        g->context = g->own;
+        error = open_queues(g, NULL);
+    }
+    if (error) {
+        cl_close(&g->base);
+        return tl_opencl_failed(ctx, error, "opening the device");
+    }
+    *gpu = &g->base;
+    return TALLY_OK;
+}
+
+static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return (void)gpu, (void)ctx, TALLY_OK; }
+static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
+static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
+static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
+static int cl_shares_memory(const tl_gpu *gpu)
+{
+    return tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_HOST_UNIFIED_MEMORY) != 0;
+}
+static int64_t cl_local_bytes(const tl_gpu *gpu)
+{
+    return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) - 2048; /* what a kernel has anyway */
+}
+
+/* ---- programs ---- */
+
+static void cl_unload(tl_gpu *gpu, tl_program *program)
+{
+    (void)gpu;
+    for (int i = 0; i < program->count; i++) tl_cl.clReleaseKernel(program->kernels[i].kernel);
+    tl_cl.clReleaseProgram(program->program);
+    free(program);
+}
+
+static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program)
+{
+    (void)users;
+    opencl *g = (opencl *)gpu;
+    cl_int error;
+    tl_program *p = calloc(1, sizeof *p);
+    if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
+    p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
+    if (p->program)
+        error = tl_cl.clBuildProgram(p->program, 1, &g->id, g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+    if (!error) {
+        *program = p;
+        return TALLY_OK;
+    }
+    char log[400] = "";
+    if (p->program) {
+        size_t bytes = 0;
+        tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
+        char *all = malloc(bytes + 1);
+        if (all &&
+            tl_cl.clGetProgramBuildInfo(p->program, g->id, CL_PROGRAM_BUILD_LOG, bytes, all, NULL) == CL_SUCCESS) {
+            all[bytes] = 0;
+            tl_name_place(tl_first_error(all), text, log, sizeof log);
+        }
+        free(all);
+        tl_cl.clReleaseProgram(p->program);
+    }
+    free(p);
+    return tl_fail(ctx, error == CL_BUILD_PROGRAM_FAILURE ? TALLY_BAD_DATA : TALLY_NO_DEVICE,
+                   "OpenCL: the kernels do not compile (error %d): %s", error, log);
+}
+
+static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t groups,
+                              tl_spread spread, int threads, const tl_argument *arguments, int count)
+{
+    opencl *g = (opencl *)gpu;
+    if (spread != TL_GROUPS) return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
+    cl_int error = CL_SUCCESS;
+    const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
+    if (at < 0) return TALLY_UNSUPPORTED;
+    if (at == program->count) {
+        program->kernels[at].kernel = tl_cl.clCreateKernel(program->program, name, &error);
+        if (!program->kernels[at].kernel) return tl_opencl_failed(ctx, error, name);
+        program->count++;
+    }
+    const cl_kernel kernel = program->kernels[at].kernel;
+    for (int i = 0; i < count && !error; i++) switch (arguments[i].kind) {
+        case TL_ARG_MEMORY:
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &arguments[i].memory.object);
+            break;
+        case TL_ARG_I64:
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].i64);
+            break;
+        case TL_ARG_F64:
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, 8, &arguments[i].f64);
+            break;
+        case TL_ARG_ROOM:
+            error = tl_cl.clSetKernelArg(kernel, (cl_uint)i, (size_t)arguments[i].i64, NULL);
+            break;
+        case TL_ARG_NONE:
+            return tl_fail(ctx, TALLY_INVALID, "OpenCL: kernel %s: argument %d is missing", name, i + 1);
+        }
+    size_t local = (size_t)threads, global = local * (size_t)groups;
+    if (!error) error = tl_cl.clEnqueueNDRangeKernel(g->queue[TL_RUN], kernel, 1, NULL, &global, &local, 0, NULL, NULL);
+    return error ? tl_opencl_failed(ctx, error, name) : TALLY_OK;
+}
+
+static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
+{
+    cl_int error = tl_cl.clFinish(((opencl *)gpu)->queue[TL_RUN]);
+    return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
+}
+
+/* The caller's queue brings its context; programs and memory of the last one are gone already. */
+static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
+{
+    opencl *g = (opencl *)gpu;
+    cl_context context = g->own;
+    cl_device_id id = g->id;
+    cl_bitfield properties = 0;
+    cl_int error = CL_SUCCESS;
+    if (stream) {
+        error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
+        if (!error) error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_DEVICE, sizeof id, &id, NULL);
+        if (!error)
+            error = tl_cl.clGetCommandQueueInfo(stream, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL);
+        if (error) return tl_fail(ctx, TALLY_INVALID, "stream is no cl_command_queue (error %d)", error);
+        if (id != g->id) return tl_fail(ctx, TALLY_INVALID, "stream is a queue of another device than this context's");
+        if (properties & CL_QUEUE_OUT_OF_ORDER)
+            return tl_fail(ctx, TALLY_UNSUPPORTED,
+                           "stream is an out-of-order queue: tally needs one that keeps the order");
+    }
+    error = tl_cl.clRetainContext(context);
+    if (error) return tl_opencl_failed(ctx, error, "clRetainContext");
+    close_queues(g);
+    tl_cl.clReleaseContext(g->context);
+    g->context = context;
+    error = open_queues(g, stream);
+    return error ? tl_opencl_failed(ctx, error, "clCreateCommandQueue") : TALLY_OK;
+}
+
+static const tl_gpu_calls calls = {
+    .name = "opencl",
+    .prelude = "gpu/opencl/prelude_opencl.h",
+    .describe = tl_opencl_describe,
+    .open = cl_open,
+    .close = cl_close,
+    .enter = nothing_to_enter,
+    .leave = nothing_to_do,
+    .processors = cl_processors,
+    .warps_in_group = cl_warps_in_group,
+    .shares_memory = cl_shares_memory,
+    .local_bytes = cl_local_bytes,
+    .allocate = tl_cl_allocate,
+    .release = tl_cl_release,
+    .write = tl_cl_write,
+    .read = tl_cl_read,
+    .owns = tl_cl_owns,
+    .build = cl_build,
+    .unload = cl_unload,
+    .launch = cl_launch,
+    .wait = cl_wait,
+    .use_stream = cl_use_stream,
+    .stream_moves = 1,
+    .room = tl_cl_room,
+    .lock = tl_cl_lock,
+    .unlock = tl_cl_unlock,
+    .locked = tl_cl_locked,
+    .copy_in = tl_cl_copy_in,
+    .copy_out = tl_cl_copy_out,
+    .mark = tl_cl_mark,
+    .follow = tl_cl_follow,
+    .reached = tl_cl_reached,
+    .elapsed = tl_cl_elapsed,
+    .quiet = tl_cl_quiet,
+    .adopt = tl_cl_adopt,
+    .forget = tl_cl_forget,
+};
+
+static tally_status device_open(tally *ctx, int number, const char *options, tl_device **device)
+{
+    return tl_gpu_open(ctx, &calls, &tl_device_opencl, number, options, device);
+}
+
+const tl_device_calls tl_device_opencl = {
+    .name = "opencl",
+    .describe = tl_opencl_describe,
+    .open = device_open,
+    TL_GPU_DEVICE_CALLS,
+};

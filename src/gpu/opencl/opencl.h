@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of OpenCL devices share: the few declarations of OpenCL that are needed, with the names and values of
+ * the Khronos headers, so that building needs none, and the opened device. */
+#ifndef TALLY_OPENCL_H
+#define TALLY_OPENCL_H
+#include "gpu/gpu.h"
+
+typedef int32_t cl_int;
+typedef uint32_t cl_uint;
+typedef uint64_t cl_bitfield;
+typedef struct _cl_platform_id *cl_platform_id;
+typedef struct _cl_device_id *cl_device_id;
+typedef struct _cl_context *cl_context;
+typedef struct _cl_command_queue *cl_command_queue;
+typedef struct _cl_mem *cl_mem;
+typedef struct _cl_program *cl_program;
+typedef struct _cl_kernel *cl_kernel;
+typedef struct _cl_event *cl_event;
+enum {
+    CL_SUCCESS = 0,
+    CL_MEM_OBJECT_ALLOCATION_FAILURE = -4,
+    CL_OUT_OF_RESOURCES = -5,
+    CL_OUT_OF_HOST_MEMORY = -6,
+    CL_BUILD_PROGRAM_FAILURE = -11,
+    CL_INVALID_BUFFER_SIZE = -61,
+    CL_DEVICE_MAX_MEM_ALLOC_SIZE = 0x1010,
+    CL_DEVICE_MAX_COMPUTE_UNITS = 0x1002,
+    CL_DEVICE_MAX_WORK_GROUP_SIZE = 0x1004,
+    CL_DEVICE_SINGLE_FP_CONFIG = 0x101B,
+    CL_DEVICE_GLOBAL_MEM_SIZE = 0x101F,
+    CL_DEVICE_LOCAL_MEM_SIZE = 0x1023,
+    CL_DEVICE_ENDIAN_LITTLE = 0x1026,
+    CL_DEVICE_AVAILABLE = 0x1027,
+    CL_DEVICE_NAME = 0x102B,
+    CL_DRIVER_VERSION = 0x102D,
+    CL_DEVICE_VERSION = 0x102F,
+    CL_DEVICE_DOUBLE_FP_CONFIG = 0x1032,
+    CL_DEVICE_HOST_UNIFIED_MEMORY = 0x1035,
+    CL_DEVICE_WARP_SIZE_NV = 0x4003, /* cl_nv_device_attribute_query */
+    CL_QUEUE_CONTEXT = 0x1090,
+    CL_QUEUE_DEVICE = 0x1091,
+    CL_QUEUE_PROPERTIES = 0x1093,
+    CL_QUEUE_OUT_OF_ORDER = 1 << 0,
+    CL_QUEUE_PROFILING = 1 << 1,
+    CL_MEM_SIZE = 0x1102,
+    CL_MEM_CONTEXT = 0x1106,
+    CL_MAP_READ_WRITE = 3,
+    CL_PROFILING_COMMAND_END = 0x1283,
+    CL_PROGRAM_BUILD_LOG = 0x1183,
+    CL_FP_DENORM = 1 << 0,
+    CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT = 1 << 7
+};
+static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1, CL_MEM_ALLOC_HOST_PTR = 16;
+
+#define OPENCL_CALLS(F)                                                                                                \
+    F(cl_int, clGetPlatformIDs, (cl_uint, cl_platform_id *, cl_uint *))                                                \
+    F(cl_int, clGetDeviceIDs, (cl_platform_id, cl_bitfield, cl_uint, cl_device_id *, cl_uint *))                       \
+    F(cl_int, clGetDeviceInfo, (cl_device_id, cl_uint, size_t, void *, size_t *))                                      \
+    F(cl_context, clCreateContext,                                                                                     \
+      (const intptr_t *, cl_uint, const cl_device_id *, void (*)(const char *, const void *, size_t, void *), void *,  \
+       cl_int *))                                                                                                      \
+    F(cl_int, clRetainContext, (cl_context))                                                                           \
+    F(cl_int, clReleaseContext, (cl_context))                                                                          \
+    F(cl_int, clRetainCommandQueue, (cl_command_queue))                                                                \
+    F(cl_int, clGetCommandQueueInfo, (cl_command_queue, cl_uint, size_t, void *, size_t *))                            \
+    F(cl_int, clRetainMemObject, (cl_mem))                                                                             \
+    F(cl_int, clGetMemObjectInfo, (cl_mem, cl_uint, size_t, void *, size_t *))                                         \
+    F(void *, clEnqueueMapBuffer,                                                                                      \
+      (cl_command_queue, cl_mem, cl_uint, cl_bitfield, size_t, size_t, cl_uint, const cl_event *, cl_event *,          \
+       cl_int *))                                                                                                      \
+    F(cl_int, clEnqueueUnmapMemObject, (cl_command_queue, cl_mem, void *, cl_uint, const cl_event *, cl_event *))      \
+    F(cl_int, clEnqueueMarkerWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                  \
+    F(cl_int, clEnqueueBarrierWithWaitList, (cl_command_queue, cl_uint, const cl_event *, cl_event *))                 \
+    F(cl_int, clWaitForEvents, (cl_uint, const cl_event *))                                                            \
+    F(cl_int, clReleaseEvent, (cl_event))                                                                              \
+    F(cl_int, clGetEventProfilingInfo, (cl_event, cl_uint, size_t, void *, size_t *))                                  \
+    F(cl_int, clFlush, (cl_command_queue))                                                                             \
+    F(cl_command_queue, clCreateCommandQueue, (cl_context, cl_device_id, cl_bitfield, cl_int *))                       \
+    F(cl_int, clReleaseCommandQueue, (cl_command_queue))                                                               \
+    F(cl_mem, clCreateBuffer, (cl_context, cl_bitfield, size_t, void *, cl_int *))                                     \
+    F(cl_int, clReleaseMemObject, (cl_mem))                                                                            \
+    F(cl_int, clEnqueueWriteBuffer,                                                                                    \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, const void *, cl_uint, const cl_event *, cl_event *))        \
+    F(cl_int, clEnqueueReadBuffer,                                                                                     \
+      (cl_command_queue, cl_mem, cl_uint, size_t, size_t, void *, cl_uint, const cl_event *, cl_event *))              \
+    F(cl_program, clCreateProgramWithSource, (cl_context, cl_uint, const char **, const size_t *, cl_int *))           \
+    F(cl_int, clBuildProgram,                                                                                          \
+      (cl_program, cl_uint, const cl_device_id *, const char *, void (*)(cl_program, void *), void *))                 \
+    F(cl_int, clGetProgramBuildInfo, (cl_program, cl_device_id, cl_uint, size_t, void *, size_t *))                    \
+    F(cl_int, clReleaseProgram, (cl_program))                                                                          \
+    F(cl_kernel, clCreateKernel, (cl_program, const char *, cl_int *))                                                 \
+    F(cl_int, clReleaseKernel, (cl_kernel))                                                                            \
+    F(cl_int, clSetKernelArg, (cl_kernel, cl_uint, size_t, const void *))                                              \
+    F(cl_int, clEnqueueNDRangeKernel,                                                                                  \
+      (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,                  \
+       const cl_event *, cl_event *))                                                                                  \
+    F(cl_int, clFinish, (cl_command_queue))
+/* The API's functions, found once a process. */
+typedef struct {
+#define DECLARE(result, name, parameters) result(*name) parameters;
+    OPENCL_CALLS(DECLARE)
+#undef DECLARE
+} tl_opencl_api;
+extern tl_opencl_api tl_cl;
+
+/* Addresses that stand for a memory object: reserved from the operating system, so nothing else has them, and without
+ * any access, so nobody can take them for memory of the host. A pointer into them plus or minus bytes is that place of
+ * it. */
+typedef struct {
+    char *begin;
+    size_t bytes;
+    cl_mem object;
+    int adopted; /* by cl_adopt: the caller's, and a reference of ours */
+} range;
+
+typedef struct {
+    tl_gpu base;
+    cl_device_id id;
+    cl_context context, own; /* own: ours; context: ours, or that of the caller's queue */
+    cl_command_queue queue[TL_LANES];
+    cl_event events[TL_EVENTS_ALL];
+    range *ranges;
+    int range_count, range_room;
+    int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
+} opencl;
+
+/* ---- opencl_devices.c ---- */
+
+/* An error as a sentence. */
+tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
+typedef struct {
+    cl_device_id id;
+    char name[24], text[200], reason[200]; /* reason: why it is not usable, or "" */
+} tl_opencl_found;
+/* Device number index; NULL: there are only *count. */
+const tl_opencl_found *tl_opencl_find(int index, int *count);
+/* A call of tl_gpu_calls. */
+int tl_opencl_describe(int index, tally_device_info *info);
+/* A device's number; 0 if it has none. */
+uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
+
+/* ---- opencl_memory.c: calls of tl_gpu_calls ---- */
+tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
+tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes);
+tally_status tl_cl_read(tl_gpu *gpu, tally *ctx, void *to, const tl_memory *from, size_t offset, size_t bytes);
+int tl_cl_owns(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
+tally_status tl_cl_adopt(tl_gpu *gpu, tally *ctx, void *object, void **pointer);
+tally_status tl_cl_forget(tl_gpu *gpu, tally *ctx, void *pointer);
+void tl_cl_room(tl_gpu *gpu, size_t *all, size_t *once);
+tally_status tl_cl_lock(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_cl_unlock(tl_gpu *gpu, tl_memory *memory);
+int tl_cl_locked(tl_gpu *gpu, const void *p, size_t bytes);
+tally_status tl_cl_copy_in(tl_gpu *gpu, tally *ctx, int lane, const tl_memory *to, size_t offset, const void *from,
+                           size_t bytes);
+tally_status tl_cl_copy_out(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
+                            size_t bytes);
+tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event);
+tally_status tl_cl_follow(tl_gpu *gpu, tally *ctx, int lane, int event);
+tally_status tl_cl_reached(tl_gpu *gpu, tally *ctx, int event);
+double tl_cl_elapsed(tl_gpu *gpu, int from, int to);
+tally_status tl_cl_quiet(tl_gpu *gpu, tally *ctx);
+/* Gives up every address and its object. */
+void tl_opencl_release_ranges(opencl *g);
+#endif

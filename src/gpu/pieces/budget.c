@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * Whether a call on host arrays goes in pieces (gpu_pieces.h), and how large its pieces may be. */
+#include "pieces.h"
+
+enum {
+    SHARE = 16,         /* a buffer's part of the memory: 6 buffers, and room for nodes, levels of windows, tables */
+    BUDGET_LEAST = 1024 /* bytes */
+};
+static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
+static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
+
+static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
+{
+    int64_t low, high;
+    size_t offset;
+    tl_memory memory;
+    tl_view_extent(v, bytes, &low, &high);
+    if (high <= low || d->gpu->calls->owns(d->gpu, tl_offset(v->data, low), &memory, &offset)) return 0;
+    return high - low;
+}
+
+int64_t tl_pieces_least(const tl_gpu_device *d)
+{
+    int64_t share = (int64_t)(d->limit / 4);
+    return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
+}
+
+static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->in, call->plan->op->elem_bytes);
+}
+static int64_t out_host_bytes(tl_gpu_device *d, const tl_call *call)
+{
+    return host_bytes(d, call->out, call->plan->op->result_bytes);
+}
+
+int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call)
+{
+    int64_t a, b, c, e, least = tl_pieces_least(d);
+    tl_view_extent(call->in, call->plan->op->elem_bytes, &a, &b);
+    tl_view_extent(call->out, call->plan->op->result_bytes, &c, &e);
+    if (b - a < least && e - c < least) return 0; /* as most calls */
+    return in_host_bytes(d, call) >= least || out_host_bytes(d, call) >= least;
+}
+
+int tl_pieces_possible(tl_gpu_device *d, const tl_call *call)
+{
+    return in_host_bytes(d, call) || out_host_bytes(d, call);
+}
+
+int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call)
+{
+    tl_plan host;
+    const tl_plan *p = call->plan;
+    return call->verb == TL_WINDOW || !p->op->user || !tl_gpu_plan_host(&d->base, ctx, p->op, p->par, &host);
+}
+
+int64_t tl_pieces_budget(tl_gpu_device *d)
+{
+    size_t all = 0, once = 0, pooled = 0;
+    for (int i = 0; i < TL_GPU_POOL; i++) pooled += d->pool[i].bytes;
+    d->gpu->calls->room(d->gpu, &all, &once);
+    all += pooled;
+    if (d->limit && d->limit - (d->held - pooled) < all) all = d->limit - (d->held - pooled);
+    int64_t budget = (int64_t)(all / SHARE);
+    if (once && budget > (int64_t)once) budget = (int64_t)once;
+    return budget > BUDGET_MOST ? BUDGET_MOST : budget < BUDGET_LEAST ? BUDGET_LEAST : budget;
+}
+
+int tl_pieces_again(tally_status status, const tl_pipe *p, int64_t *budget)
+{
+    if (status != TALLY_NO_MEMORY || *budget < 2 * BUDGET_LEAST) return 0;
+    if (p->wrote && p->in.view.data == p->out.view.data) return 0; /* in place, and some of it is no longer there */
+    *budget /= 2;
+    return 1;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
+ * that fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
+#include "pieces.h"
+#include <stdlib.h>
+
+enum {
+    COLUMNS_RUN = 256,   /* columns worth copying side by side */
+    COLUMNS_MOST = 1024, /* columns of a strip that is cut along: each has a counter of 4 KB */
+    STEP_LEAST = 256     /* elements of each in a piece */
+};
+
+/* ---- a call ---- */
+
+typedef struct {
+    tl_pipe pipe;
+    tl_gpu_device *d;
+    tally *ctx;
+    const tl_call *of;
+    int64_t budget;
+    int shrunk;        /* the budget was halved: memory is scarce */
+    int64_t row, stop; /* rows of this run: next, end */
+    int64_t group;     /* rows at a time, without offsets */
+} call;
+
+tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *c, const tl_piece *piece, const tally_view *in,
+                           const tally_view *out)
+{
+    switch (c->verb) {
+    case TL_REDUCE:
+        return tl_gpu_reduce_whole(d, ctx, c->plan, piece, in, out);
+    case TL_SCAN:
+        return tl_gpu_scan_whole(d, ctx, c->plan, piece, in, out, c->scan);
+    default:
+        return tl_gpu_window_whole(d, ctx, c->plan, c->count, piece, in, out, c->window);
+    }
+}
+
+static int64_t length_of(const call *c, int64_t r)
+{
+    return c->of->in->offsets ? c->of->in->offsets[r + 1] - c->of->in->offsets[r] : c->of->in->n;
+}
+
+/* Bytes that sequence r takes on the device, at most: elements or results, whichever are more. */
+static int64_t cost_of(const call *c, int64_t r)
+{
+    int64_t n = length_of(c, r), in = n * c->of->plan->op->elem_bytes;
+    int64_t out = (c->of->verb == TL_REDUCE ? 1
+                   : c->of->out->offsets    ? n
+                                            : c->of->out->n) *
+                  c->of->plan->op->result_bytes;
+    return (in > out ? in : out) + (c->of->in->offsets ? (int64_t)sizeof(int64_t) : 0);
+}
+
+static int is_across(const tally_view *v)
+{
+    return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
+}
+
+/* ---- whole rows ---- */
+
+/* Where the group of rows that begins at r ends. */
+static int64_t group_end(const call *c, int64_t r)
+{
+    if (!c->of->in->offsets) return r + (c->stop - r < c->group ? c->stop - r : c->group);
+    int64_t bytes = cost_of(c, r);
+    for (r++; r < c->stop; r++) {
+        bytes += cost_of(c, r);
+        if (bytes > c->budget) break;
+    }
+    return r;
+}
+
+static int next_rows(tl_pipe *p, tl_part *part)
+{
+    call *c = (call *)p;
+    if (c->row >= c->stop) return 0;
+    int64_t end = group_end(c, c->row);
+    part->in = (tl_rect){c->row, end, 0, c->of->in->n};
+    part->out = part->made = (tl_rect){c->row, end, 0, c->of->out->n};
+    c->row = end;
+    return 1;
+}
+
+static tally_status work_rows(tl_pipe *p, const tl_part *part, const tally_view *in, const tally_view *out, int slot)
+{
+    call *c = (call *)p;
+    (void)part, (void)slot;
+    return tl_call_whole(c->d, c->ctx, c->of, &(tl_piece){.end = TL_PIPE_WAITS}, in, out);
+}
+
+/* Rows c->row .. stop - 1, each of which fits. */
+static tally_status run_rows(call *c, int64_t stop)
+{
+    tl_pipe *p = &c->pipe;
+    const tl_scalar *op = c->of->plan->op;
+    int64_t cost = c->of->in->offsets ? 1 : cost_of(c, c->row);
+    c->stop = stop;
+    c->group = cost < c->budget ? c->budget / (cost ? cost : 1) : 1;
+    p->d = c->d;
+    p->ctx = c->ctx;
+    p->next = next_rows;
+    p->work = work_rows;
+    tl_side_open(c->d, &p->in, c->of->in, op->elem_bytes);
+    tl_side_open(c->d, &p->out, c->of->out, op->result_bytes);
+    p->in.across = is_across(c->of->in);
+    p->out.across = is_across(c->of->out);
+    if (c->of->in->offsets) { /* elements a group can have, and rows */
+        int64_t total = c->of->in->offsets[stop] - c->of->in->offsets[c->row];
+        int64_t most = c->budget / op->elem_bytes, rows = c->budget / op->result_bytes;
+        p->in.most = total < most ? total : most;
+        p->out.most = c->of->verb != TL_REDUCE ? p->in.most : stop - c->row < rows ? stop - c->row : rows;
+    } else {
+        int64_t group = stop - c->row < c->group ? stop - c->row : c->group;
+        p->in.most = group * c->of->in->n;
+        p->out.most = group * c->of->out->n;
+    }
+    return tl_pipe_run(p);
+}
+
+/* ---- along ---- */
+
+/* The results of `width` counters to rows r .. of the output of a reduce. */
+static tally_status put_results(call *c, const tl_counter *counters, int64_t width, int64_t r)
+{
+    const tl_scalar *op = c->of->plan->op;
+    size_t bytes = (size_t)(width * op->result_bytes), offset;
+    char *host = tl_offset(c->of->out->data, r * op->result_bytes), *copy = NULL;
+    tl_memory memory;
+    tally_status status = TALLY_OK;
+    int here = c->d->gpu->calls->owns(c->d->gpu, host, &memory, &offset);
+    if (here && !(copy = malloc(bytes))) return tl_no_memory(c->ctx, bytes, "results");
+    for (int64_t s = 0; s < width; s++) {
+        char *to = (here ? copy : host) + s * op->result_bytes;
+        tl_state v;
+        if (tl_counter_fold(&counters[s], op, NULL, &v))
+            op->lower(&v, counters[s].end, 0, c->of->plan->par, to);
+        else
+            op->empty(c->of->plan->par, to);
+    }
+    if (here) {
+        status = c->d->gpu->calls->write(c->d->gpu, c->ctx, &memory, offset, copy, bytes);
+        tally_status waited = c->d->gpu->calls->wait(c->d->gpu, c->ctx);
+        if (!status) status = waited;
+        free(copy);
+    }
+    return status;
+}
+
+/* `width` neighbouring sequences from row r on, too long for the device. */
+static tally_status run_along(call *c, int64_t r, int64_t width)
+{
+    const tl_scalar *op = c->of->plan->op;
+    tl_along a = {.plan = c->of->plan,
+                  .count = c->of->count,
+                  .budget = c->budget,
+                  .width = width,
+                  .shrunk = c->shrunk,
+                  .window = c->of->window,
+                  .at_start = 1,
+                  .at_end = 1,
+                  .scan = c->of->verb == TL_SCAN};
+    int64_t made;
+    tl_state init;
+    tally_view in = *c->of->in, out = *c->of->out;
+    in.data = tl_view_row(c->of->in, r, op->elem_bytes, &in.n);
+    out.data = tl_view_row(c->of->out, r, op->result_bytes, &out.n);
+    in.offsets = out.offsets = NULL;
+    in.rows = out.rows = width;
+    tally_status status = TALLY_OK;
+    if (c->of->verb == TL_WINDOW) {
+        status = tl_along_window(&a, c->d, c->ctx, &in, &out, &made);
+    } else {
+        size_t bytes = (size_t)width * sizeof *a.counters;
+        a.counters = malloc(bytes);
+        if (!a.counters) status = tl_no_memory(c->ctx, bytes, "the counters of sequences");
+        for (int64_t s = 0; !status && s < width; s++) tl_counter_init(&a.counters[s], 0);
+        if (c->of->scan && c->of->scan->init) {
+            op->seed(&init, c->of->scan->init, c->of->plan->par);
+            a.init = &init;
+        }
+        a.exclusive = c->of->scan && c->of->scan->exclusive;
+        if (!status) status = tl_along_fold(&a, c->d, c->ctx, &in, &out);
+        if (!status && c->of->verb == TL_REDUCE) status = put_results(c, a.counters, width, r);
+        free(a.counters);
+    }
+    c->pipe = a.pipe; /* for tl_pieces_again */
+    return status;
+}
+
+/* ---- the verbs ---- */
+
+/* Neighbouring sequences that are cut along together: as many as leave a piece some elements of each. */
+static int64_t strip_width(const call *c, int64_t rows)
+{
+    const tl_scalar *op = c->of->plan->op;
+    int64_t bytes = op->elem_bytes > op->result_bytes ? op->elem_bytes : op->result_bytes, least = STEP_LEAST;
+    if (c->of->window && c->of->window->before + c->of->window->after > least / 2)
+        least = 2 * (c->of->window->before + c->of->window->after);
+    int64_t fit = c->budget / bytes / least;
+    fit = fit > COLUMNS_MOST ? COLUMNS_MOST : fit < 1 ? 1 : fit;
+    return rows < fit ? rows : fit;
+}
+
+/* Does row r fit with enough neighbours? */
+static int fits(const call *c, int64_t r, int across)
+{
+    return cost_of(c, r) <= c->budget / (across ? COLUMNS_RUN : 1);
+}
+
+static tally_status run_call(call *c)
+{
+    const int across = is_across(c->of->in);
+    const int64_t rows = c->of->in->rows;
+    tally_status status = TALLY_OK;
+    c->budget = tl_pieces_budget(c->d);
+    while (!status && c->row < rows) {
+        int64_t from = c->row, end = from + 1;
+        if (fits(c, from, across)) {
+            end = c->of->in->offsets ? end : rows;
+            while (end < rows && fits(c, end, 0)) end++;
+            status = run_rows(c, end);
+        } else {
+            if (across) end = from + strip_width(c, rows - from);
+            status = run_along(c, from, end - from);
+        }
+        c->row = end;
+        if (status && tl_pieces_again(status, &c->pipe, &c->budget)) {
+            c->row = from;
+            c->shrunk = 1;
+            status = TALLY_OK;
+        }
+    }
+    return status;
+}
+
+tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *of)
+{
+    call c = {.d = d, .ctx = ctx, .of = of};
+    return run_call(&c);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ * Streams and fragments on a GPU device: a push that is large goes there in pieces (gpu_along.c), whatever else the
+ * processors take. */
+#include "pieces.h"
+
+static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
+{
+    return n * plan->op->elem_bytes >= tl_pieces_least(d);
+}
+
+/* n more elements after those in *done: what comes before a multiple of the step, and pushes that are not large, the
+ * processors take. On failure *done is as it was. */
+static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s, tl_counter *done, const void *x,
+                         int64_t n, void *out)
+{
+    const tl_scalar *op = plan->op;
+    const tl_counter start = *done;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = TALLY_NO_MEMORY;
+    int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
+    if (budget) {
+        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, should memory be scarce */
+        head = -done->end & (step - 1);
+        if (head > n) head = n;
+    }
+    if (head && s) status = tl_device_cpu.scan_push(d->cpu, ctx, s, x, head, out);
+    if (head && !s) status = tl_device_cpu.slab(d->cpu, ctx, plan, x, head, done);
+    if (!head) status = TALLY_OK;
+    d->on_processors += status ? 0 : head;
+    const tl_counter aligned = *done;
+    while (!status && head < n) {
+        *done = aligned;
+        tl_along a = {.plan = plan,
+                      .budget = budget,
+                      .width = 1,
+                      .counters = done,
+                      .base = aligned.end,
+                      .keep = 1,
+                      .scan = s != NULL,
+                      .exclusive = s && s->exclusive,
+                      .init = s && s->seeded ? &s->init : NULL};
+        tally_view in = tally_flat((const char *)x + head * op->elem_bytes, op->dtype, n - head);
+        tally_view to = tally_flat(s ? (char *)out + head * op->result_bytes : NULL, op->out, s ? n - head : 0);
+        status = tl_along_fold(&a, d, ctx, &in, &to);
+        if (!status) break;
+        if (tl_pieces_again(status, &a.pipe, &budget)) status = TALLY_OK;
+    }
+    if (status) *done = start;
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
+{
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
+    return status ? status : push(tl_gpu_of(base), ctx, plan, NULL, c, x, n, NULL);
+}
+
+tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
+{
+    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
+    return status ? status : push(tl_gpu_of(base), ctx, s->plan, s, &s->done, x, n, out);
+}
+
+tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tally_window_options *o, const void *x, int64_t n, int at_start, int at_end,
+                                 void *out, int64_t *produced)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_status status = tl_gpu_host_only(d, ctx, x, "x", "streams");
+    if (!status) status = tl_gpu_host_only(d, ctx, out, "out", "streams");
+    if (status) return status;
+    if (!worth(d, plan, n)) {
+        d->on_processors += n;
+        return tl_device_cpu.window_slice(d->cpu, ctx, plan, count, o, x, n, at_start, at_end, out, produced);
+    }
+    tally_view in = tally_flat(x, plan->op->dtype, n), to = tally_flat(out, plan->op->out, n);
+    status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    int64_t budget = tl_pieces_budget(d);
+    for (int shrunk = 0;; shrunk = 1) {
+        tl_along a = {.plan = plan,
+                      .count = count,
+                      .budget = budget,
+                      .width = 1,
+                      .window = o,
+                      .shrunk = shrunk,
+                      .at_start = at_start,
+                      .at_end = at_end};
+        status = tl_along_window(&a, d, ctx, &in, &to, produced);
+        if (!status || !tl_pieces_again(status, &a.pipe, &budget)) break;
+    }
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}

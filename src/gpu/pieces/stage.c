@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (gpu_pieces.h). A
+ * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out;
+ * gpu_carry.c fills and empties the blocks. */
+#include "pieces.h"
+
+static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
+
+/* ---- sides ---- */
+
+void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes)
+{
+    int64_t low, high;
+    size_t offset;
+    tl_memory memory;
+    *s = (tl_side){.view = *v, .bytes = bytes};
+    tl_view_extent(v, bytes, &low, &high);
+    if (high <= low) return;
+    const char *from = tl_offset(v->data, low);
+    s->here = d->gpu->calls->owns(d->gpu, from, &memory, &offset);
+    int dense = v->stride == 1 && (v->offsets || v->rows == 1 || v->row_stride == v->n);
+    s->straight = !s->here && dense && d->gpu->calls->locked(d->gpu, from, (size_t)(high - low));
+}
+
+/* A rectangle on the device: where it is, or its copy in a buffer. */
+static tally_view device_view(const tl_side *s, const tl_rect *r, int slot)
+{
+    tally_view v = s->view;
+    int64_t first = v.offsets ? v.offsets[r->r0] : 0, rows = r->r1 - r->r0, n = r->i1 - r->i0;
+    if (v.offsets)
+        v.offsets += r->r0;
+    else
+        v.n = n;
+    v.rows = rows;
+    if (s->here) {
+        if (!v.offsets) v.data = tl_side_corner(s, r);
+        return v;
+    }
+    v.data = tl_offset((void *)(uintptr_t)s->buffer[slot].address, -first * s->bytes);
+    v.row_stride = s->across ? 1 : n;
+    v.stride = s->across ? rows : 1;
+    return v;
+}
+
+/* ---- memory ---- */
+
+tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes)
+{
+    if (m->bytes >= bytes) return TALLY_OK;
+    if (m->bytes) d->gpu->calls->unlock(d->gpu, m);
+    return d->gpu->calls->lock(d->gpu, ctx, bytes, m);
+}
+
+static int staged(const tl_side *s) { return !s->here && !s->straight; }
+
+/* The parts that a side's pieces need. */
+static int64_t steps_of(const tl_side *s)
+{
+    return staged(s) ? (s->most * s->bytes + STAGE_BYTES - 1) / STAGE_BYTES : 1;
+}
+
+static tally_status take_side(tl_pipe *p, tl_side *s, tl_memory *stage, int64_t steps)
+{
+    tally_status status = TALLY_OK;
+    size_t part = (size_t)((s->most / steps + 1) * s->bytes);
+    for (int i = 0; !status && i < TL_STAGES && staged(s); i++) status = tl_stage_room(p->d, p->ctx, &stage[i], part);
+    for (int i = 0; !status && i < TL_RING && !s->here; i++)
+        status = tl_gpu_take(p->d, p->ctx, (size_t)(s->most * s->bytes), &s->buffer[i]);
+    return status;
+}
+
+/* ---- the pipe ---- */
+
+enum { LAG = 2, PARTS = 4 }; /* results leave while the second piece after theirs comes in; parts remembered */
+
+typedef struct {
+    tl_pipe *pipe;
+    const tl_gpu_calls *c;
+    tl_gpu *gpu;
+    int64_t steps,
+        blocks;     /* of a piece; blocks used for results: no more than steps, so that they belong to issued work */
+    int64_t pieces; /* how many there are, once it is known */
+    int64_t loads;  /* parts that came in */
+    tl_part part[PARTS];
+    int threads;
+} run;
+
+/* Part k of a rectangle. */
+static tl_haul haul_of(const run *r, const tl_side *s, const tl_rect *rect, int64_t k, tl_memory *block)
+{
+    int64_t count = tl_side_count(s, rect);
+    return (tl_haul){.side = s,
+                     .rect = *rect,
+                     .e0 = (int64_t)((__int128)count * k / r->steps),
+                     .e1 = (int64_t)((__int128)count * (k + 1) / r->steps),
+                     .block = (char *)(uintptr_t)block->address,
+                     .way = s == &r->pipe->in ? TL_TO_BLOCK : TL_FROM_BLOCK};
+}
+
+static tally_status to_device(const run *r, const tl_memory *to, int64_t offset, const void *from, int64_t bytes)
+{
+    if (!bytes) return TALLY_OK;
+    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_IN);
+    tally_status status = r->c->copy_in(r->gpu, r->pipe->ctx, TL_IN, to, (size_t)offset, from, (size_t)bytes);
+    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_IN, TL_TIME_TO, (size_t)bytes);
+    return status;
+}
+
+static tally_status to_host(const run *r, void *to, const tl_memory *from, int64_t offset, int64_t bytes)
+{
+    if (!bytes) return TALLY_OK;
+    tl_clock_begin(r->pipe->d, r->pipe->ctx, TL_OUT);
+    tally_status status = r->c->copy_out(r->gpu, r->pipe->ctx, TL_OUT, to, from, (size_t)offset, (size_t)bytes);
+    tl_clock_end(r->pipe->d, r->pipe->ctx, TL_OUT, TL_TIME_FROM, (size_t)bytes);
+    return status;
+}
+
+/* Where the kept results begin among those made, in elements of the copy on the device. */
+static int64_t kept_from(const tl_side *s, const tl_part *part)
+{
+    return (part->out.i0 - part->made.i0) * (s->across ? part->out.r1 - part->out.r0 : 1);
+}
+
+/* Sends part number q of the results on its way to its block. */
+static tally_status fetch(run *r, int64_t q)
+{
+    const tl_side *s = &r->pipe->out;
+    tally *ctx = r->pipe->ctx;
+    int64_t j = q / r->steps, k = q % r->steps, block = q % r->blocks;
+    const tl_part *part = &r->part[j % PARTS];
+    tl_memory *to = &r->pipe->d->stage[TL_STAGES + block];
+    tl_haul h = haul_of(r, s, &part->out, k, to);
+    tally_status status = k ? TALLY_OK : r->c->follow(r->gpu, ctx, TL_OUT, TL_DONE + (int)(j % TL_RING));
+    if (!status)
+        status = to_host(r, h.block, &s->buffer[j % TL_RING], (kept_from(s, part) + h.e0) * s->bytes,
+                         (h.e1 - h.e0) * s->bytes);
+    if (!status) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STAGED_OUT + (int)block);
+    if (!status && k == r->steps - 1) status = r->c->mark(r->gpu, ctx, TL_OUT, TL_STORED + (int)(j % TL_RING));
+    return status;
+}
+
+/* Part k of piece j comes in (if there is such a piece), and part k of piece j - LAG goes out. */
+static tally_status step(run *r, int64_t j, int64_t k)
+{
+    tl_pipe *p = r->pipe;
+    tl_memory *stage = p->d->stage;
+    tl_haul in = {0}, out = {0};
+    int block = (int)(r->loads % TL_STAGES);
+    tally_status status = TALLY_OK;
+    int comes = j < r->pieces && staged(&p->in), goes = j >= LAG && staged(&p->out);
+    if (comes) {
+        in = haul_of(r, &p->in, &r->part[j % PARTS].in, k, &stage[block]);
+        status = r->c->reached(r->gpu, p->ctx, TL_STAGED_IN + block);
+    }
+    if (!status && goes) {
+        int64_t from = ((j - LAG) * r->steps + k) % r->blocks;
+        out = haul_of(r, &p->out, &r->part[(j - LAG) % PARTS].out, k, &stage[TL_STAGES + from]);
+        status = r->c->reached(r->gpu, p->ctx, TL_STAGED_OUT + (int)from);
+        p->wrote = 1;
+    }
+    if (status) return status;
+    tl_carry(r->threads, &in, &out);
+    if (comes) {
+        r->loads++;
+        status = to_device(r, &p->in.buffer[j % TL_RING], in.e0 * p->in.bytes, in.block, (in.e1 - in.e0) * p->in.bytes);
+        if (!status) status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_STAGED_IN + block);
+    }
+    int64_t q = (j - LAG) * r->steps + k + r->blocks;
+    if (!status && staged(&p->out) && q >= 0 && q / r->steps < r->pieces && q / r->steps < j) status = fetch(r, q);
+    return status;
+}
+
+/* Kernels of piece j, after its elements, before its results. */
+static tally_status issue(run *r, int64_t j)
+{
+    tl_pipe *p = r->pipe;
+    const tl_part *part = &r->part[j % PARTS];
+    int slot = (int)(j % TL_RING);
+    tally_status status = TALLY_OK;
+    if (!p->in.here) {
+        status = r->c->mark(r->gpu, p->ctx, TL_IN, TL_LOADED + slot);
+        if (!status) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_LOADED + slot);
+    }
+    if (!status && !p->out.here && j >= TL_RING) status = r->c->follow(r->gpu, p->ctx, TL_RUN, TL_STORED + slot);
+    if (status) return status;
+    tally_view in = device_view(&p->in, &part->in, slot), out = device_view(&p->out, &part->made, slot);
+    status = p->work(p, part, &in, &out, slot);
+    if (!status) status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_DONE + slot);
+    if (status || !p->out.straight) return status;
+    status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
+    p->wrote = 1;
+    if (!status)
+        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
+                         tl_side_count(&p->out, &part->out) * p->out.bytes);
+    if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
+    return status;
+}
+
+static tally_status run_pieces(run *r)
+{
+    tl_pipe *p = r->pipe;
+    tally_status status = r->c->mark(r->gpu, p->ctx, TL_RUN, TL_START); /* who had the buffers before */
+    if (!status) status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_START);
+    if (!status) status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_START);
+    for (int64_t j = 0; !status; j++) {
+        if (j < r->pieces && !p->next(p, &r->part[j % PARTS])) r->pieces = j;
+        if (j >= r->pieces && (!staged(&p->out) || j >= r->pieces + LAG)) break;
+        if (j < r->pieces && !p->in.here && j >= TL_RING)
+            status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
+        if (!status && j < r->pieces && p->in.straight) {
+            const tl_rect *rect = &r->part[j % PARTS].in;
+            status =
+                to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect), tl_side_count(&p->in, rect) * p->in.bytes);
+        }
+        for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
+        if (!status && j < r->pieces) status = issue(r, j);
+    }
+    return status;
+}
+
+tally_status tl_pipe_run(tl_pipe *p)
+{
+    tl_gpu_device *d = p->d;
+    run r = {.pipe = p, .c = d->gpu->calls, .gpu = d->gpu, .pieces = INT64_MAX};
+    int64_t in = steps_of(&p->in), out = steps_of(&p->out);
+    r.steps = in > out ? in : out;
+    if (r.steps < 1) r.steps = 1;
+    p->wrote = 0;
+    r.blocks = r.steps < TL_STAGES ? r.steps : TL_STAGES;
+    r.threads = tl_device_cpu.threads(d->cpu);
+    tally_status status = take_side(p, &p->in, d->stage, r.steps);
+    if (!status) status = take_side(p, &p->out, d->stage + TL_STAGES, r.steps);
+    if (!status) status = run_pieces(&r);
+    tally_status waited = r.c->quiet(d->gpu, status ? NULL : p->ctx); /* the first failure's sentence stays */
+    if (!status) status = waited;
+    for (int i = 0; i < TL_RING; i++) {
+        tl_gpu_give(d, &p->in.buffer[i]);
+        tl_gpu_give(d, &p->out.buffer[i]);
+    }
+    d->host = 0;
+    return status;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ * Kernel texts put together: a prelude, the facts of an instance, the operator's own text, the kernels of a shape. Each
+ * file is headed by a #line, so that a compiler's message names the file in the tree. KERNEL_OF(name) and
+ * PARAMETERS_OF(NAME) in a file are written out from the table of kernels.
+ *
+ *   TALLY_KERNELS=dir    takes a file from there if it has one (dir is laid out like src/)
+ *   TALLY_DUMP=dir       writes each program there */
+#include "context/user.h"
+#include "store/sources.h"
+#include "kernels.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    char *text;
+    size_t length, room;
+    int failed;
+} buffer;
+
+static void add(buffer *b, const char *text, size_t length)
+{
+    if (b->failed) return;
+    if (b->length + length + 1 > b->room) {
+        size_t room = 2 * b->room + length + 4096;
+        char *more = realloc(b->text, room);
+        if (!more) {
+            b->failed = 1;
+            return;
+        }
+        b->text = more;
+        b->room = room;
+    }
+    memcpy(b->text + b->length, text, length);
+    b->length += length;
+    b->text[b->length] = 0;
+}
+
+static __attribute__((format(printf, 2, 3))) void say(buffer *b, const char *format, ...)
+{
+    char line[256];
+    va_list args;
+    va_start(args, format);
+    int length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    add(b, line, length < (int)sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+/* ---- heads of kernels ---- */
+
+enum { COLUMNS = 120 };
+
+static int column(const buffer *b)
+{
+    size_t n = 0;
+    while (n < b->length && b->text[b->length - 1 - n] != '\n') n++;
+    return (int)n;
+}
+
+/* Parameters with commas between them, on as many lines as they take; newline ends a line. */
+static void add_parameters(buffer *b, const tl_parameter *p, const char *newline)
+{
+    char word[100];
+    for (int first = 1; p->name; p++, first = 0) {
+        if (p->kind == TL_ARG_ROOM) {
+            say(b, " ROOM_PARAMETER"); /* with its comma, if there is such a parameter */
+            continue;
+        }
+        int length =
+            snprintf(word, sizeof word, "%s%s%s", p->part ? "" : p->type, p->name, p->part ? "_PARAMETERS" : "");
+        if (!first) say(b, column(b) + length > COLUMNS ? ",%s    " : ", ", newline);
+        add(b, word, (size_t)length);
+    }
+}
+
+static void add_head(buffer *b, const tl_gpu_kernel *k)
+{
+    const char *threads = k->threads ? k->threads_text : "32 * WARPS_IN_GROUP";
+    if (strcmp(k->blocks_text, "ANY"))
+        say(b, "KERNEL_BLOCKS(%s, %s, %s)(", k->name, threads, k->blocks_text);
+    else
+        say(b, "KERNEL(%s, %s)(", k->name, threads);
+    add_parameters(b, k->parameters, "\n");
+    say(b, ")");
+}
+
+/* What a word such as KERNEL_OF(name) stands for. 0: nothing. */
+static int add_meaning(buffer *b, const char *name, size_t length, int is_kernel)
+{
+    for (int i = 0; is_kernel && i < TL_KERNELS; i++)
+        if (!strncmp(tl_gpu_kernels[i].name, name, length) && !tl_gpu_kernels[i].name[length])
+            return add_head(b, &tl_gpu_kernels[i]), 1;
+    for (const tl_gpu_kernel_part *p = tl_gpu_kernel_parts; !is_kernel && p->name; p++)
+        if (!strncmp(p->name, name, length) && !p->name[length]) return add_parameters(b, p->parameters, " \\\n"), 1;
+    return 0;
+}
+
+/* A file's text with those words written out. Its lines keep their numbers: one that became several is followed by a
+ * #line. */
+static void add_text(buffer *b, const char *file, const char *text)
+{
+    static const char kernel_of[] = "KERNEL_OF(", parameters_of[] = "PARAMETERS_OF(";
+    int line = 1;
+    for (const char *at = text; *at;) {
+        const char *kernel = strstr(at, kernel_of), *parameters = strstr(at, parameters_of), *word = kernel;
+        if (!kernel || (parameters && parameters < kernel)) word = parameters;
+        if (!word) {
+            add(b, at, strlen(at));
+            return;
+        }
+        const char *name = strchr(word, '(') + 1;
+        const size_t length = strcspn(name, ")");
+        for (const char *c = at; c < word; c++) line += *c == '\n';
+        add(b, at, (size_t)(word - at));
+        const size_t before = b->length;
+        at = name + length + (name[length] == ')');
+        if (!add_meaning(b, name, length, word == kernel))
+            add(b, word, (size_t)(at - word)); /* the compiler will say where */
+        else if (!b->failed && memchr(b->text + before, '\n', b->length - before))
+            say(b, "\n#line %d \"src/%s\"", line + 1, file);
+    }
+}
+
+/* ---- files ---- */
+
+static int add_from_folder(buffer *b, const char *folder, const char *name)
+{
+    char path[512], part[4096];
+    size_t got;
+    buffer whole = {NULL, 0, 0, 0};
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
+    FILE *f = fopen(path, "rb");
+    if (!f) return 0;
+    while ((got = fread(part, 1, sizeof part, f)) > 0) add(&whole, part, got);
+    fclose(f);
+    if (whole.failed) b->failed = 1;
+    if (whole.text && !whole.failed) add_text(b, name, whole.text);
+    free(whole.text);
+    return 1;
+}
+
+static void add_file(buffer *b, const char *name)
+{
+    const char *folder = getenv("TALLY_KERNELS");
+    say(b, "\n#line 1 \"src/%s\"\n", name);
+    if (folder && *folder && add_from_folder(b, folder, name)) return;
+    for (const tl_source *t = tl_sources; t->name; t++)
+        if (!strcmp(t->name, name)) {
+            add_text(b, name, t->text);
+            return;
+        }
+    b->failed = 1;
+}
+
+static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
+
+static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
+
+static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
+{
+    int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
+    int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
+    int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
+    const int kind = is_float ? 3 : is_unsigned ? 2 : 1, real = wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4;
+    say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
+        half ? 16 + (op->dtype == TALLY_BF16) : 0);
+    say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
+    say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
+    const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
+    say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
+        out_float ? float_name(op->out) : out);
+    if (half)
+        say(b, "#define ELEM_T u16\n#define ORD_T i16\n");
+    else if (is_float)
+        say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
+    else
+        say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n",
+        tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+    if (op->user) say(b, "#define TL_USER 1\n");
+}
+
+/* The operator's text. A user's is called by its name alone, and its state must be what was read from it
+ * (user_facts.c). */
+static void add_operator(buffer *b, const tl_scalar *op)
+{
+    char name[64];
+    if (op->user) {
+        const char *text = op->user->user->text;
+        say(b, "\n#line 1 \"%s\"\n", op->file);
+        add(b, text, strlen(text));
+        say(b, "\n#line 1 \"src/gpu/program.c\"\ntypedef char state_is_as_read[sizeof(state) == %d ? 1 : -1];\n",
+            op->user->device_bytes);
+        return;
+    }
+    snprintf(name, sizeof name, "op/%s.h", op->text);
+    if (op->masked) add_file(b, "operator/masked.h");
+    add_file(b, name);
+    if (op->masked) add_file(b, "operator/masked.h");
+}
+
+int tl_gpu_state_bytes(const tl_scalar *op)
+{
+    int packed = op->state_bytes;
+    if (op->user) return op->user->device_bytes;
+    return packed > 8 ? (packed + 7) / 8 * 8 : packed;
+}
+
+int tl_gpu_room_log(const tl_scalar *op)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
+}
+
+int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
+    if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
+    return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB, but for states of 32 bytes */
+}
+
+int tl_gpu_once_blocks(const tl_scalar *op)
+{
+    int bytes = tl_gpu_state_bytes(op);
+    return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
+}
+int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
+
+static void add_chunk(buffer *b, const char *name, const char *item, int rows, int log_rows)
+{
+    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
+    say(b, "#define ITEM %s\n#define ROWS %d\n#define LOG_ROWS %d\n", item, rows, log_rows);
+    add_file(b, "gpu/kernel/chunk.cl");
+}
+
+/* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
+static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cuda)
+{
+    say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n");
+    add_chunk(b, "e", "elem", 8, 3);
+    add_chunk(b, "s", "state", 2, 1);
+    if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", 1, 0);
+    if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", 4, 2);
+}
+
+static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
+{
+    const char *folder = getenv("TALLY_DUMP");
+    char path[512];
+    if (!folder || !*folder) return;
+    snprintf(path, sizeof path, "%s/%s-%s-%s-%s.%s", folder, op->file, tally_dtype_name(op->dtype),
+             op->acc ? tally_dtype_name(op->acc) : "none", shape, is_cuda(prelude) ? "cu" : "cl");
+    FILE *f = fopen(path, "wb");
+    if (!f) return;
+    fwrite(b->text, 1, b->length, f);
+    fclose(f);
+}
+
+tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
+                             const char *kernel, char **text, size_t *length)
+{
+    buffer b = {NULL, 0, 0, 0};
+    char name[64];
+    if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
+    add_file(&b, prelude);
+    add_facts(&b, op, prelude);
+    add_file(&b, "gpu/kernel/prelude_gpu.h");
+    add_operator(&b, op);
+    add_file(&b, "operator/defaults.h");
+    const int law = !strcmp(shape, "law"); /* no schedule */
+    const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
+    if (is_long) say(&b, "#define TL_LONG 1\n");
+    add_file(&b, "gpu/kernel/constants.h");
+    if (!law) add_file(&b, "gpu/kernel/batch.cl");
+    if (!law && !window) {
+        add_chunks(&b, op, shape, is_cuda(prelude));
+        add_file(&b, "gpu/kernel/level.cl");
+    }
+    snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
+    add_file(&b, name);
+    if (!strcmp(shape, "reduce")) {
+        add_file(&b, "gpu/kernel/segments.cl");
+        add_file(&b, "gpu/kernel/segments_short.cl");
+    }
+    if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
+    if (window) add_file(&b, "gpu/kernel/window_whole.cl");
+    if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
+    if (b.failed) {
+        free(b.text);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
+    }
+    dump(op, kernel ? kernel : shape, prelude, &b);
+    *text = b.text;
+    *length = b.length;
+    return TALLY_OK;
+}
+
+const char *tl_first_error(const char *log)
+{
+    const char *error = strstr(log, "error");
+    while (error && error > log && error[-1] != '\n') error--;
+    return error ? error : log;
+}
+
+void tl_name_place(const char *line, const char *text, char *to, size_t room)
+{
+    static const char nameless[] = "<kernel>:";
+    char file[200] = "", *rest = NULL;
+    long wanted = strncmp(line, nameless, sizeof nameless - 1) ? 0 : strtol(line + sizeof nameless - 1, &rest, 10),
+         at = 1;
+    for (long n = 1; n < wanted && *text; n++, at++) {
+        long next;
+        if (sscanf(text, "#line %ld \"%199[^\"]\"", &next, file) == 2) at = next - 1;
+        text += strcspn(text, "\n");
+        text += *text == '\n';
+    }
+    if (*file)
+        snprintf(to, room, "%s:%ld%s", file, at, rest);
+    else
+        snprintf(to, room, "%s", line);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
+ * needs: whether they ascend, where they begin and end, how many are long. That is one wait a call, 64 bytes; offsets
+ * on the host cost a check, a copy and a list of the long ones, 10 times what the sums take (1M segments of 256 on an
+ * H200). */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* What `measure` writes. */
+typedef union {
+    uint32_t count[MEASURED_WORDS];        /* LONGS, BAD, DIFFERENT, NODES .. */
+    int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
+} measured;
+
+static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_memory *offsets, int64_t rows,
+                            tl_memory *ids, measured *m)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    tl_memory to = {0};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    memset(m, 0, sizeof *m);
+    tally_status status = tl_gpu_program(d, ctx, plan->op, "reduce", &program);
+    if (!status) status = tl_gpu_upload(d, ctx, m, sizeof *m, &to);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), ids);
+    if (!status)
+        status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets),
+                       .rows = tl_i64(rows), .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
+    if (!status) {
+        tl_clock_begin(d, ctx, TL_RUN);
+        status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof *m);
+    }
+    if (status) c->wait(d->gpu, ctx); /* nobody reads or writes m any more */
+    d->host = 0;
+    tl_gpu_give(d, &to);
+    return status;
+}
+
+/* The table `first` of the long segments that ids lists. */
+static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
+{
+    int64_t levels = b->levels + 2;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "reduce", &program);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)levels * (size_t)(b->longs + 1) * sizeof(int64_t), &b->first);
+    if (status) return status;
+    return TL_GO(&l, firsts, levels, .offsets = tl_memory_of(&b->offsets), .ids = tl_memory_of(&b->ids),
+                 .longs = tl_i64(b->longs), .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
+}
+
+/* Segments of one length are rows. */
+static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tally_view *rows)
+{
+    const int64_t first = m->offset[FIRST_OFFSET], last = m->offset[LAST_OFFSET];
+    *rows = *in;
+    rows->offsets = NULL;
+    rows->n = (last - first) / in->rows;
+    rows->data = tl_offset(in->data, first * in->stride * bytes);
+    return !m->count[DIFFERENT] && !__builtin_mul_overflow(rows->n, in->stride, &rows->row_stride);
+}
+
+/* all: in as one segment, with offsets on the host. */
+static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                           const tally_view *all, const measured *m, const tl_memory *offsets, tl_memory *ids,
+                           void *out)
+{
+    int64_t low, high, bytes = plan->op->elem_bytes;
+    tally_view to = tally_rows(out, plan->op->out, in->rows, 1), rows;
+    tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
+    if (!status) status = tl_view_overlap(ctx, all, bytes, &to, plan->op->result_bytes, 0);
+    if (status) return status;
+    if (are_rows(in, m, bytes, &rows)) return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
+    tl_batch b;
+    tl_view_extent(all, bytes, &low, &high);
+    status = tl_batch_data(d, ctx, plan, &tl_no_piece, in, low, high, &b);
+    b.offsets = *offsets;
+    b.ids = *ids;
+    *ids = (tl_memory){0};
+    b.longs = m->count[LONGS];
+    b.shorts = b.longs < in->rows;
+    for (int l = 1; l <= TL_GPU_LEVELS && m->count[NODES + l - 1]; l++)
+        b.counts[b.levels = l] = m->count[NODES + l - 1];
+    if (!status && b.longs) status = put_firsts(d, ctx, &b);
+    status = tl_gpu_reduce_batch(d, ctx, &b, in, &to, status);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+/* Are v's offsets memory of this device? */
+static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory, size_t *at)
+{
+    return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
+}
+
+tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out,
+                                    int *done)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tl_memory offsets, data, ids = {0};
+    size_t at, data_at;
+    measured m;
+    int64_t ends[2], low, high;
+    tally_view all = *in;
+    *done = 0;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    all.rows = 1;
+    all.offsets = ends;
+    /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of OpenCL's. */
+    if (has_offsets(d, in, &offsets, &at) && !at && !((uintptr_t)in->offsets % sizeof(int64_t)) &&
+        in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
+        d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {
+        status = measure(d, ctx, plan, &offsets, in->rows, &ids, &m);
+        ends[0] = m.offset[FIRST_OFFSET], ends[1] = m.offset[LAST_OFFSET];
+        *done = status || (!m.count[BAD] && tl_view_extent(&all, plan->op->elem_bytes, &low, &high));
+        if (!status && *done) status = reduce(d, ctx, plan, in, &all, &m, &offsets, &ids, out);
+        tl_gpu_give(d, &ids);
+    }
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, int64_t **copy)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_gpu_calls *c = d->gpu->calls;
+    size_t at, bytes = ((size_t)v->rows + 1) * sizeof(int64_t);
+    tl_memory offsets;
+    *copy = NULL;
+    tally_status status = c->enter(d->gpu, ctx);
+    if (status) return status;
+    if (has_offsets(d, v, &offsets, &at)) {
+        *copy = malloc(bytes);
+        status =
+            *copy ? c->read(d->gpu, ctx, *copy, &offsets, at, bytes) : tl_no_memory(ctx, bytes, "a copy of offsets");
+        if (!status) status = c->wait(d->gpu, ctx);
+    }
+    c->leave(d->gpu);
+    if (!status) return TALLY_OK;
+    free(*copy);
+    *copy = NULL;
+    return status;
+}

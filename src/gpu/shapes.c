@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ * reduce and scan on a GPU: which kernels of shape/gpu/ run on what, in which order. */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ACROSS_LEAST = 16, /* columns worth a lane each */
+    TILES_EACH = 3     /* tiles of the kernel once for each processor that are worth larger tiles */
+};
+
+/* ---- nodes ---- */
+
+/* All levels of nodes of the long sequences. */
+static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory *nodes)
+{
+    int64_t all = 1;
+    for (int k = 1; k <= b->levels; k++) all += b->counts[k];
+    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (status) return status;
+    const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
+    const tl_memory_argument to = tl_memory_of(nodes);
+    if (!b->listed && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST) {
+        const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
+        status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
+    } else {
+        status = TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+    }
+    for (int k = 2; !status && k <= b->levels; k++)
+        status =
+            TL_GO(l, up, b->counts[k], .batch = batch, .nodes = to, .level = tl_i64(k), .jobs = tl_i64(b->counts[k]));
+    return status;
+}
+
+/* ---- reduce ---- */
+
+/* A sequence in one launch; nodes is its room. */
+static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_memory *nodes)
+{
+    tl_gpu_device *d = l->d;
+    const tl_gpu_calls *c = d->gpu->calls;
+    const int log = ELEMENTS_LOG + TILE_WARPS_LOG; /* of the smallest tile's elements */
+    int more = 0;
+    while (more < TILE_MORE && b->n >> (log + more + 1) >= (int64_t)TILES_EACH * c->processors(d->gpu)) more++;
+    const int64_t tiles = b->n >> (log + more), groups = tiles >> STATES_LOG, over = groups >> STATES_LOG;
+    const size_t all = (size_t)(tiles + groups + over + CHUNKS_MOST + ROWS_MOST);
+    tally_status status = TALLY_OK;
+    if (!d->ticket.bytes) {
+        status = tl_gpu_take(d, l->ctx, sizeof(int64_t), &d->ticket);
+        if (!status) status = c->write(d->gpu, l->ctx, &d->ticket, 0, &(int64_t){0}, sizeof(int64_t));
+        d->host = 1;
+    }
+    if (!status) status = tl_gpu_take(d, l->ctx, all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
+    if (status) return status;
+    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
+                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                    .results = tl_results_arguments(r),
+                    .nodes = tl_memory_of(nodes),
+                    .ticket = tl_memory_of(&d->ticket),
+                    .more = tl_i64(more));
+}
+
+/* Dense rows that share a warp's butterfly; *done: how many of them are in full chunks. */
+static tally_status reduce_several(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t *done)
+{
+    const int64_t jobs = b->rows * b->n / CHUNK;
+    *done = jobs * (CHUNK / b->n);
+    return TL_GO(l, several, jobs,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r),
+                 .jobs = tl_i64(jobs));
+}
+
+static tally_status reduce_segments(const tl_launch *l, const tl_batch *b, const tl_results *r)
+{
+    return TL_GO(l, segments, (b->rows + LANES - 1) / LANES,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r),
+                 .longest = tl_i64(CHUNK - 1));
+}
+
+/* The last step of the long sequences, or of all but those; nodes: of the long ones. */
+static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
+                           const tl_memory *nodes)
+{
+    const int longs = which == TL_LONG_SEQUENCES;
+    return TL_GO(l, finish, longs ? b->longs : b->rows,
+                 .batch = tl_batch_arguments(b, which),
+                 .nodes = tl_memory_of(longs ? nodes : &b->x),
+                 .top = tl_i64(longs ? b->levels : 0),
+                 .results = tl_results_arguments(r),
+                 .longest = tl_i64(longs ? INT64_MAX : CHUNK - 1));
+}
+
+tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
+                                 const tally_view *out, tally_status status)
+{
+    const tl_scalar *op = b->plan->op;
+    tl_results r = {.piece = b->piece};
+    tl_memory nodes = {0};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    const int by_one = d->gpu->calls->once, once = by_one && in->rows == 1 && !b->listed && b->longs;
+    int64_t done = 0; /* short rows that have their results */
+    if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
+    if (!status) status = tl_gpu_program(d, ctx, op, "reduce", &program);
+    if (!status && once) status = reduce_once(&l, b, &r, &nodes);
+    if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
+    if (!status && !b->listed && in->stride == 1 && b->piece->gives == TL_VALUES &&
+        (in->n == 128 || in->n == 256 || in->n == 512) && (in->rows == 1 || in->row_stride == in->n))
+        status = reduce_several(&l, b, &r, &done);
+    if (!status && b->shorts && b->listed && by_one) {
+        status = reduce_segments(&l, b, &r);
+        done = b->rows;
+    }
+    if (!status && b->shorts && done < b->rows) status = finish(&l, b, &r, TL_ALL_SEQUENCES, NULL);
+    if (!status && b->longs && !once) status = finish(&l, b, &r, TL_LONG_SEQUENCES, &nodes);
+    status = tl_results_close(d, ctx, &r, op->result_bytes, status);
+    tl_gpu_give(d, &nodes);
+    return status;
+}
+
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                                 const tally_view *in, const tally_view *out)
+{
+    tl_batch b;
+    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
+    status = tl_gpu_reduce_batch(d, ctx, &b, in, out, status);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+/* ---- scans in one launch ---- */
+
+enum { ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG), ONCE_NODES = 1 << 28, BOARD_SHARE = 16 /* of what the context may hold */ };
+
+static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
+
+/* The tiles of a sequence, the levels above them, and the words of the board for all sequences. */
+typedef struct {
+    int64_t tiles, words;
+    int levels;
+} once_plan;
+
+static once_plan plan_once(const tl_batch *b)
+{
+    const int log = tl_gpu_once_log(b->plan->op);
+    once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
+    int64_t nodes = 0;
+    for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
+        nodes += b->rows * ((p.tiles >> (RADIX_LOG * k)) + 1);
+        if ((p.tiles - 1) >> (RADIX_LOG * k)) p.levels = k;
+    }
+    p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    return p;
+}
+
+/* A board of at least so many words, none of them of this epoch. */
+static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
+{
+    d->board.epoch++;
+    if (d->board.words >= words) return TALLY_OK;
+    size_t bytes = ONCE_HEADER + (size_t)words * ONCE_WORD;
+    tl_gpu_give(d, &d->board.memory);
+    d->board.words = d->board.taken = 0;
+    void *zeros = calloc(1, bytes);
+    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board of a scan");
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    free(zeros);
+    if (!status)
+        d->board.words = words;
+    else
+        tl_gpu_give(d, &d->board.memory);
+    return status;
+}
+
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the memory. Rows
+ * shorter than half a tile would leave most of its warps idle. */
+static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
+{
+    const tl_scalar *op = b->plan->op;
+    const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < 4096) ||
+        tiles >= ONCE_TILES || b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
+        return 0;
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
+}
+
+/* What comes before the sequences; memory: any, where that is nothing. */
+typedef struct {
+    int64_t seeded; /* SEED_... */
+    const tl_memory *memory;
+    int exclusive;
+} start;
+
+static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t room,
+                              const start *from)
+{
+    tl_gpu_device *d = l->d;
+    const once_plan p = plan_once(b);
+    const int64_t jobs = p.tiles * b->rows;
+    int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
+    if (groups > jobs) groups = jobs;
+    tally_status status = board_for(d, l->ctx, p.words);
+    if (status) return status;
+    status = TL_GO(l, scan_once, groups,
+                   .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                   .results = tl_results_arguments(r),
+                   .ticket = tl_memory_of(&d->board.memory),
+                   .ticket0 = tl_i64(d->board.taken),
+                   .epoch = tl_i64(d->board.epoch),
+                   .tiles = tl_i64(p.tiles),
+                   .levels = tl_i64(p.levels),
+                   .jobs = tl_i64(jobs),
+                   .exclusive = tl_i64(from->exclusive),
+                   .seeded = tl_i64(from->seeded),
+                   .init = tl_memory_of(from->memory),
+                   .local_bytes = tl_room(room));
+    if (!status) d->board.taken += jobs + (STAGES + 1) * groups; /* a group takes so many more than there are */
+    return status;
+}
+
+/* ---- scans in steps ---- */
+
+/* S at the first item of each node of the long sequences, from the highest level down. */
+static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const start *from,
+                                tl_memory *prefix)
+{
+    int64_t all = 1;
+    for (int k = 1; k <= b->levels; k++) all += b->counts[k] + b->longs;
+    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
+    for (int k = b->levels; !status && k >= 1; k--) {
+        const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
+        status = TL_GO(l, down, jobs,
+                       .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                       .nodes = tl_memory_of(nodes),
+                       .prefix = tl_memory_of(prefix),
+                       .at_level = tl_i64(k),
+                       .jobs = tl_i64(jobs),
+                       .seeded = tl_i64(from->seeded),
+                       .init = tl_memory_of(from->memory));
+    }
+    return status;
+}
+
+/* The elements of the long sequences, or of all but those. */
+static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
+                                  const tl_memory *prefix, const start *from)
+{
+    const int longs = which == TL_LONG_SEQUENCES;
+    const int64_t jobs = longs ? b->counts[1] + b->longs : b->rows;
+    return TL_GO(l, scan, jobs,
+                 .batch = tl_batch_arguments(b, which),
+                 .prefix = tl_memory_of(longs ? prefix : &b->x),
+                 .results = tl_results_arguments(r),
+                 .jobs = tl_i64(jobs),
+                 .exclusive = tl_i64(from->exclusive),
+                 .seeded = tl_i64(from->seeded),
+                 .init = tl_memory_of(from->memory),
+                 .longest = tl_i64(longs ? 0 : CHUNK - 1));
+}
+
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                               const tally_view *in, const tally_view *out, const tally_scan_options *o)
+{
+    tl_batch b;
+    tl_results r = {.piece = piece};
+    tl_memory nodes = {0}, prefix = {0}, init = {0};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    const void *first = piece->before ? piece->before : o ? o->init : NULL;
+    const size_t first_bytes = piece->before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
+    start from = {piece->before ? SEED_STATES
+                  : first       ? SEED_VALUE
+                                : SEED_NONE,
+                  first ? &init : &b.x, o && o->exclusive};
+    int64_t room = 0;
+    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
+    if (!status) status = tl_results_open(d, ctx, piece, out, plan->op->result_bytes, &r);
+    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
+    if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
+    const int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
+    if (once) status = scan_once(&l, &b, &r, room, &from);
+    if (!status && steps) status = make_nodes(&l, &b, &nodes);
+    if (!status && steps) status = make_prefix(&l, &b, &nodes, &from, &prefix);
+    if (!status && b.shorts) status = scan_elements(&l, &b, &r, TL_ALL_SEQUENCES, NULL, &from);
+    if (!status && steps) status = scan_elements(&l, &b, &r, TL_LONG_SEQUENCES, &prefix, &from);
+    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
+    tl_gpu_give(d, &nodes);
+    tl_gpu_give(d, &prefix);
+    tl_gpu_give(d, &init);
+    tl_batch_close(d, &b);
+    return status;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * Windows on a GPU: which go where (gpu_window.h). */
+#include "window.h"
+#include "gpu/kernel/constants.h"
+
+static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+{
+    const int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1);
+    if (small || tl_whole_takes(d, b, g) == TL_TAKES_ALL) return tl_window_tiles(d, ctx, b, r, g);
+    return tl_window_long(d, ctx, b, r, g);
+}
+
+/* For operators that skip NaN: results with fewer than `least` elements that count become empty. */
+static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_plan *count, const tl_geometry *g,
+                          int64_t least)
+{
+    const tally_view *v = r->view;
+    const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    tl_results counts = {.view = v, .piece = r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
+    tl_geometry all = *g;
+    tl_batch counted = *b;
+    all.least = 0;
+    counted.plan = count;
+    if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
+    tally_status status = tl_gpu_take(d, ctx, (size_t)total * sizeof(int64_t), &counts.y);
+    if (!status) status = windows(d, ctx, &counted, &counts, &all);
+    if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    if (!status)
+        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                       .results = tl_results_arguments(r), .counts = tl_memory_of(&counts.y), .least = tl_i64(least),
+                       .results_each = tl_i64(v->n), .total = tl_i64(total));
+    tl_gpu_give(d, &counts.y);
+    return status;
+}
+
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_piece *piece,
+                                 const tally_view *in, const tally_view *out, const tally_window_options *o)
+{
+    tl_batch b;
+    tl_results r = {.piece = piece};
+    int masked = plan->op->masked;
+    int shrink = o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
+    tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
+    int64_t w = o->before + 1 + o->after;
+    if (!shrink && !g.valid && g.least < w) g.least = w;
+    tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
+    if (!status) status = tl_results_open(d, ctx, piece, out, plan->op->result_bytes, &r);
+    /* a window longer than the longest sequence reaches no further than that */
+    if (!g.valid && g.before > b.longest) g.before = b.longest;
+    if (!g.valid && g.after > b.longest) g.after = b.longest;
+    if (!status) status = windows(d, ctx, &b, &r, &g);
+    if (!status && masked && o->min_count > 0) status = blank(d, ctx, &b, &r, count, &g, o->min_count);
+    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
+    tl_batch_close(d, &b);
+    return status;
+}

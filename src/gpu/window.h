@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of windows share: windows as the kernels take them (gpu/kernel/window.cl).
+ *
+ *   gpu_window.c        which windows go where
+ *   gpu_window_long.c   those that no tile holds
+ *   gpu_window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
+#ifndef TL_GPU_WINDOW_H
+#define TL_GPU_WINDOW_H
+#include "work.h"
+
+typedef struct tl_geometry {
+    int64_t before, after, least;
+    int valid, whole; /* whole: a window that is not whole is empty */
+} tl_geometry;
+
+/* ---- gpu_window_tiles.c ---- */
+
+tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
+/* The elements of a tile of whole windows, as a power of 2. */
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b);
+/* Levels that a tile folds windows of w from, `from` on (0, or 2 and more). */
+typedef struct tl_levels {
+    int top, kept; /* the highest bit of w; the others that are set: each keeps an array */
+    int arrays;    /* of a tile's states in local memory: the kept ones, and those that levels change between */
+} tl_levels;
+tl_levels tl_levels_of(int64_t w, int from);
+tl_arguments_levels_part tl_levels_arguments(int top, int kept);
+
+/* Which of these windows window_whole takes. */
+typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
+tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
+/* Windows that a tile holds. */
+tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
+
+/* ---- gpu_window_long.c ---- */
+
+/* Windows of any length, one sequence after the other. */
+tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * Windows on a GPU that a tile of local memory holds (gpu/kernel/window_whole.cl, window.cl). */
+#include "window.h"
+#include "gpu/kernel/constants.h"
+#include <stdlib.h>
+
+tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
+{
+    return TL_ARGUMENTS(windows_part, .before = tl_i64(g->before), .after = tl_i64(g->after), .valid = tl_i64(g->valid),
+                        .least = tl_i64(g->least));
+}
+
+tl_arguments_levels_part tl_levels_arguments(int top, int kept)
+{
+    return TL_ARGUMENTS(levels_part, .top_level = tl_i64(top), .kept_levels = tl_i64(kept));
+}
+
+tl_levels tl_levels_of(int64_t w, int from)
+{
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* those two that levels change between */
+    tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
+                   .kept = __builtin_popcountll((unsigned long long)w) - 1};
+    for (int k = from ? from : 2; k < l.top; k++)
+        if (!(w >> k & 1)) unkept[!(k & 1)] = 1;
+    l.arrays = l.kept + (unkept[1] ? 2 : unkept[0]);
+    return l;
+}
+
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b)
+{
+    return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude);
+}
+
+static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
+
+/* Bytes of local memory that window_whole needs. */
+static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+{
+    return (int64_t)tl_levels_of(w, 0).arrays * ((int64_t)tl_gpu_state_bytes(b->plan->op) << tl_whole_log(d, b));
+}
+
+tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
+{
+    const int64_t w = width(g);
+    if (w > (int64_t)1 << (tl_whole_log(d, b) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+        return TL_TAKES_NONE;
+    if (g->valid || g->whole) return TL_TAKES_ALL;
+    /* The other launch then leaves tiles out: SKIPS. */
+    return d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
+}
+
+/* How results are cut into tiles of `each`: the tiles of every sequence, or with offsets the first of each; all. */
+typedef struct {
+    int64_t each, tiles, jobs;
+    tl_memory first;
+} cutting;
+
+static tally_status cut(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g, int64_t each, cutting *c)
+{
+    *c = (cutting){.each = each};
+    if (!b->host_offsets) {
+        int64_t count = g->valid ? b->n - g->before - g->after : b->n;
+        c->tiles = count > 0 ? (count + each - 1) / each : 0;
+        c->jobs = c->tiles * b->rows;
+        return TALLY_OK;
+    }
+    size_t bytes = (size_t)(b->rows + 1) * sizeof(int64_t);
+    int64_t *first = malloc(bytes);
+    if (!first) return tl_no_memory(ctx, bytes, "the tiles of segments");
+    for (int64_t s = 0; s < b->rows; s++) {
+        first[s] = c->jobs;
+        c->jobs += (b->host_offsets[s + 1] - b->host_offsets[s] + each - 1) / each;
+    }
+    first[b->rows] = c->jobs;
+    tally_status status = tl_gpu_upload(d, ctx, first, bytes, &c->first);
+    free(first);
+    return status;
+}
+
+/* Results of a tile that holds 2^log items. */
+static int64_t whole_each(int log, int64_t w)
+{
+    return (((int64_t)1 << log) - (w - 1)) & -QUAD; /* quads of results stay aligned */
+}
+static int64_t any_each(int log, int64_t w)
+{
+    const int64_t room = (int64_t)1 << log, each = room - (w - 1);
+    return each < room / 2 ? each : room / 2;
+}
+
+/* A launch: window_whole for windows that are whole, window for all others (EDGES_APART), or one of them for all. */
+static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, const tl_results *r,
+                           const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
+{
+    const int64_t w = width(g);
+    const int whole = kernel == TL_KERNEL_window_whole;
+    const tl_levels levels = tl_levels_of(w, 0);
+    tl_batch b = *batch;
+    cutting c;
+    tally_status status =
+        cut(d, ctx, &b, g, whole ? whole_each(tl_whole_log(d, &b), w) : any_each(tl_gpu_room_log(b.plan->op), w), &c);
+    if (b.host_offsets) b.first = c.first;
+    const tl_arguments_batch_part of = tl_batch_arguments(&b, TL_ALL_SEQUENCES);
+    const tl_arguments_tiles_part tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(c.tiles), .jobs = tl_i64(c.jobs),
+                                                       .each = tl_i64(c.each), .edges = tl_i64(edges));
+    if (!status && whole)
+        status =
+            TL_GO(l, window_whole, c.jobs, .batch = of, .results = tl_results_arguments(r),
+                  .windows = tl_window_arguments(g), .tiles = tiles,
+                  .levels = tl_levels_arguments(levels.top, levels.kept), .local_bytes = tl_room(whole_room(d, &b, w)));
+    else if (!status)
+        status = TL_GO(l, window, c.jobs, .batch = of, .results = tl_results_arguments(r),
+                       .windows = tl_window_arguments(g), .tiles = tiles);
+    tl_gpu_give(d, &c.first);
+    return status;
+}
+
+tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+{
+    const tl_taken takes = tl_whole_takes(d, b, g);
+    const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    if (!status && takes != TL_TAKES_NONE) status = launch(d, ctx, b, r, g, &l, TL_KERNEL_window_whole, edges);
+    if (!status && takes != TL_TAKES_ALL) status = launch(d, ctx, b, r, g, &l, TL_KERNEL_window, edges);
+    return status;
+}

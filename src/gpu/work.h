@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of the GPU devices share: the opened device, launches, views and results on the device.
+ *
+ * A file sees those below it, never one above:
+ *
+ *   gpu_verbs.c      a call of a verb: as a whole, or in pieces        gpu_push.c     streams and fragments
+ *   gpu_pieces.h     host arrays larger than the device: the files of this header
+ *   gpu_segments.c   segments whose offsets are on the device          gpu_law.c      the probe's kernels
+ *   gpu_shapes.c     reduce, scan                                      gpu_window.c   windows: _tiles.c, _long.c
+ *   gpu_batch.c      views brought to the device, results brought back
+ *   gpu.c            open, the pool of device memory, programs, launches
+ *   gpu_kernels.c    the kernels' parameters      program.c   their texts      gpu_clock.c   times */
+#ifndef TALLY_GPU_WORK_H
+#define TALLY_GPU_WORK_H
+#include "gpu.h"
+#include "kernels.h"
+#include "context/view.h"
+
+enum {
+    TL_GPU_LEVELS = 8, /* 2^62 elements have 7 */
+    TL_GPU_POOL = 32,  /* freed blocks kept */
+    TL_GPU_PROGRAMS = 1024
+};
+
+/* What is built for an operator's shape. program NULL: its kernels are built one by one, each when it is first
+ * launched. */
+typedef struct tl_built {
+    const tl_scalar *op;
+    const char *shape, *kernel; /* kernel: NULL for all of the shape */
+    tl_program *program;
+} tl_built;
+
+/* What a call of a shape is a piece of, if of anything (tl_no_piece). */
+typedef struct tl_piece {
+    enum { TL_CALL_WAITS, TL_PIPE_WAITS } end; /* who waits for results and errors */
+    enum { TL_VALUES, TL_STATES } gives;       /* reduce: values, or states as the host has them (packed) */
+    int64_t origin;                            /* index of the piece's first element in its sequence */
+    const void *before; /* scan: NULL, or the state before the piece, packed, one for each sequence, page-locked */
+} tl_piece;
+extern const tl_piece tl_no_piece;
+
+/* What is measured (gpu_clock.c). */
+typedef struct {
+    int on, ready;    /* ready: a span has begun */
+    int first, count; /* spans under way, in the ring of TL_CLOCKS */
+    unsigned char kind[TL_CLOCKS];
+    tally_times_info sum;
+} tl_clock;
+enum { TL_TIME_KERNELS, TL_TIME_TO, TL_TIME_FROM };
+
+enum { TL_STAGES = 4 }; /* blocks of page-locked memory for each direction */
+
+typedef struct {
+    tl_device base;
+    tl_gpu *gpu;
+    tl_device *cpu; /* for what is not done on the GPU */
+    char name[32];
+    int host;   /* this call's host memory may still be read: wait before returning */
+    int stream; /* the caller's stream: calls without host memory do not wait */
+    tl_memory pool[TL_GPU_POOL], ticket;
+    size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
+    tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
+    tl_clock clock;
+    int64_t launches, on_processors; /* since tally_time: kernels started; elements that the processors took */
+    struct { /* what scan_once keeps from call to call: a counter and words (gpu/kernel/scan_once.cl) */
+        tl_memory memory;
+        int64_t words, taken, epoch;
+    } board;
+    tl_built programs[TL_GPU_PROGRAMS];
+    int program_count;
+} tl_gpu_device;
+
+static inline tl_gpu_device *tl_gpu_of(tl_device *d) { return (tl_gpu_device *)d; }
+
+/* A block of at least `bytes` from the pool, or a new one; give puts it back (bytes 0: nothing to give). */
+tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *memory);
+void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
+/* Releases the pool. */
+void tl_gpu_empty_pool(tl_gpu_device *d);
+/* A block with a copy of host data. */
+tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
+/* The program of an operator's shape ("reduce", "scan", "window", "window_long": static text), built at first use. */
+tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, const char *shape, tl_built *program);
+
+/* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what);
+
+/* Where a kernel is launched. */
+typedef struct tl_launch {
+    tl_gpu_device *d;
+    tally *ctx;
+    const tl_built *program;
+} tl_launch;
+/* jobs: of TL_GROUPS, warps where a kernel's threads are WARPS, else groups; no more groups than keep the device busy,
+ * so a kernel loops over its jobs. None: nothing is launched. */
+tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
+                   const tl_argument *arguments, int count);
+#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                        \
+    ({                                                                                                                \
+        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                           \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                            \
+              (int)(sizeof a_ / sizeof(tl_argument)));                                                                \
+    })
+/* tl_go of a kernel and its arguments by name (gpu_kernels.h). */
+#define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
+
+/* A view on the device, as the kernels take it (gpu/kernel/batch.cl). */
+typedef struct tl_batch {
+    const tl_plan *plan;
+    tl_memory x;
+    int owned; /* x is ours to give back */
+    const tl_piece *piece;
+    int64_t x_byte, row_stride, stride, n, rows;
+    const int64_t *host_offsets; /* NULL: none, or they are on the device (gpu_segments.c) */
+    int listed;                  /* sequences have offsets */
+    tl_memory offsets, ids, first;
+    /* long sequences: all rows, or those that ids chooses */
+    int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
+    int shorts;                                        /* are there any? */
+    int levels;
+} tl_batch;
+tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, tl_batch *b);
+/* Its elements alone: those between `low` and `high` bytes from in->data. */
+tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                           const tally_view *in, int64_t low, int64_t high, tl_batch *b);
+void tl_batch_close(tl_gpu_device *d, tl_batch *b);
+/* Full nodes of a level in a sequence of n elements (level_count of gpu/kernel/batch.cl). */
+int64_t tl_level_count(int64_t n, int level);
+/* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
+typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
+tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
+
+/* Where results go: device memory of the caller's, or a dense copy that comes to the host at the end. */
+typedef struct tl_results {
+    const tally_view *view;
+    const tl_piece *piece;
+    tl_memory y;
+    int owned;
+    int64_t byte, row_stride, stride; /* on the device */
+    int64_t low, high;                /* owned: the bytes of the dense copy, relative to its element 0 */
+} tl_results;
+tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
+                             tl_results *r);
+/* Waits (unless who works by pieces does), and brings what is ours to the host. r: opened, or {.piece} where a failure
+ * came before that. */
+tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
+tl_arguments_results_part tl_results_arguments(const tl_results *r);
+
+/* ---- gpu_clock.c: spans of a lane, measured if asked for ---- */
+
+double tl_seconds(void);
+void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);
+/* Ends the span. bytes: what it copied. */
+void tl_clock_end(tl_gpu_device *d, tally *ctx, int lane, int kind, size_t bytes);
+/* Forgets the spans under way. */
+void tl_clock_drop(tl_gpu_device *d);
+
+/* ---- the shapes, on views that fit the device; between enter and leave ---- */
+
+tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                                 const tally_view *in, const tally_view *out);
+/* The rest of it, once the batch is open, or not (status): then what was begun is waited for. in: for its layout
+ * alone. */
+tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
+                                 const tally_view *out, tally_status status);
+/* Scans forward: reversed ones come as views that walk backwards. */
+tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
+                               const tally_view *in, const tally_view *out, const tally_scan_options *o);
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tl_piece *piece, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o);
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * One cell of a line: where it begins and ends. */
+#include "io.h"
+#include <string.h>
+
+const char *tl_line_end(const char *p, const char *end)
+{
+    const char *const n = memchr(p, '\n', (size_t)(end - p));
+    return n ? n : end;
+}
+
+static int blank(char c, char delimiter) { return (c == ' ' || c == '\t' || c == '\r') && c != delimiter; }
+
+const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e)
+{
+    const char d = l->delimiter;
+    while (p < end && blank(*p, d)) p++;
+    *s = p;
+    if (l->quotes && p < end && *p == '"') {
+        const char *q = p + 1;
+        while (q < end && (*q != '"' || (q + 1 < end && q[1] == '"'))) q += 1 + (*q == '"');
+        if (q >= end) {
+            *e = NULL;
+            return end;
+        }
+        const char *rest = q + 1;
+        while (rest < end && blank(*rest, d)) rest++;
+        if (rest == end || *rest == d || *rest == '\n') {
+            *s = p + 1;
+            *e = q;
+            return rest;
+        }
+        if (memchr(p, '\n',
+                   (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
+            *e = NULL;
+            return end;
+        } /* else the whole is one odd cell */
+        p = rest;
+    }
+    if (d) {
+        while (p < end && *p != d && *p != '\n') p++;
+        *e = p;
+        while (*e > *s && blank((*e)[-1], d)) (*e)--;
+    } else {
+        while (p < end && !blank(*p, d) && *p != '\n') p++;
+        *e = p;
+        while (p < end && blank(*p, d)) p++;
+    }
+    return p;
+}

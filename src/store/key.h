@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * What a stored thing was made from, as a number to find it by. */
+#ifndef TALLY_KEY_H
+#define TALLY_KEY_H
+#include <stddef.h>
+#include <stdint.h>
+
+/* FNV-1a of 128 bits: two different texts meet in it with a chance of 2^-128. */
+typedef struct tl_key {
+    uint64_t high, low;
+} tl_key;
+extern const tl_key tl_key_start;
+tl_key tl_key_add(tl_key key, const void *data, size_t bytes);
+#endif
