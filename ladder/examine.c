@@ -48,6 +48,7 @@ int examine_one(const student *s, const trial *t, examination *e, ladder_error *
     int code = x ? place_open(&p, "model", error) : fail_with(error, 1, "out of memory");
     if (!code) {
         r.threads = tally_threads(place_context(p));
+        place_set_groups(p, t->n % 2 ? 64 : 3); /* with few groups, a group that strides goes round several times */
         code = run_rung(&r, &at, &s->rung, s->text, p, 0, x, error);
     }
     place_close(p);

@@ -10,6 +10,7 @@
  *   STRIDES      each thread strides, then DISTANT; then from the left
  *   WARPS        strides; DISTANT in warps; warps from the left
  *   QUADS        as WARPS, four neighbours at a time: (x . y) . (z . w)
+ *   BLOCKS       tiles of 4 elements for each thread, tile after tile; what is left as STRIDES; then as STRIDES
  *   LAST         as QUADS, but DISTANT in the group, and once more over the groups
  *   LAW          doc/order.md: the binary counter */
 #include "rung.h"

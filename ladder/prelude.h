@@ -36,6 +36,8 @@ fn elem combine(elem a, elem b)
 #define QUAD_BYTES 16
 #endif
 #ifdef TL_CUDA
+#undef SHARED
+#define SHARED __shared__ __align__(16) /* as the model lays them out; bulk copies need it */
 typedef struct __align__(QUAD_BYTES) { elem x, y, z, w; }
 elem4;
 #define load4(array, index)     (*(const elem4 *)((array) + (index)))
@@ -102,6 +104,57 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 #else
 #define copy_async(to, i, from, j) ((to)[i] = (from)[j])
 #define copy_wait()                ((void)0)
+#endif
+
+/* All groups of the launch meet; the ladder launches no more than run at the same time. Each time that all have come,
+ * the cell has gone up by their number. place.c lets no kernel with this word through where there is no CUDA. */
+#ifdef TL_CUDA
+fn void GRID_BARRIER(GLOBAL u32 *cell)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const u32 goal = (atomicAdd(cell, 1u) / gridDim.x + 1) * gridDim.x;
+        while (*(volatile u32 *)cell < goal) {}
+        __threadfence();
+    }
+    __syncthreads();
+}
+#endif
+
+/* Bulk copies (Hopper and later, see place.c): they arrive at an mbarrier, a word of 8 bytes in shared memory. */
+#if defined(TL_CUDA) && __CUDA_ARCH__ >= 900
+#define shared_address(p) ((u32)__cvta_generic_to_shared(p))
+fn void bulk_open(u64 *arrived, int k)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(shared_address(arrived + k)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+fn void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(shared_address(arrived)), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(arrived))
+                 : "memory");
+}
+#define bulk_copy(to, i, from, j, count, arrived, k)                                                                   \
+    bulk_start((to) + (i), (from) + (j), (u32)((count) * ELEM_SIZE), (arrived) + (k))
+fn void bulk_wait(u64 *arrived, int k, int phase)
+{
+    u32 done = 0;
+    while (!done)
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(shared_address(arrived + k)), "r"((u32)phase)
+                     : "memory");
+}
 #endif
 
 /* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */

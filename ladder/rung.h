@@ -20,6 +20,7 @@ typedef enum {
     STRIDES,
     ATOMIC,
     ONCE,
+    TOGETHER,
     RECURSE,
     SEGMENTS,
     LOOKBACK,
@@ -38,6 +39,7 @@ typedef enum {
     ORDER_STRIDES,
     WARPS,
     QUADS,
+    BLOCKS,
     LAST,
     LAW,
     MODEL
@@ -103,6 +105,7 @@ const char *place_name(const place *p);
 const char *place_text(const place *p);      /* one line: what it is */
 tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
 int place_groups(const place *p);            /* groups that it runs at once, about */
+int place_processors(const place *p);        /* groups that it runs at once for certain, if it does nothing else */
 void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
 void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
@@ -129,6 +132,8 @@ int program_threads(const program *x, int index);
 void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
+/* place_build's error code where a kernel needs what the device has not: the rung is left out there. */
+enum { LACKS = 5 };
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- data.c: a repeating pattern, whose results are known ---- */
@@ -202,7 +207,8 @@ int job_complete(job *j, int64_t partials, ladder_error *error);
 int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
 void job_close(job *j);
-int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched */
+int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched. The same for n elements: */
+int64_t rung_groups(const rung *g, int64_t n, const place *p);
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,

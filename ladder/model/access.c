@@ -180,7 +180,7 @@ static void found_race(group_state *g, int line, int was, const array_info *a, i
            what, a->name, (long long)at, g->step_number, where);
 }
 
-static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
+void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
                   const instruction *i)
 {
     shadow *s = &g->shared_shadow[offset / g->kernel->unit];
@@ -193,6 +193,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->on_its_way && i->op != DO_STORE)
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
                a->name, (long long)at, s->write_line);
+    if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
         found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
@@ -207,6 +208,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         s->write_line = (uint16_t)line;
         s->write_atomic = (uint8_t)atomic;
         s->on_its_way = i->op == DO_STORE && i->integer;
+        s->bulk = 0;
     } else if (atomic) {
         return;
     } else if (s->read_step != step ||
@@ -233,7 +235,7 @@ void copies_arrive(group_state *g, const warp_state *w)
 
 /* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above.
  */
-static void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
+void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
 {
     global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
     if (!all || a->by_hand) return;
@@ -336,7 +338,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             g->touched[w->first + l] = 1;
             if (a->shared)
                 for (int q = 0; q < width; q++)
-                    watch(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
+                    watch_shared(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
             else if (!is_atomic)
                 for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
         }

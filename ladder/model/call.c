@@ -75,6 +75,74 @@ static typed copy_async(compiler *c)
     return at;
 }
 
+/* Whole numbers in registers in a row, so that one operation can name them all. */
+static int in_a_row(compiler *c, const typed *values, int count)
+{
+    const int first = new_register(c);
+    for (int i = 1; i < count; i++) new_register(c);
+    for (int i = 0; i < count; i++) emit(c, DO_MOVE, KIND_I64, first + i, convert(c, values[i], KIND_I64).reg, 1);
+    return first;
+}
+
+/* The name of an array, and the comma behind it: shared memory of kind k (KINDS: any), or global memory. */
+static int named_array(compiler *c, int shared, kind k, const char *what)
+{
+    const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+    const array_info *a = e && e->array >= 0 ? &c->kernel->arrays[e->array] : NULL;
+    if (!a || a->shared != shared || (k != KINDS && a->kind != k)) {
+        model_error(c, "%s, not '%s'", what, peek(c)->text);
+        return 0;
+    }
+    pass(c);
+    expect(c, ",");
+    return e->array;
+}
+
+static const char arrivals[] = "copies arrive at a word of a shared array of u64";
+
+/* bulk_open(arrived, k): a store of 0; bulk_wait(arrived, k, phase). */
+static typed bulk_word(compiler *c, int wait)
+{
+    typed v[2];
+    expect(c, "(");
+    const int array = named_array(c, 1, KIND_U64, arrivals);
+    v[0] = whole_index(c);
+    if (wait) expect(c, ","), v[1] = whole_index(c);
+    expect(c, ")");
+    if (c->failed) return v[0];
+    c->kernel->needs |= NEEDS_BULK;
+    if (wait) {
+        emit(c, DO_BULK_WAIT, KIND_U64, array, in_a_row(c, v, 2), 0);
+    } else {
+        const int at = emit(c, DO_STORE, KIND_U64, array, constant(c, KIND_U64, 0, 0).reg, 1);
+        if (at >= 0) c->program->code[at].c = (int16_t)v[0].reg;
+    }
+    return v[0];
+}
+
+/* bulk_copy(shared array, index, global array, index, count, arrived, k) */
+static typed bulk_start(compiler *c)
+{
+    typed v[4]; /* where to, where from, how many, which word they arrive at */
+    expect(c, "(");
+    const int to = named_array(c, 1, KINDS, "bulk_copy copies to a shared array");
+    v[0] = whole_index(c);
+    expect(c, ",");
+    const int from = named_array(c, 0, c->kernel->arrays[to].kind, "bulk_copy copies from global memory of the same type");
+    v[1] = whole_index(c);
+    expect(c, ",");
+    v[2] = whole_index(c);
+    expect(c, ",");
+    const int arrived = named_array(c, 1, KIND_U64, arrivals);
+    v[3] = whole_index(c);
+    expect(c, ")");
+    if (c->failed) return v[0];
+    c->kernel->needs |= NEEDS_BULK;
+    const int first = in_a_row(c, v, 4), at = emit(c, DO_BULK_COPY, c->kernel->arrays[to].kind, to, from, arrived);
+    if (at >= 0) c->program->code[at].c = (int16_t)first;
+    return v[0];
+}
+
 static int shuffle_way(const char *name)
 {
     static const char *const ways[] = {"down", "up", "xor", "from"};
@@ -111,6 +179,10 @@ int parse_call(compiler *c, const char *name, typed *out)
         *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
     } else if (!strcmp(name, "copy_async")) {
         *out = copy_async(c);
+    } else if (!strcmp(name, "bulk_copy")) {
+        *out = bulk_start(c);
+    } else if (!strcmp(name, "bulk_open") || !strcmp(name, "bulk_wait")) {
+        *out = bulk_word(c, name[5] == 'w');
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
         const typed index = whole_index(c);

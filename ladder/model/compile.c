@@ -311,6 +311,7 @@ const char *model_kernel(const model_program *p, int index)
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
 int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
 int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
+int model_kernel_needs(const model_program *p, int index) { return p->kernels[index].needs; }
 int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
 int model_kernel_kind(const model_program *p, int index, kind *k)
 {
