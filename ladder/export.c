@@ -25,8 +25,7 @@ static const char *schedule_name(const rung *g)
         [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
         [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
         [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
-        [HISTOGRAM] = "histogram",
-                                        [SEGMENTS] = "segments"};
+        [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",    [TOGETHER] = "together"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;

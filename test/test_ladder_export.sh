@@ -57,7 +57,7 @@ for r in $kernels; do
     verdict "$r compiles as OpenCL" $? "$(cat err log)"
 done
 if [ -n "$lib" ] && [ -n "$has_device" ]; then
-    for case in reduce/simple_1 reduce/tiled_3 reduce/shuffle reduce/single_pass scan/hillis_steele window/sma_tiled "reduce/atomic --dtype f32" "reduce/vector_load --dtype i64 --op max"; do
+    for case in reduce/simple_1 reduce/tiled_3 reduce/shuffle reduce/single_pass reduce/grid_sync "reduce/bulk_copy --dtype f64" scan/hillis_steele window/sma_tiled "reduce/atomic --dtype f32" "reduce/vector_load --dtype i64 --op max"; do
         read -r r more <<<"$case"
         export_to $r opencl run.c $more && ${CC:-cc} $strict $include run.c -o run "$lib" -lm >log 2>&1 && timeout 120 ./run 4999 >out 2>&1 && grep -q right out
         verdict "$case runs on OpenCL" $? "$(cat err log out 2>/dev/null)"
@@ -85,7 +85,7 @@ scan/lookback --dtype f64"
 ! grep -q '#error' all.cu
 verdict 'every rung has a program in CUDA' $? "$(cat err)"
 if [ -n "$nvcc" ]; then
-    "$nvcc" -arch=sm_80 -Werror all-warnings -c all.cu -o all.o >log 2>&1
+    "$nvcc" -arch=sm_90 -Werror all-warnings -c all.cu -o all.o >log 2>&1
     verdict 'the programs in CUDA compile' $? "$(cat log)"
 else
     echo "skipped: no nvcc here"
