@@ -140,7 +140,7 @@ int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladd
         code = fail_with(error, 2, "%lld elements are too many to be watched", (long long)out->n);
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
-        place_set_groups(j.place, SMALL_GROUPS);
+        place_set_groups(j.place, g->schedule == TOGETHER ? 8 * SMALL_GROUPS : SMALL_GROUPS); /* 8 to a processor */
         code = watch_job(&j, out->text, path, &out->trace, error);
         job_close(&j);
         place_free(j.place, input[0]);

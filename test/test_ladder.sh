@@ -300,7 +300,7 @@ factor=$(python3 -c 'import json, sys
 t = {r["rung"]: r["time"]["median"] for r in json.load(open(sys.argv[1]))["shapes"][0]["rungs"]}
 print(round(t["sequential"] / t["vector_load"]))' "$TALLY_SOURCE/doc/ladder/results/h200.json")
 for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" '<li><h3>cascade: grid-stride loop' \
-    'Little.s law' 'class="roofline"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
+    'Little.s law' 'class="roofline"' 'class="maps warps"' '"tiled_1, reduce1, warps at work: 8 8 8 8 8 8 4 2 1 1"' '"tiled_2, tiled_3,[a-z0-9_, ]* warps at work: 8 4 2 1 1 1 1 1 1 1"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
     has "$word" r.html
 done
 python3 - r.html <<'PY'

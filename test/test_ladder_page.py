@@ -73,6 +73,8 @@ WORDS = {  # rung: words that one of its steps must have
     "reduce/shuffle": ["0 takes from 4, 1 takes from 5"],
     "reduce/simple_1": ["Launch 3 of 3: kernel halve"],
     "reduce/vector_load": ["4 sectors of 32 bytes"],
+    "reduce/bulk_copy": ["Lane 0 reads in[0], 16 elements from there on.", "wait until the bulk copies have arrived"],
+    "reduce/grid_sync": ["Group 1 begins.", "Barrier of all groups: group 1 has come.", "Group 0 goes on"],
     "scan/blelloch": ["Bank conflict, 2-fold"],
     "scan/tiled_scan": ["kernel propagate", "Group 1 begins."],
     "window/sma_tiled": ["Lanes 0 to 7 read in[0 to 7]"],
@@ -88,6 +90,8 @@ for rung, needles in WORDS.items():
         check(not any("RACE" in t for t in told), f"{rung} has no race", told)
     if rung == "reduce/tiled_3":  # 1 + 2 + ... + 16, and the other tile: 17 + ... + 30
         check(any(m.startswith("out") and "136 329" in m for m in state(shape)[3]), "the memory shown at the end is the result", state(shape)[3])
+    if rung == "reduce/grid_sync":  # 1 + 2 + ... + 62, in the shared memory that group 0 kept while group 1 ran
+        check(any(m.startswith("out") and "1953" in m for m in state(shape)[3]), "groups that meet keep their memory", state(shape)[3])
 
 # ---- every rung steps to its end, and the script never fails ----
 names = json.loads(browser.run("JSON.stringify([...document.querySelectorAll('.stepper')].flatMap(s => [...s.querySelectorAll('option')].map(o => s.dataset.shape + '/' + o.value)))"))
@@ -118,9 +122,9 @@ LOOK = r"""(() => {
     const r = ratio(over(ink, under), under);
     if (r < (size >= 24 || (size >= 18.6 && style.fontWeight >= 700) ? 3 : 4.5)) bad.add(name(e) + ' has a contrast of ' + r.toFixed(2) + ' to 1: ' + n.data.trim().slice(0, 30));
   }
-  for (const e of document.querySelectorAll('.track i, .track b, .step i, svg .cell, svg .bad, svg .bar, svg .host, svg .split, svg .mark, svg .roof, svg .line, svg .twig, svg .leaf')) {
+  for (const e of document.querySelectorAll('.track i, .track b, .step i, svg .cell, svg .bad, svg .bar, svg .host, svg .split, svg .mark, svg .roof, svg .line, svg .twig, svg .leaf, svg .paid')) {
     const style = getComputedStyle(e), drawn = e.ownerSVGElement;
-    const c = parse(drawn ? (style.fill !== 'none' && !e.matches('.leaf, .mark') ? style.fill : style.stroke) : style.backgroundColor), under = behind(e.ownerSVGElement || e.parentElement);
+    const c = parse(drawn ? (style.fill !== 'none' && !e.matches('.leaf, .mark, .paid') ? style.fill : style.stroke) : style.backgroundColor), under = behind(e.ownerSVGElement || e.parentElement);
     if (c[3] && ratio(over(c, under), under) < 3) bad.add(name(e) + ' has a contrast of ' + ratio(over(c, under), under).toFixed(2) + ' to 1');
   }
   for (const t of document.querySelectorAll('.scroll')) { /* the first two columns of every table are in sight */
