@@ -134,6 +134,8 @@ verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts
 verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
 "$TALLY_SOURCE/scripts/ladder-figures" --recorded | diff - "$TALLY_SOURCE/ladder/recorded.def" >out
 verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? "$(head -3 out)"
+"$TALLY_SOURCE/scripts/ladder-figures" --texts --check >out
+verdict 'the figures in the texts of doc/ladder are those of the record (scripts/ladder-figures --texts)' $? "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
