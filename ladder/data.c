@@ -19,8 +19,9 @@ typedef __int128 huge;
 static const struct {
     const char *name;
     tally_dtype dtype;
-} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},    [KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64},
-                  [KIND_U64] = {"u64", TALLY_U64}, [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
+} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},    [KIND_I32] = {"i32", TALLY_I32},
+                  [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
+                  [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
 
 const char *kind_name(kind k) { return kinds[k].name; }
 tally_dtype kind_dtype(kind k) { return kinds[k].dtype; }

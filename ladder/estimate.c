@@ -49,7 +49,10 @@ static const recorded_row rows[] = {
 
 const recorded_device *recorded(shape s) { return &devices[s]; }
 
-static int strides(const rung *g) { return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE || g->schedule == TOGETHER; }
+static int strides(const rung *g)
+{
+    return g->schedule == STRIDES || g->schedule == ATOMIC || g->schedule == ONCE || g->schedule == TOGETHER;
+}
 
 /* Counts of n_counted elements as those of w->n; groups that stride over everything stay as many. */
 static void scale(work *w, double n_counted)

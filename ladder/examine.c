@@ -124,8 +124,7 @@ int examine(const ladder_options *o, const student *s, examination *e, ladder_er
     memset(e, 0, sizeof *e);
     int code = first_kind(o, s, &first, error);
     if (code) return code;
-    if (!takes_kind(s->rung.shape, first))
-        return refused_kind(s->rung.shape, kind_name(first), error);
+    if (!takes_kind(s->rung.shape, first)) return refused_kind(s->rung.shape, kind_name(first), error);
     const int count = sizes_of(s, sizes), operation = s->operation < 0 ? 0 : s->operation;
     const int is_window = s->rung.shape == SHAPE_window;
     trial t = {.kind = first, .operation = operation, .warp = o->warp, .banks = o->banks, .width = o->width};

@@ -21,11 +21,11 @@ static const char *host_part(const char *name)
 static const char *schedule_name(const rung *g)
 {
     static const char *const names[] = {
-        [HALVES] = "halves",      [EIGHTHS] = "eighths",       [TILES] = "tiles",
-        [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
-        [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
-        [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
-        [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",    [TOGETHER] = "together"};
+        [HALVES] = "halves",       [EIGHTHS] = "eighths",       [TILES] = "tiles",
+        [LEVELS] = "tiles",        [STRIDES] = "strides",       [ATOMIC] = "atomic",
+        [ONCE] = "once",           [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
+        [WINDOW] = "window",       [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
+        [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",     [TOGETHER] = "together"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;
@@ -68,11 +68,13 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
 {
     static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"}, *const operations[] = {"sum", "min",
                                                                                                           "max"};
-    static const char *const low[] = {"(-128)", "0", "(-2147483647 - 1)", "0u",       "(-9223372036854775807ll - 1)", "0ull",
-                                      "-INFINITY",         "-INFINITY"};
-    static const char *const high[] = {"127", "255", "2147483647", "0xffffffffu", "9223372036854775807ll", "0xffffffffffffffffull",
-                                       "INFINITY",   "INFINITY"};
-    static const char *const dtypes[] = {"TALLY_I8", "TALLY_U8", "TALLY_I32", "TALLY_U32", "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
+    static const char *const low[] = {"(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
+                                      "0ull",   "-INFINITY", "-INFINITY"};
+    static const char *const high[] = {
+        "127",      "255",     "2147483647", "0xffffffffu", "9223372036854775807ll", "0xffffffffffffffffull",
+        "INFINITY", "INFINITY"};
+    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I32", "TALLY_U32",
+                                         "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
     static const char *const includes[APIS] = {"#include <cuda_runtime.h>\n",
                                                "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
                                                "#include <omp.h>\n"};
@@ -98,8 +100,8 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
     fprintf(f, "#define MOST %lld /* every sum of so many elements is exact */\n", most_of(k, operation));
     const int wide = operation == 0 && k < KIND_F32; /* the library's sums */
     if (g->schedule == LIBRARY)
-        fprintf(f, "#define DTYPE %s\n#define SUM_DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n", dtypes[k],
-                wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k], operations[operation], wide);
+        fprintf(f, "#define DTYPE %s\n#define SUM_DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n",
+                dtypes[k], wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k], operations[operation], wide);
     fprintf(f, "static%s inline elem combine(elem a, elem b) { return %s; }\n\n",
             a == API_CUDA ? " __host__ __device__" : "", does[operation]);
 }
@@ -163,8 +165,7 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
     if (is_host(g) && a != API_C)
         return fail_with(error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
                          shape_name(g->shape), g->name, api_name(a));
-    if (!takes_kind(g->shape, k))
-        return refused_kind(g->shape, kind_name(k), error);
+    if (!takes_kind(g->shape, k)) return refused_kind(g->shape, kind_name(k), error);
     if (!host_only) {
         put_head(f, g, a, text);
         put_settings(f, g, a, k, operation);

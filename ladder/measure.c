@@ -284,7 +284,8 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     const int all = tally_threads(place_context(p));
     ceiling m;
     double read = 0, copy = 0;
-    if (ceiling_open(&m, each, all)) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
+    if (ceiling_open(&m, each, all))
+        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
     for (int r = -2; r < 2 * runs; r++) {
         m.threads = r % 2 ? all : 1;
         const double reading = ceiling_read(&m), copying = ceiling_copy(&m);

@@ -194,11 +194,22 @@ static const char *library_text(const char *name)
 static void defines(const model_setting *s, char *text, size_t room)
 {
     static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64"};
-    static const char *const low[] = {"(-128)", "0", "(-2147483647 - 1)",           "0",
-                                      "(-9223372036854775807l - 1)", "0",
-                                      "as_f32(0xff800000u)",         "as_f64(0xfff0000000000000ul)"};
-    static const char *const high[] = {"127", "255", "2147483647",           "0xffffffffu",         "9223372036854775807l",
-                                       "0xfffffffffffffffful", "as_f32(0x7f800000u)", "as_f64(0x7ff0000000000000ul)"};
+    static const char *const low[] = {"(-128)",
+                                      "0",
+                                      "(-2147483647 - 1)",
+                                      "0",
+                                      "(-9223372036854775807l - 1)",
+                                      "0",
+                                      "as_f32(0xff800000u)",
+                                      "as_f64(0xfff0000000000000ul)"};
+    static const char *const high[] = {"127",
+                                       "255",
+                                       "2147483647",
+                                       "0xffffffffu",
+                                       "9223372036854775807l",
+                                       "0xfffffffffffffffful",
+                                       "as_f32(0x7f800000u)",
+                                       "as_f64(0x7ff0000000000000ul)"};
     const int k = s->elem, size = (int)kind_bytes(s->elem);
     snprintf(
         text, room,
@@ -237,10 +248,11 @@ static int lacks(const place *p, const char *path, const model_program *model, l
                          "all groups of a launch run at the same time",
                          path);
     if ((needs & NEEDS_BULK) && (!is_cuda || capability < 9))
-        return fail_with(error, LACKS,
-                         "not for this device: %s needs bulk copies into shared memory, which CUDA GPUs have from compute "
-                         "capability 9.0 on",
-                         path);
+        return fail_with(
+            error, LACKS,
+            "not for this device: %s needs bulk copies into shared memory, which CUDA GPUs have from compute "
+            "capability 9.0 on",
+            path);
     return 0;
 }
 
@@ -325,6 +337,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
-    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
+    const tally_status status =
+        p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
     return status ? failed(p, status, error) : 0;
 }

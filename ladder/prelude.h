@@ -64,8 +64,8 @@ elem4;
 typedef struct __attribute__((aligned(QUAD_BYTES))) {
     elem x, y, z, w;
 } elem4;
-#define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
-#define store4(array, index, q)           (*(__global elem4 *)((array) + (index)) = (q))
+#define load4(array, index)     (*(__global const elem4 *)((array) + (index)))
+#define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
 #ifdef TL_SHUFFLES /* NVIDIA (src/gpu/opencl/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
@@ -96,10 +96,10 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 /* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at once. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
 #define copy_async(to, i, from, j)                                                                                     \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                       \
-                     :                                                                                                 \
-                     : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)               \
-                     : "memory")
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                           \
+                 :                                                                                                     \
+                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)                   \
+                 : "memory")
 #define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
 #define copy_async(to, i, from, j) ((to)[i] = (from)[j])
@@ -115,7 +115,8 @@ fn void GRID_BARRIER(GLOBAL u32 *cell)
     if (threadIdx.x == 0) {
         __threadfence();
         const u32 goal = (atomicAdd(cell, 1u) / gridDim.x + 1) * gridDim.x;
-        while (*(volatile u32 *)cell < goal) {}
+        while (*(volatile u32 *)cell < goal) {
+        }
         __threadfence();
     }
     __syncthreads();
@@ -139,11 +140,12 @@ fn void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)
                  : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                  :
-                 : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(shared_address(arrived))
+                 : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                   "r"(shared_address(arrived))
                  : "memory");
 }
 #define bulk_copy(to, i, from, j, count, arrived, k)                                                                   \
-    bulk_start((to) + (i), (from) + (j), (u32)((count) * ELEM_SIZE), (arrived) + (k))
+    bulk_start((to) + (i), (from) + (j), (u32)((count)*ELEM_SIZE), (arrived) + (k))
 fn void bulk_wait(u64 *arrived, int k, int phase)
 {
     u32 done = 0;

@@ -92,8 +92,7 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
         return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
-    if (!takes_kind(which, s->kind))
-        return refused_kind(which, o->dtype, error);
+    if (!takes_kind(which, s->kind)) return refused_kind(which, o->dtype, error);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }

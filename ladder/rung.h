@@ -100,13 +100,13 @@ typedef struct argument {
 int place_open(place **p, const char *device, ladder_error *error); /* "model" or a device of tally's */
 void place_close(place *p);
 int place_is_model(const place *p);
-int place_shares_memory(const place *p);     /* with the processors */
+int place_shares_memory(const place *p); /* with the processors */
 const char *place_name(const place *p);
-const char *place_text(const place *p);      /* one line: what it is */
-tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
-int place_groups(const place *p);            /* groups that it runs at once, about */
-int place_processors(const place *p);        /* groups that it runs at once for certain, if it does nothing else */
-void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+const char *place_text(const place *p);          /* one line: what it is */
+tally *place_context(const place *p);            /* the library on this device; on the processors for the model */
+int place_groups(const place *p);                /* groups that it runs at once, about */
+int place_processors(const place *p);            /* groups that it runs at once for certain, if it does nothing else */
+void place_set_groups(place *p, int groups);     /* the model's, to be those of a device */
 void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
 int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
@@ -129,7 +129,7 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
-void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
+void program_follow(program *x, model_trace *trace);          /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
 /* place_build's error code where a kernel needs what the device has not: the rung is left out there. */
@@ -189,9 +189,9 @@ typedef struct job {
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
     memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
-    int where;    /* the work memory with the partial results; -1: the input */
-    memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
-    void *output; /* host: scans and windows; partials of reductions */
+    int where;               /* the work memory with the partial results; -1: the input */
+    memory *cell, *result;   /* where job_complete folds a reduction to; the memory whose first element is the result */
+    void *output;            /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
     int64_t launches;
@@ -247,11 +247,11 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
-    int values_end;                  /* of reason: what the values said */
-    int64_t checked, off;            /* results: all of them are */
-    int trials, trials_wrong;        /* of try: the runs before this one */
-    double error_ulp;                /* -1: exact kinds */
-    int bits;                        /* 1: compared by bits */
+    int values_end;           /* of reason: what the values said */
+    int64_t checked, off;     /* results: all of them are */
+    int trials, trials_wrong; /* of try: the runs before this one */
+    double error_ulp;         /* -1: exact kinds */
+    int bits;                 /* 1: compared by bits */
     int timed, on_host;
     timing timing;
     int modelled;

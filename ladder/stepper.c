@@ -216,9 +216,9 @@ static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_eve
 
 static void put_event(FILE *f, const model_trace *t, const trace_event *e, const trace_launch *l)
 {
-    static const char *const words[TRACE_KINDS] = {"launch",  "group", "read",    "write",       "atomic",
-                                                   "shuffle", "split", "barrier", "warp barrier",
-                                                   "grid barrier", "wait"};
+    static const char *const words[TRACE_KINDS] = {"launch",       "group",        "read",  "write",
+                                                   "atomic",       "shuffle",      "split", "barrier",
+                                                   "warp barrier", "grid barrier", "wait"};
     fprintf(f, "{\"do\":\"%s\"", words[e->kind]);
     if (e->kind == TRACE_GROUP) fprintf(f, ",\"group\":%lld", (long long)e->value[0].i);
     if (e->line) fprintf(f, ",\"line\":%d,\"warp\":%d", e->line, e->warp);

@@ -69,8 +69,7 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     work w;
     estimate e;
     if (!recorded_work(g, &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea,
-            path[k].text);
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea, path[k].text);
     const double part = 100 * 4 * w.n / w.seconds / d->read;
     fprintf(f,
             "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i style=\"width:%.2f%%\"></i></span><span "

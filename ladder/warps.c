@@ -34,7 +34,8 @@ static void one_picture(const shape_report *s, int first, FILE *f)
     for (int i = 0; i < s->count; i++) {
         if (!same_steps(x, &s->rows[i])) continue;
         if (i < first) return;
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s%.30s", length ? ", " : "", s->rows[i].rung->name);
+        length += (size_t)snprintf(names + length, sizeof names - length, "%s%.30s", length ? ", " : "",
+                                   s->rows[i].rung->name);
     }
     const int steps = c->steps < SHOWN ? c->steps : SHOWN;
     const double all = (double)(c->threads + c->warp - 1) / c->warp;
@@ -61,11 +62,11 @@ static void one_picture(const shape_report *s, int first, FILE *f)
 static void one_row(const row *x, FILE *f)
 {
     const model_counts *const c = &x->counts;
-    fprintf(f, "<tr><th scope=\"row\">%s</th><td>%.0f&nbsp;%%</td><td class=\"left\">", x->rung->name, 100 * efficiency(c));
+    fprintf(f, "<tr><th scope=\"row\">%s</th><td>%.0f&nbsp;%%</td><td class=\"left\">", x->rung->name,
+            100 * efficiency(c));
     for (int k = 0; k < c->steps && k < SHOWN; k++) {
         const model_step *const st = &c->step[k];
-        fprintf(f, "%s%d&times;%d", k ? " " : "", st->warps,
-                st->warps ? (st->threads + st->warps - 1) / st->warps : 0);
+        fprintf(f, "%s%d&times;%d", k ? " " : "", st->warps, st->warps ? (st->threads + st->warps - 1) / st->warps : 0);
     }
     fprintf(f, "%s</td></tr>\n", c->steps > SHOWN ? " ..." : "");
 }

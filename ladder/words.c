@@ -65,7 +65,8 @@ static const struct {
       "        while (*(volatile u32 *)cell < goal) {}\n        __threadfence();\n    }\n    __syncthreads();\n}\n",
       "/* There is one group. */\n"
       "#define GRID_BARRIER(cell) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n",
-      "/* There is one group. */\n#define GRID_BARRIER(cell) \\\n    do { \\\n        (void)(cell); \\\n        BARRIER(); \\\n    } while (0)\n"}},
+      "/* There is one group. */\n#define GRID_BARRIER(cell) \\\n    do { \\\n        (void)(cell); \\\n        "
+      "BARRIER(); \\\n    } while (0)\n"}},
     {"atomic_next",
      {"#define atomic_next(array, index) atomicAdd((array) + (index), 1u)\n",
       "#define atomic_next(array, index) atomic_inc((array) + (index))\n",
@@ -104,8 +105,10 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"signed char", "unsigned char", "int", "unsigned int", "int64_t", "uint64_t", "float", "double"};
-    static const char *const cuda[] = {"signed char", "unsigned char", "int", "unsigned int", "long long", "unsigned long long", "float", "double"};
+    static const char *const c[] = {"signed char", "unsigned char", "int",   "unsigned int",
+                                    "int64_t",     "uint64_t",      "float", "double"};
+    static const char *const cuda[] = {"signed char", "unsigned char",      "int",   "unsigned int",
+                                       "long long",   "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
 
@@ -271,32 +274,34 @@ static void put_bulk_copy(FILE *f, api a, const model_setting *s)
                 "#define bulk_copy(to, i, from, j, count, arrived, k) \\\n"
                 "    do \\\n        for (i64 q = 0; q < (count); q++) (to)[(i) + q] = (from)[(j) + q]; \\\n"
                 "    while (0)\n"
-                "#define bulk_wait(arrived, k, phase) \\\n    do { \\\n        (void)(arrived)[k], (void)(phase); \\\n        %s; \\\n    } "
+                "#define bulk_wait(arrived, k, phase) \\\n    do { \\\n        (void)(arrived)[k], (void)(phase); \\\n "
+                "       %s; \\\n    } "
                 "while (0)\n",
                 a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()");
         return;
     }
-    fprintf(f,
-            "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"bulk copies need nvcc -arch=sm_90 or later\"\n"
-            "#endif\n"
-            "#define shared_address(p) ((u32)__cvta_generic_to_shared(p))\n"
-            "static __device__ void bulk_open(u64 *arrived, int k)\n{\n"
-            "    asm volatile(\"mbarrier.init.shared::cta.b64 [%%0], 1;\" : : \"r\"(shared_address(arrived + k)) : "
-            "\"memory\");\n"
-            "    asm volatile(\"fence.mbarrier_init.release.cluster;\" : : : \"memory\");\n"
-            "    asm volatile(\"fence.proxy.async.shared::cta;\" : : : \"memory\");\n}\n"
-            "static __device__ void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)\n{\n"
-            "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%0], %%1;\" : : "
-            "\"r\"(shared_address(arrived)), \"r\"(bytes) : \"memory\");\n"
-            "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%0], [%%1], %%2, "
-            "[%%3];\" : : \"r\"(shared_address(to)), \"l\"(__cvta_generic_to_global(from)), \"r\"(bytes), "
-            "\"r\"(shared_address(arrived)) : \"memory\");\n}\n"
-            "#define bulk_copy(to, i, from, j, count, arrived, k) \\\n"
-            "    bulk_start((to) + (i), (from) + (j), (u32)((count) * %d), (arrived) + (k))\n"
-            "static __device__ void bulk_wait(u64 *arrived, int k, int phase)\n{\n    u32 done = 0;\n    while (!done)\n"
-            "        asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%%1], %%2; selp.u32 "
-            "%%0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(shared_address(arrived + k)), \"r\"((u32)phase) : \"memory\");\n}\n",
-            (int)kind_bytes(s->elem));
+    fprintf(
+        f,
+        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"bulk copies need nvcc -arch=sm_90 or later\"\n"
+        "#endif\n"
+        "#define shared_address(p) ((u32)__cvta_generic_to_shared(p))\n"
+        "static __device__ void bulk_open(u64 *arrived, int k)\n{\n"
+        "    asm volatile(\"mbarrier.init.shared::cta.b64 [%%0], 1;\" : : \"r\"(shared_address(arrived + k)) : "
+        "\"memory\");\n"
+        "    asm volatile(\"fence.mbarrier_init.release.cluster;\" : : : \"memory\");\n"
+        "    asm volatile(\"fence.proxy.async.shared::cta;\" : : : \"memory\");\n}\n"
+        "static __device__ void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)\n{\n"
+        "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%0], %%1;\" : : "
+        "\"r\"(shared_address(arrived)), \"r\"(bytes) : \"memory\");\n"
+        "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%0], [%%1], %%2, "
+        "[%%3];\" : : \"r\"(shared_address(to)), \"l\"(__cvta_generic_to_global(from)), \"r\"(bytes), "
+        "\"r\"(shared_address(arrived)) : \"memory\");\n}\n"
+        "#define bulk_copy(to, i, from, j, count, arrived, k) \\\n"
+        "    bulk_start((to) + (i), (from) + (j), (u32)((count) * %d), (arrived) + (k))\n"
+        "static __device__ void bulk_wait(u64 *arrived, int k, int phase)\n{\n    u32 done = 0;\n    while (!done)\n"
+        "        asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%%1], %%2; selp.u32 "
+        "%%0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(shared_address(arrived + k)), \"r\"((u32)phase) : \"memory\");\n}\n",
+        (int)kind_bytes(s->elem));
 }
 
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
@@ -320,10 +325,11 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     }
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {"(-128)", "0", "(-2147483647 - 1)", "0u",       "(-9223372036854775807l - 1)", "0ul",
-                                          "-INFINITY",         "-INFINITY"};
-        static const char *const high[] = {"127", "255", "2147483647",           "0xffffffffu", "9223372036854775807l",
-                                           "0xfffffffffffffffful", "INFINITY",    "INFINITY"};
+        static const char *const low[] = {
+            "(-128)", "0", "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)", "0ul", "-INFINITY", "-INFINITY"};
+        static const char *const high[] = {
+            "127",      "255",     "2147483647", "0xffffffffu", "9223372036854775807l", "0xfffffffffffffffful",
+            "INFINITY", "INFINITY"};
         fprintf(f, "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return %s; }\n",
                 !s->operation       ? "0"
                 : s->operation == 1 ? high[s->elem]

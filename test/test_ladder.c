@@ -57,8 +57,9 @@ static void answers(void)
 {
     static const int64_t sizes[] = {0,   1,   2,   3,   7,    8,    31,   32,   33,   127,   255,  256,
                                     257, 511, 512, 513, 1000, 2047, 2048, 2049, 4999, 65535, 65537};
-    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64", "u8", "i8"}, *const operations[] = {"sum", "min",
-                                                                                                           "max"};
+    static const char *const dtypes[] = {"i32", "f32", "f64", "u32", "i64", "u64", "u8", "i8"}, *const operations[] = {
+                                                                                                    "sum", "min",
+                                                                                                    "max"};
     const int size_count = sizeof sizes / sizeof *sizes;
     ladder_options o = plain;
     o.width = 7;

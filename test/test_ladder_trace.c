@@ -93,7 +93,8 @@ static void estimates(void)
         const recorded_device *const d = recorded(g->shape);
         if (!recorded_work(g, &w)) continue;
         estimate_time(find_machine(d->name), &w, reads_only(g->shape) ? d->read : d->copy, &e);
-        if (is_host(g) || g->schedule == LOOKBACK || g->schedule == HISTOGRAM) check(e.none != NULL, "%s: there can be no estimate", g->name);
+        if (is_host(g) || g->schedule == LOOKBACK || g->schedule == HISTOGRAM)
+            check(e.none != NULL, "%s: there can be no estimate", g->name);
         if (e.none) continue;
         any++;
         away += e.seconds > w.seconds ? e.seconds / w.seconds - 1 : w.seconds / e.seconds - 1;

@@ -41,7 +41,7 @@ lane get_element(const char *from, kind k)
         return v;
     }
     if (is_byte(k)) {
-        v.i = k == KIND_I8 ? (int64_t)*(const int8_t *)from : (int64_t)*(const uint8_t *)from;
+        v.i = k == KIND_I8 ? (int64_t) * (const int8_t *)from : (int64_t) * (const uint8_t *)from;
         return v;
     }
     memcpy(&word, from, 4);
@@ -347,12 +347,12 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         else if (store)
             for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
-            for (int q = 0; q < width; q++) value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
+            for (int q = 0; q < width; q++)
+                value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
     const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
-    const int sectors =
-        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int sectors = a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
     if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

@@ -135,8 +135,9 @@ void bulk_wait(group_state *g, warp_state *w, const instruction *i)
         if (!b) continue;
         touch_word(g, w, arrived, index, thread, i, DO_ATOMIC_GET);
         if (!b->started || phase != (b->started - 1) % 2)
-            defect(g, DEFECT_ENDLESS, i->line, "thread %d waits for phase %lld of %s[%lld], where %d copies were started",
-                   thread, (long long)phase, arrived->name, (long long)index, b->started);
+            defect(g, DEFECT_ENDLESS, i->line,
+                   "thread %d waits for phase %lld of %s[%lld], where %d copies were started", thread, (long long)phase,
+                   arrived->name, (long long)index, b->started);
         b->waited[thread] = b->started;
     }
 }

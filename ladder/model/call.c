@@ -42,7 +42,8 @@ static typed array_call(compiler *c, opcode op, int operands)
         v = convert(c, parse_expression(c), k);
     }
     expect(c, ")");
-    if (is_byte(k)) model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes", c->kernel->arrays[array].name);
+    if (is_byte(k))
+        model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes", c->kernel->arrays[array].name);
     c->kernel->atomics = 1;
     const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
@@ -128,7 +129,8 @@ static typed bulk_start(compiler *c)
     const int to = named_array(c, 1, KINDS, "bulk_copy copies to a shared array");
     v[0] = whole_index(c);
     expect(c, ",");
-    const int from = named_array(c, 0, c->kernel->arrays[to].kind, "bulk_copy copies from global memory of the same type");
+    const int from =
+        named_array(c, 0, c->kernel->arrays[to].kind, "bulk_copy copies from global memory of the same type");
     v[1] = whole_index(c);
     expect(c, ",");
     v[2] = whole_index(c);

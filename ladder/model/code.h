@@ -36,8 +36,9 @@ int model_lex(const char *text, const char *name, token **tokens, char *error, s
     F(CONVERT)                                                                                                         \
     F(ADD)                                                                                                             \
     F(SUB)                                                                                                             \
-    F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL) F(UNEQUAL)     \
-        F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE) F(WARP_COMBINE)       \
+    F(MUL)                                                                                                             \
+    F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL) F(UNEQUAL) F(NOT)     \
+        F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE) F(WARP_COMBINE)              \
             F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE) F(END) F(LOOP)   \
                 F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER)           \
                     F(WARP_BARRIER) F(GRID_BARRIER) F(COPY_WAIT) F(BULK_COPY) F(BULK_WAIT) F(STOP)
@@ -220,7 +221,7 @@ typedef struct group_state {
     global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
     uint8_t touched[MODEL_THREADS_MOST];
     model_trace *trace; /* NULL: not followed */
-    bulk *bulks;  /* BULKS_MOST; NULL: the kernel has no bulk copies */
+    bulk *bulks;        /* BULKS_MOST; NULL: the kernel has no bulk copies */
     int bulk_count;
     int meeting;  /* all groups meet here: GRID_BARRIER */
     int64_t work; /* operations left before this is called a loop without end */

@@ -109,8 +109,8 @@ int type_of(compiler *c, const token *t, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } types[] = {{"i8", KIND_I8},   {"u8", KIND_U8},   {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32}, {"unsigned", KIND_U32},
-                 {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
+    } types[] = {{"i8", KIND_I8},        {"u8", KIND_U8},   {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32},
+                 {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
     if (t->class != TOKEN_NAME) return 0;
     if (!strcmp(t->text, "elem") || !strcmp(t->text, "elem4")) {
         *k = c->program->setting.elem;

@@ -143,7 +143,8 @@ static void run_together(launch *l)
         waiting = 0;
         for (int64_t i = 0; i < l->groups; i++) waiting += run_group(&all[i]);
         for (int p = 0; p < l->kernel->parameters; p++)
-            if (l->shadows[p]) memset(l->shadows[p], 0, (l->arguments[p].bytes / (size_t)l->kernel->unit + 1) * sizeof(global_shadow));
+            if (l->shadows[p])
+                memset(l->shadows[p], 0, (l->arguments[p].bytes / (size_t)l->kernel->unit + 1) * sizeof(global_shadow));
     }
     for (int64_t i = 0; i < opened; i++) {
         if (!l->failed && waiting && i == 0)

@@ -108,7 +108,7 @@ int model_kernel_threads(const model_program *program, int index);
 int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
 int model_kernel_parameters(const model_program *program, int index);
 enum { NEEDS_GRID = 1, NEEDS_BULK = 2 };
-int model_kernel_needs(const model_program *program, int index); /* what not every device has */
+int model_kernel_needs(const model_program *program, int index);    /* what not every device has */
 int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
 int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
 static inline int is_byte(kind k) { return k <= KIND_U8; }

@@ -101,8 +101,7 @@ void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int l
     e->lanes = (uint64_t)1 << own;
     e->active = w->mask;
     e->index[own] = (int32_t)index;
-    for (int q = 0; q < e->width; q++)
-        e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
+    for (int q = 0; q < e->width; q++) e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
     if (index + count > known->used) known->used = (int)(index + count);
 }
 
