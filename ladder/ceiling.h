@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the memory gives the processors: a read and a copy by `threads` threads, to hold the results of `tally bench` and of the
- * ladder against. */
+ * What the memory gives the processors: a read and a copy by `threads` threads, to hold the results of `tally bench`
+ * and of the ladder against. */
 #ifndef LADDER_CEILING_H
 #define LADDER_CEILING_H
 #include <stdint.h>

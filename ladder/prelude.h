@@ -66,7 +66,9 @@ typedef struct __attribute__((aligned(QUAD_BYTES))) {
 } elem4;
 #define load4(array, index)     (*(__global const elem4 *)((array) + (index)))
 #define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
-#ifdef TL_SHUFFLES /* NVIDIA (src/gpu/opencl/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
+/* On NVIDIA (src/gpu/opencl/opencl.c) mem_fence orders for the group alone, and lookback met sums from before. PTX has
+ * more. */
+#ifdef TL_SHUFFLES
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
@@ -159,7 +161,8 @@ fn void bulk_wait(u64 *arrived, int k, int phase)
 }
 #endif
 
-/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */
+/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats
+ * do. */
 #ifdef TL_CUDA
 fn elem warp_combine(elem v)
 {

@@ -2,8 +2,8 @@
  * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor folds
- *                     the rest
+ *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor
+ *                     folds the rest
  *   LEVELS            the same until one is left
  *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell

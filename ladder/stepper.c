@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A rung run small enough to be watched: groups of 16 threads, warps of 8 lanes, 8 banks, some tens of elements. The
- * events come from the model's trace of the rung's own text; where the text itself has the size of its group in it, that
- * number is made smaller, and the page says so. report.js shows the events one by one. */
+ * events come from the model's trace of the rung's own text; where the text itself has the size of its group in it,
+ * that number is made smaller, and the page says so. report.js shows the events one by one. */
 #include "html.h"
 #include <math.h>
 #include <stdlib.h>

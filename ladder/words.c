@@ -250,7 +250,8 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
             whole ? "#endif\n" : "");
 }
 
-/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere; elsewhere they are done at once. */
+/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere; elsewhere they are done
+ * at once. */
 static void put_copy_async(FILE *f, api a, const model_setting *s)
 {
     if (a == API_CUDA)

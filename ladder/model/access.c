@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
  *
- *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for each
- *            other; the same word is given to all that want it, and so are the four bytes in it. Elements of 8 bytes go
- *            half a warp at a time.
+ *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
+ *            each other; the same word is given to all that want it, and so are the four bytes in it. Elements of 8
+ *            bytes go half a warp at a time.
  *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
  * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no

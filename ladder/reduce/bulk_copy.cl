@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * teaches: one thread asks for a whole tile, and the hardware brings it: no addresses or registers of the other threads
- * source: CUDA C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator (TMA)" (Hopper, 2022)
+ * source: CUDA C++ Programming Guide, "Asynchronous Data Copies using ... (TMA)" (Hopper, 2022)
  * look at: requests of global memory, one per tile, where async_copy has one per warp for each of its elements. Take
  *          bulk_wait out, and the model names the word that nobody has waited for
  *
