@@ -5,9 +5,9 @@
 
 #define EACH_KIND(F)                                                                                                   \
     F(KIND_I8, int8_t, uint8_t)                                                                                        \
-    F(KIND_U8, uint8_t, uint8_t) F(KIND_I32, int32_t, uint32_t) F(KIND_U32, uint32_t, uint32_t)                        \
-        F(KIND_I64, int64_t, uint64_t) F(KIND_U64, uint64_t, uint64_t) F(KIND_F32, float, float)                       \
-            F(KIND_F64, double, double)
+    F(KIND_U8, uint8_t, uint8_t)                                                                                       \
+    F(KIND_I32, int32_t, uint32_t) F(KIND_U32, uint32_t, uint32_t) F(KIND_I64, int64_t, uint64_t)                      \
+        F(KIND_U64, uint64_t, uint64_t) F(KIND_F32, float, float) F(KIND_F64, double, double)
 
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
 #define LOOPS(K, T, WORK)                                                                                              \
