@@ -30,23 +30,10 @@ typedef struct token {
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
 
 /* ---- code: operations on registers of one value a lane ---- */
-#define OPERATIONS(F)                                                                                                  \
-    F(CONST)                                                                                                           \
-    F(MOVE)                                                                                                            \
-    F(CONVERT)                                                                                                         \
-    F(ADD)                                                                                                             \
-    F(SUB)                                                                                                             \
-    F(MUL)                                                                                                             \
-    F(DIV)                                                                                                             \
-    F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL) F(UNEQUAL) F(NOT) F(MIN)     \
-        F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE) F(WARP_COMBINE) F(ATOMIC_COMBINE)   \
-            F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE) F(END) F(LOOP) F(TEST) F(JUMP)     \
-                F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER) F(WARP_BARRIER)           \
-                    F(GRID_BARRIER) F(COPY_WAIT) F(BULK_COPY) F(BULK_WAIT) F(STOP)
 typedef enum {
-#define F(name) DO_##name,
-    OPERATIONS(F)
-#undef F
+#define OPERATION(name) DO_##name,
+#include "operations.def"
+#undef OPERATION
 } opcode;
 
 /* SHUFFLE: which lane the value comes from, in d. */
