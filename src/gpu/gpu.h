@@ -19,11 +19,11 @@ typedef struct tl_memory {
 } tl_memory;
 
 /* A lane is a queue of work that is done in order. Kernels, and the copies of small calls, go to TL_RUN (the caller's
- * stream if there is one); gpu_pieces.c copies beside it. Event n is a place in a lane: see mark. */
+ * stream if there is one); pieces.c copies beside it. Event n is a place in a lane: see mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
     TL_EVENTS = 32,                      /* for the order of lanes */
-    TL_CLOCKS = 128,                     /* spans that are measured at a time, two events each (gpu_clock.c) */
+    TL_CLOCKS = 128,                     /* spans that are measured at a time, two events each (clock.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 

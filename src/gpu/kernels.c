@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The rows of gpu/kernel/params.def as data, and the check of a launch against them (gpu_kernels.h). */
+ * The rows of gpu/kernel/params.def as data, and the check of a launch against them (kernels.h). */
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * reduce and scan on a GPU: which kernels of shape/gpu/ run on what, in which order. */
+ * reduce and scan on a GPU: which kernels of gpu/kernel/ run on what, in which order. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU: which go where (gpu_window.h). */
+ * Windows on a GPU: which go where (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

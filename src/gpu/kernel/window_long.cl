@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Whole windows that are longer than window_whole's. The levels are taken in groups, the lowest LOW by tiles of neighbouring items, then
  * HIGH at a time by tiles of rows: the items that lie 2^l apart, l being the group's first level, are neighbours there. (Who launches them cuts
- * the levels: gpu_window_long.c.)
+ * the levels: window_long.c.)
  *
  *   window_part  PART_LEVEL      x              -> Y_LOW                the tiles of window_whole.cl
  *   window_rows                  Y_LOW          -> Y_(LOW + HIGH) ...   while w has bits beyond the next group

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in opencl_devices.c,
- * memory is in opencl_memory.c. API calls only; the shapes are in gpu_*.c. */
+ * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in devices.c,
+ * memory is in memory.c. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
 #include <stdio.h>
 #include <stdlib.h>
