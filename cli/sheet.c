@@ -18,7 +18,7 @@ struct sheet {
     tally_file *file;
     const operators *ops;
     input *in;
-    lines *kept; /* NULL: no --keep */
+    lines *kept;           /* NULL: no --keep */
     int64_t width, passed; /* results a line; lines of the input that have none */
     int hex, to_stdout;
     char separator, *text;
@@ -85,8 +85,10 @@ static int put_header(sheet *r, const input *in)
                 const char *const column = in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
                 char *const name = malloc(strlen(column) + sizeof of + 2);
                 if (!name) return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
-                if (r->width == 1) strcpy(name, op);
-                else sprintf(name, "%s.%s", op, column);
+                if (r->width == 1)
+                    strcpy(name, op);
+                else
+                    sprintf(name, "%s.%s", op, column);
                 if (!first) code = put(r, &r->separator, 1);
                 if (!code) code = put_name(r, name);
                 free(name);
@@ -115,8 +117,10 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .hex = has(o, OPT_hex),
                  .to_stdout = !strcmp(path, "-")};
     r->separator = output_format(o) == TO_CSV ? ',' : '\t';
-    if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
-    else if (r->kept) r->separator = 0; /* the first line says */
+    if (r->kept && in->info.header)
+        r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
+    else if (r->kept)
+        r->separator = 0; /* the first line says */
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
     if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);

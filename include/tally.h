@@ -65,11 +65,21 @@ typedef enum tally_status {
 } tally_status;
 
 typedef enum tally_dtype {
-    TALLY_I8 = 1, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64,
-    TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64
+    TALLY_I8 = 1,
+    TALLY_U8,
+    TALLY_I16,
+    TALLY_U16,
+    TALLY_I32,
+    TALLY_U32,
+    TALLY_I64,
+    TALLY_U64,
+    TALLY_F16,
+    TALLY_BF16,
+    TALLY_F32,
+    TALLY_F64
 } tally_dtype;
 
-typedef struct tally tally;                   /* a context: a device, its threads, the last error */
+typedef struct tally tally; /* a context: a device, its threads, the last error */
 typedef struct tally_stream tally_stream;
 typedef struct tally_fragment tally_fragment;
 typedef struct tally_file tally_file;
@@ -78,17 +88,17 @@ typedef struct tally_file tally_file;
  * The common reductions of a flat array, with no context, on the calling thread (one core). x may be NULL when n <= 0; n <= 0 gives the
  * operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme). Bits equal those of the verbs.
  */
-TALLY_API float   tally_sum_f32(const float *x, int64_t n);
-TALLY_API double  tally_sum_f64(const double *x, int64_t n);
+TALLY_API float tally_sum_f32(const float *x, int64_t n);
+TALLY_API double tally_sum_f64(const double *x, int64_t n);
 TALLY_API int64_t tally_sum_i32(const int32_t *x, int64_t n);
 TALLY_API int64_t tally_sum_i64(const int64_t *x, int64_t n);
-TALLY_API float   tally_mean_f32(const float *x, int64_t n);
-TALLY_API double  tally_mean_f64(const double *x, int64_t n);
-TALLY_API float   tally_min_f32(const float *x, int64_t n);
-TALLY_API double  tally_min_f64(const double *x, int64_t n);
+TALLY_API float tally_mean_f32(const float *x, int64_t n);
+TALLY_API double tally_mean_f64(const double *x, int64_t n);
+TALLY_API float tally_min_f32(const float *x, int64_t n);
+TALLY_API double tally_min_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_min_i32(const int32_t *x, int64_t n);
-TALLY_API float   tally_max_f32(const float *x, int64_t n);
-TALLY_API double  tally_max_f64(const double *x, int64_t n);
+TALLY_API float tally_max_f32(const float *x, int64_t n);
+TALLY_API double tally_max_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 
 /* ---- 3 the context ------------------------------------------------------------------------------------------------ */
@@ -157,8 +167,9 @@ typedef struct tally_times_info {
     int64_t bytes_to_device, bytes_from_device;
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */
-    int64_t launches;      /* kernels started on the device, and */
-    int64_t on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
+    int64_t launches;     /* kernels started on the device, and */
+    int64_t
+        on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
 } tally_times_info;
 /* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing more. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
@@ -179,9 +190,10 @@ TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view
 
 /* How a scan runs. NULL options: inclusive, forward, no init. */
 typedef struct tally_scan_options {
-    int exclusive;    /* out[i] leaves out element i; out[0] is init, or the empty value */
-    int reverse;      /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
-    const void *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
+    int exclusive; /* out[i] leaves out element i; out[0] is init, or the empty value */
+    int reverse;   /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
+    const void
+        *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
                          operators, first, last, ema; refused for the others) */
 } tally_scan_options;
 
@@ -202,7 +214,7 @@ typedef enum tally_edges {
 typedef struct tally_window_options {
     int64_t before, after; /* >= 0 each */
     tally_edges edges;
-    int64_t min_count;     /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
+    int64_t min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
                               TALLY_EDGES_MISSING, min_count > 0 lets partial windows of at least min_count through. */
 } tally_window_options;
 
@@ -223,13 +235,14 @@ TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *opt
  * sequence) are ignored, and so is all of a view without elements but rows, n and offsets: 2^62 rows of 0 elements are nothing to scan.
  * Elements and the reach of strides are less than 2^63 bytes each, counted as they are read. */
 struct tally_view {
-    void *data;             /* element (0, 0); never written through an input view; NULL allowed when there is no element */
+    void *data; /* element (0, 0); never written through an input view; NULL allowed when there is no element */
     tally_dtype dtype;
-    int64_t rows;           /* how many sequences */
-    int64_t n;              /* elements in each (ignored with offsets) */
-    int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
-    int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
-    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
+    int64_t rows;       /* how many sequences */
+    int64_t n;          /* elements in each (ignored with offsets) */
+    int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
+    int64_t stride;     /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
+    const int64_t
+        *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
                                on a GPU device host or device memory (section 3) */
 };
 
@@ -263,8 +276,8 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
  * (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the order of data. */
 TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
 /* Forward scans only: options->reverse is refused. */
-TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *options,
-                                         tally_stream **stream);
+TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
+                                         const tally_scan_options *options, tally_stream **stream);
 TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
                                            const tally_window_options *options, tally_stream **stream);
 /* Pushes n dense elements. reduce: out and produced may be NULL, nothing is produced. scan: writes n results. window: writes the results
@@ -319,41 +332,45 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
 
 /* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the call. */
 typedef struct tally_file_options {
-    const char *format;  /* NULL or "auto", "npy", "raw", "text", "csv" */
-    tally_dtype dtype;   /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
-    const char *column;  /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
+    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv" */
+    tally_dtype
+        dtype; /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
+    const char
+        *column; /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
                           * NULL: csv: the only one with numbers; text: every number is a value, line by line */
-    char delimiter;      /* 0: guess (csv: comma, semicolon or tab; text: white space) */
-    int header;          /* 0 guess, 1 the first line is a header, -1 it is not */
-    int skip_bad;        /* bad cells are skipped and counted instead of being an error; in a table each with its line */
-    tally_dtype assume;  /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
-    int table;           /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
+    char delimiter;     /* 0: guess (csv: comma, semicolon or tab; text: white space) */
+    int header;         /* 0 guess, 1 the first line is a header, -1 it is not */
+    int skip_bad;       /* bad cells are skipped and counted instead of being an error; in a table each with its line */
+    tally_dtype assume; /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
+    int table;          /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
                           * column NULL then means all that have numbers */
-    int keep;            /* csv, text: a table whose lines tally_file_line gives too */
+    int keep;           /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
 
 typedef struct tally_file_info {
-    const char *name;      /* as given; "-" is standard input */
-    const char *format;    /* "npy", "raw", "text" or "csv" */
+    const char *name;   /* as given; "-" is standard input */
+    const char *format; /* "npy", "raw", "text" or "csv" */
     tally_dtype dtype;
-    int ndim;              /* 1 for raw, text, csv; 2 for a table */
-    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
-    int64_t elements;      /* product of shape, or -1 */
-    int fortran;           /* npy: column-major order */
-    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
+    int ndim;         /* 1 for raw, text, csv; 2 for a table */
+    int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
+    int64_t elements; /* product of shape, or -1 */
+    int fortran;      /* npy: column-major order */
+    const void *
+        mapped; /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
                             * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at
                             * `shrunk` when the work is done. tally_file_read has neither, it fails */
-    int64_t skipped;       /* bad cells skipped so far */
+    int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
-    int shrunk;            /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
-    const char *header;    /* csv, text: the header's line, or NULL */
+    int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
+    const char *header;         /* csv, text: the header's line, or NULL */
     const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
-    char delimiter;        /* csv, text: 0 is white space */
+    char delimiter;             /* csv, text: 0 is white space */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is NULL, and the error
  * sentence names the file and what is wrong with it. ctx NULL: one thread, and the sentence is in tally_error(NULL). */
-TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file);
+TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options,
+                                       tally_file **file);
 /* What is known now (counts grow while it is read). Its pointers, `mapped` too, are the file's: read them until tally_file_close. file NULL:
  * all zero, bytes_total -1. */
 TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
@@ -393,33 +410,33 @@ TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, si
 
 /* The names, NULL-terminated; static memory. */
 TALLY_API const char *const *tally_operators(void);
-TALLY_API const char *tally_dtype_name(tally_dtype dtype);         /* NULL if there is no such dtype */
-TALLY_API tally_dtype tally_dtype_parse(const char *name);         /* 0 if there is no such dtype */
-TALLY_API size_t tally_dtype_size(tally_dtype dtype);              /* bytes; 0 if there is no such dtype */
+TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
+TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
 TALLY_API const char *tally_version(void);
 TALLY_API const char *tally_status_name(tally_status status);
 
 typedef struct tally_operator_info {
     const char *name;
-    const char *text;       /* one line */
-    const char *empty;      /* what no elements give, in words */
-    const char *param;      /* "" or the parameter's name */
-    tally_dtype output;     /* for the dtype asked about */
-    tally_dtype accumulator;/* the arithmetic's dtype; 0: none (moves and comparisons only) */
-    int lanes;              /* values a result */
-    int exact;              /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
-    int seedable;           /* takes an init */
+    const char *text;        /* one line */
+    const char *empty;       /* what no elements give, in words */
+    const char *param;       /* "" or the parameter's name */
+    tally_dtype output;      /* for the dtype asked about */
+    tally_dtype accumulator; /* the arithmetic's dtype; 0: none (moves and comparisons only) */
+    int lanes;               /* values a result */
+    int exact;               /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
+    int seedable;            /* takes an init */
 } tally_operator_info;
 /* What `op` (with its suffixes) is for elements of dtype. The error names the choices. ctx may be NULL. */
 TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 
 typedef struct tally_device_info {
-    const char *name;       /* what tally_open takes */
-    const char *text;       /* what it is */
+    const char *name; /* what tally_open takes */
+    const char *text; /* what it is */
     int usable;
-    const char *reason;     /* why not, or "" */
-    int processors;         /* the most threads a context uses by default */
-    const char *isas;       /* the CPU instruction sets compiled in that run here, widest last, separated by spaces */
+    const char *reason; /* why not, or "" */
+    int processors;     /* the most threads a context uses by default */
+    const char *isas;   /* the CPU instruction sets compiled in that run here, widest last, separated by spaces */
 } tally_device_info;
 /* Device number index (from 0); TALLY_INVALID past the end. */
 TALLY_API tally_status tally_device(int index, tally_device_info *info);

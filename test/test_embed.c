@@ -80,7 +80,8 @@ static int child_push(void)
             const int met = *fails == 0;
             *fails = 0;
             calls += met;
-            good += met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
+            good +=
+                met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
             if (depth() != before) printf("call %d left %d contexts of %d; ", call, depth(), before);
             if (!met) break;
         }
@@ -269,7 +270,8 @@ int main(int argc, char **argv)
     const char *counted = ask("", "budget", "cuda:0,probe=off,threads=1", "2000");
     check(!strncmp(counted, "ok, all counted, ", 17), "a scan's memory: '%s'", counted);
     counted = ask("", "budget", "cuda:0,probe=off,threads=1,memory=2M", "2000");
-    check(sscanf(counted, "ok, all counted, peak %lld KiB", &peak) == 1 && peak <= 2048, "a scan's memory within 2 MiB: '%s'", counted);
+    check(sscanf(counted, "ok, all counted, peak %lld KiB", &peak) == 1 && peak <= 2048,
+          "a scan's memory within 2 MiB: '%s'", counted);
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");

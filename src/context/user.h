@@ -11,10 +11,10 @@
 #include "context.h"
 
 enum {
-    TL_USER_NAME = 32,        /* bytes of a name, with its end */
-    TL_USER_TEXT = 64 << 10,  /* bytes of a text at most */
-    TL_USER_FIELDS = 16,      /* of a state; 32 bytes are the limit that is met first */
-    TL_USER_WORDS = 32        /* helper functions and types of a text */
+    TL_USER_NAME = 32,       /* bytes of a name, with its end */
+    TL_USER_TEXT = 64 << 10, /* bytes of a text at most */
+    TL_USER_FIELDS = 16,     /* of a state; 32 bytes are the limit that is met first */
+    TL_USER_WORDS = 32       /* helper functions and types of a text */
 };
 
 /* The types a state's field may have, and accumulators and results as the rows of op/ops.def name them. */
@@ -22,7 +22,7 @@ typedef enum { TL_FIELD_REAL, TL_FIELD_ORD, TL_FIELD_IDX, TL_FIELD_ELEM, TL_FIEL
 typedef enum { TL_ACC_WIDE, TL_ACC_REAL, TL_ACC_F64, TL_ACC_NONE, TL_ACC_RULES } tl_acc_rule;
 typedef enum { TL_OUT_ACC, TL_OUT_SAME, TL_OUT_IDX, TL_OUT_BIT, TL_OUT_RULES } tl_out_rule;
 extern const char *const tl_field_names[TL_FIELD_TYPES + 1], *const tl_acc_names[TL_ACC_RULES + 1],
-    *const tl_out_names[TL_OUT_RULES + 1];
+                                                                 *const tl_out_names[TL_OUT_RULES + 1];
 
 /* The facts that are numbers. A value of TL_FACT_REAL_IS_EXACT depends on the instance. */
 enum { TL_FACT_REAL_IS_EXACT = 3 };
@@ -71,7 +71,7 @@ struct tl_user_instance {
     const tl_user *user;
     tl_scalar op;
     const tl_kernel *kernel;
-    void *library;    /* of the loader, and its end */
+    void *library; /* of the loader, and its end */
     void (*unload)(void *library);
     int device_bytes; /* of a state with its fields aligned, as GPUs keep it */
 };

@@ -19,8 +19,8 @@ void tl_view_normal(tally_view *v);
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is allowed. */
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
-                             int in_place);
+tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out,
+                             int64_t out_bytes, int in_place);
 
 /* data + bytes, also for the NULL of a view without elements, where pointer arithmetic is undefined. */
 static inline char *tl_offset(void *data, int64_t bytes) { return (char *)((uintptr_t)data + (uintptr_t)bytes); }
@@ -38,5 +38,6 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
 }
 
 /* Copies n elements between places with strides in elements. */
-void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n, int64_t element_bytes);
+void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
+                     int64_t element_bytes);
 #endif

@@ -22,8 +22,8 @@ typedef struct tl_memory {
  * stream if there is one); pieces.c copies beside it. Event n is a place in a lane: see mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
-    TL_EVENTS = 32,                      /* for the order of lanes */
-    TL_CLOCKS = 128,                     /* spans that are measured at a time, two events each (clock.c) */
+    TL_EVENTS = 32,  /* for the order of lanes */
+    TL_CLOCKS = 128, /* spans that are measured at a time, two events each (clock.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 

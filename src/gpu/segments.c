@@ -10,7 +10,7 @@
 
 /* What `measure` writes. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];        /* LONGS, BAD, DIFFERENT, NODES .. */
+    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, NODES .. */
     int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
 } measured;
 

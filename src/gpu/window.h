@@ -30,7 +30,8 @@ tl_arguments_levels_part tl_levels_arguments(int top, int kept);
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
 /* Windows that a tile holds. */
-tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
+tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g);
 
 /* ---- window_long.c ---- */
 

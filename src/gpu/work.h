@@ -94,11 +94,11 @@ typedef struct tl_launch {
  * so a kernel loops over its jobs. None: nothing is launched. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
                    const tl_argument *arguments, int count);
-#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                        \
-    ({                                                                                                                \
-        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                           \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                            \
-              (int)(sizeof a_ / sizeof(tl_argument)));                                                                \
+#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                         \
+    ({                                                                                                                 \
+        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                            \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                             \
+              (int)(sizeof a_ / sizeof(tl_argument)));                                                                 \
     })
 /* tl_go of a kernel and its arguments by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)

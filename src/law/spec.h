@@ -6,7 +6,8 @@
 #include "operator/kernel.h"
 
 /* out = lower(S(n)); init: NULL or one result-typed value. */
-void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init, void *out);
+void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init,
+                    void *out);
 /* n results, dense. */
 void tl_spec_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                   const tally_scan_options *options, void *out);

@@ -28,18 +28,19 @@ enum {
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
 typedef struct tl_scalar {
-    const char *file;        /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
-    const char *text;        /* the text, src/op/<text>.h */
-    const char *core;        /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
-    const char *lowers;      /* the file whose lower it shares */
-    tally_dtype dtype, acc;  /* acc 0: no arithmetic */
+    const char *file;   /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
+    const char *text;   /* the text, src/op/<text>.h */
+    const char *core;   /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
+    const char *lowers; /* the file whose lower it shares */
+    tally_dtype dtype, acc; /* acc 0: no arithmetic */
     tally_dtype out;
     int lanes;
     uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
-    uint8_t widen;      /* TL_WIDEN_...: the elements that the kernels of the processors get, */
-    tally_dtype wide;   /* of this type; their states are those of `core` on it */
-    void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
+    uint8_t widen;    /* TL_WIDEN_...: the elements that the kernels of the processors get, */
+    tally_dtype wide; /* of this type; their states are those of `core` on it */
+    void (*to_wide)(tl_state *s),
+        (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x);
     void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
@@ -89,14 +90,14 @@ typedef struct tl_kernel {
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
      * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
      * the tile's node when m == TL_TILE. */
-    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, tl_next next,
-                     tl_par p);
+    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                     tl_next next, tl_par p);
 
     /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1] is
      * left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0]. out may be
      * x. stream: out is aligned to 64 bytes, store past the caches. */
-    void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                      tl_next next, tl_par p);
+    void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
+                      int stream, tl_next next, tl_par p);
 
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
@@ -112,11 +113,12 @@ typedef struct tl_kernel {
      * window_vectors of them. */
     int vector_lanes, vector_bytes, window_vectors;
     void (*window_start)(struct tl_window_work *k, const tl_state *before); /* OP_INVERSE: the window before it */
-    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond, int64_t lead,
-                        int64_t m, int64_t i, tl_par p);
+    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
+                        int64_t lead, int64_t m, int64_t i, tl_par p);
     void (*window_lower)(void *to, const struct tl_window_work *k, int64_t from, int64_t m, int64_t first, int stream,
                          tl_par p);
-    void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks, tl_par p);
+    void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks,
+                          tl_par p);
 } tl_kernel;
 
 /* The kernels of every operator file for one instruction set; ended by file NULL. */

@@ -22,8 +22,8 @@
 #undef CONVERT
 
 #define CONVERT(kind, from, to, value)                                                                                 \
-    {TL_WIDEN_##kind,      TL_COLUMN(2, from), TL_COLUMN(2, to), TL_COLUMN(3, from), TL_COLUMN(3, to),                 \
-     TL_CAT4(convert, kind, from, to)},
+    {TL_WIDEN_##kind,    TL_COLUMN(2, from), TL_COLUMN(2, to),                                                         \
+     TL_COLUMN(3, from), TL_COLUMN(3, to),   TL_CAT4(convert, kind, from, to)},
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
 #include "convert.def"
     {0}};

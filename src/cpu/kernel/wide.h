@@ -36,7 +36,7 @@
 #endif
 
 /* The state of an element is the element, and the result is the state. */
-#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                          \
+#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                         \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
 #define TL_BARE 1
 #else
@@ -44,7 +44,8 @@
 #endif
 
 /* It lowers its own results: those of keys that are states of its own too are made in registers. */
-#if TL_FULL || ((TL_OUT_SAME || defined(OP_ABSENT)) && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
+#if TL_FULL || ((TL_OUT_SAME || defined(OP_ABSENT)) && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) &&      \
+                TL_KIND == 3 && TL_SIZE >= 4)
 #define TL_LOWERS 1
 #else
 #define TL_LOWERS 0

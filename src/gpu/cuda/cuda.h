@@ -26,7 +26,7 @@ typedef struct {
 /* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
  * names, and a function that finds them; 0: some are not there. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
-#define TL_CUDA_FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define TL_CUDA_FIND(name, symbol, parameters)    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
 #define TL_CUDA_CALLS(LIST, find)                                                                                      \
     LIST(TL_CUDA_DECLARE)                                                                                              \
     static int find(void *library)                                                                                     \

@@ -190,8 +190,8 @@ static tally_status issue(run *r, int64_t j)
     status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
     if (!status)
-        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
-                         tl_side_count(&p->out, &part->out) * p->out.bytes);
+        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot],
+                         kept_from(&p->out, part) * p->out.bytes, tl_side_count(&p->out, &part->out) * p->out.bytes);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
 }
@@ -209,8 +209,8 @@ static tally_status run_pieces(run *r)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status =
-                to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect), tl_side_count(&p->in, rect) * p->in.bytes);
+            status = to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
+                               tl_side_count(&p->in, rect) * p->in.bytes);
         }
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
         if (!status && j < r->pieces) status = issue(r, j);
