@@ -142,7 +142,7 @@ const char *layout_per(const layout *l, const input *in); /* what a sequence is 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step);
 
-/* ---- where.c: which device, and which parts ran there ----------------------------------------------------------------
+/* ---- where.c: which device, and which parts ran there ---------------------------------------------------------------
  */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
@@ -226,8 +226,8 @@ int sheet_close(sheet *r, int code); /* commits if code is DONE */
 /* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
  */
 typedef struct sink sink;
-/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines of the input
- * before the first that has results. */
+/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines
+ * of the input before the first that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
 int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */

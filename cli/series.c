@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * series.c - what scan and window share: elements in, results out, in pieces; the whole array only where it must be.
  *
- * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse, --axis and
- * --segments hold the data and the results in memory, since their results are not born in the order of the file. */
+ * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse,
+ * --axis and --segments hold the data and the results in memory, since their results are not born in the order of the
+ * file. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -153,7 +154,8 @@ static int pump(run *r, flow *f)
     return code ? code : input_sound(in);
 }
 
-/* The lines of a table before the first that has a result: with edges valid, those that only the first window reaches. */
+/* The lines of a table before the first that has a result: with edges valid, those that only the first window
+ * reaches. */
 static int64_t lines_before(const run *r)
 {
     return r->how.window && r->how.window->edges == TALLY_EDGES_VALID ? r->how.window->before : 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the values.
+ * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the
+ * values.
  *
  *     day,price,qty              day,price,qty,sum.price,sum.qty
  *     mon,1.5,10       -->       mon,1.5,10,1.5,10
@@ -70,8 +71,8 @@ static int put_name(sheet *r, const char *name)
     return DONE;
 }
 
-/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1 as --column
- * does; those of an array from 0. */
+/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1
+ * as --column does; those of an array from 0. */
 static int put_header(sheet *r, const input *in)
 {
     int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;

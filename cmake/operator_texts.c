@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Run by the build before it compiles an operator: the texts of src/op go through the same checks as texts of users
- * (src/context/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a page of a
- * compiler's.
+ * (src/context/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a
+ * page of a compiler's.
  *
  *   operator_texts SRC     SRC: the folder of the library's sources */
 #include "context/user.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and both give the same elements, with the
- * format named and guessed. Then the file becomes shorter while it is open: reading fails or gives the elements that are left.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c src/io/[a-z]*.c src/context/error.c src/dtype.c */
+ * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and both give the same
+ * elements, with the format named and guessed. Then the file becomes shorter while it is open: reading fails or gives
+ * the elements that are left.
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c src/io/[a-z]*.c
+ * src/context/error.c src/dtype.c */
 #define _GNU_SOURCE
 #include "tally.h"
 #include <fcntl.h>

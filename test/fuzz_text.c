@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as text (fuzz_files.h says what must hold); and every cell that is a plain decimal equals strtod_l in the C locale. */
+ * libFuzzer: any bytes as text (fuzz_files.h says what must hold); and every cell that is a plain decimal equals
+ * strtod_l in the C locale. */
 #define _GNU_SOURCE
 #include "fuzz_files.h"
 #include <locale.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around every
- * power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
+ * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around
+ * every power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile,
+ * signed-zero and random-bit data, by memcmp with the law.
  *
  *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors

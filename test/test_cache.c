@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file that is truncated,
- * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when there
- * are too many bytes, and files of others never. */
+ * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when
+ * there are too many bytes, and files of others never. */
 #include "gpu/gpu.h"
 #include "check.h"
 #include <dirent.h>

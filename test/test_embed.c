@@ -14,7 +14,8 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from ---- */
+/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from
+ * ---- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {
@@ -50,8 +51,8 @@ static void *of_driver(const char *name)
     return driver ? dlsym(driver, name) : NULL;
 }
 
-/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from the contexts that
- * the caller has pushed. Prints a line for the parent. */
+/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from
+ * the contexts that the caller has pushed. Prints a line for the parent. */
 static int child_push(void)
 {
     enum { N = 3000, LARGE = 9 << 20 };

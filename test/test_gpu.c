@@ -155,8 +155,8 @@ static void check_texts(const char *name)
     close_faked();
 }
 
-/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum as a user's operator, which
- * goes through the cache even where the build embedded the library's own. */
+/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum as a user's operator,
+ * which goes through the cache even where the build embedded the library's own. */
 static void check_cache(const char *name)
 {
     for (int way = 0; way < 3; way++) {

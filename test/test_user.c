@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape,
- * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and arguments
- * (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the test's own.
+ * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and
+ * arguments (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the
+ * test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there

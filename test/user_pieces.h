@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operators of users where a result is made in pieces: streams, windows of streams, fragments that are saved and merged in
- * other contexts; and a name that is defined anew while they are open. Part of test_user.c. */
+ * Operators of users where a result is made in pieces: streams, windows of streams, fragments that are saved and merged
+ * in other contexts; and a name that is defined anew while they are open. Part of test_user.c. */
 #ifndef TALLY_TEST_USER_PIECES_H
 #define TALLY_TEST_USER_PIECES_H
 #include "user_check.h"

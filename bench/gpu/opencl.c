@@ -5,8 +5,9 @@
  *     cc -O2 -Iinclude bench/gpu/opencl.c build/libtally.a -o bench-opencl -fopenmp -ldl -lm      (a static library)
  *     ./bench-opencl opencl:1 [log2 of the elements [rounds]]
  *
- * The array is a cl_mem of the caller's, results are another; calls go to the caller's queue. Every figure is the median of the
- * rounds, of INNER calls between two clFinish; a round runs all subjects one after the other. Bits are compared with the CPU's first. */
+ * The array is a cl_mem of the caller's, results are another; calls go to the caller's queue. Every figure is the
+ * median of the rounds, of INNER calls between two clFinish; a round runs all subjects one after the other. Bits are
+ * compared with the CPU's first. */
 #include "gpu/opencl/opencl.h" /* OpenCL's calls, which the library opens */
 #include "tally.h"
 #include <dlfcn.h>

@@ -3,9 +3,9 @@
  *
  *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count  u32 name bytes  name  nodes (level u8, state)  u64 FNV-1a
  *
- * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The name
- * of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
- * nothing to another text of that name. */
+ * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The
+ * name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states
+ * mean nothing to another text of that name. */
 #include "context/device.h"
 #include "law/fp.h"
 #include "context/user.h"

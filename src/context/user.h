@@ -4,8 +4,8 @@
  *   user.c        the texts of a context, instances, errors in them      user_facts.c   a text read for its facts
  *   cpu/user.c   an instance compiled for the processors          gpu/program.c   for GPUs
  *
- * A GPU compiles the text by itself, so everything that has to be known before (types, the bytes of a state, the facts) is
- * read from the text here, without a compiler; each compiler then checks the bytes of the state that was read. */
+ * A GPU compiles the text by itself, so everything that has to be known before (types, the bytes of a state, the facts)
+ * is read from the text here, without a compiler; each compiler then checks the bytes of the state that was read. */
 #ifndef TALLY_USER_H
 #define TALLY_USER_H
 #include "context.h"
@@ -50,8 +50,8 @@ typedef struct tl_facts {
 
 /* Reads the facts of a text; TALLY_BAD_DATA with where:line if it is not one. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
-/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs too, and leaves to its row what op/ops.def says. For the build
- * (cmake/operator_texts.c); the sentence is tally_error(NULL). */
+/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs too, and leaves to its
+ * row what op/ops.def says. For the build (cmake/operator_texts.c); the sentence is tally_error(NULL). */
 tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
@@ -64,8 +64,8 @@ typedef struct tl_user {
     tl_user_instance *instances;
 } tl_user;
 
-/* An operator for one dtype and accumulator. op: the facts from the text; its functions and `kernel` are NULL until it is
- * compiled for the processors (cpu/user.c). */
+/* An operator for one dtype and accumulator. op: the facts from the text; its functions and `kernel` are NULL until it
+ * is compiled for the processors (cpu/user.c). */
 struct tl_user_instance {
     tl_user_instance *next;
     const tl_user *user;

@@ -213,8 +213,8 @@ static const char *const directives[] = {"define", "undef", "else",   "elif",  "
                                          "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part of the cache's
- * key), moves the lines of error messages, or means something on one device only. */
+/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part
+ * of the cache's key), moves the lines of error messages, or means something on one device only. */
 static tally_status check_directive(const reader *r, const char *at)
 {
     char what[TL_USER_NAME];
@@ -297,8 +297,9 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and lines in a way
- * of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the compiler for something. */
+/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and
+ * lines in a way of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the
+ * compiler for something. */
 static tally_status check_written(reader *r, const char *written)
 {
     int line = 1;

@@ -8,11 +8,12 @@
  * result_bytes: the bytes of one element of this view (of all lanes for an output). */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t element_bytes);
 
-/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high = 0. */
+/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high =
+ * 0. */
 int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
 
-/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may calculate with
- * all of them: strides of extents of 1, the strides and offsets of a view without elements. */
+/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may
+ * calculate with all of them: strides of extents of 1, the strides and offsets of a view without elements. */
 void tl_view_normal(tally_view *v);
 
 /* Refuses an output view in which two results have the same place. v is checked. */

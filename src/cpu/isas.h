@@ -4,8 +4,8 @@
 #define TALLY_ISAS_H
 #include "operator/plan.h"
 
-/* The plan of a built-in instance on the processors: its kernels for instruction set number isa (a row of isa.def), and the
- * conversions from and to the types that those are for. */
+/* The plan of a built-in instance on the processors: its kernels for instruction set number isa (a row of isa.def), and
+ * the conversions from and to the types that those are for. */
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *instance, tl_par par, int isa);
 
 enum { TL_ISA_NONE = -1 };

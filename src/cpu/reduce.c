@@ -87,8 +87,8 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which probe the stack
- * touch page by page at every call. */
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which
+ * probe the stack touch page by page at every call. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
                                                      void *out)
 {
@@ -210,8 +210,8 @@ static int64_t row_length(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
-/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row weighs
- * its elements and ROW_WEIGHT more, the cost of starting it. */
+/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row
+ * weighs its elements and ROW_WEIGHT more, the cost of starting it. */
 enum { ROW_WEIGHT = 16 };
 typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
 static weight weight_before(const tally_view *in, int64_t r)

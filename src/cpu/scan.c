@@ -5,7 +5,8 @@
  *   thread     A     B     A     B     A
  *
  *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
- *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding hides
+ *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding
+ * hides
  *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
 #include "shape.h"
 #include "widen.h"
@@ -154,7 +155,8 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be running. */
+        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be
+         * running. */
 #pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();

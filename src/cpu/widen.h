@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a few types only (accumulators,
- * keys of 32 and 64 bits); where the elements are of another type, a tile of them is widened in the first cache:
+ * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a few types only
+ * (accumulators, keys of 32 and 64 bits); where the elements are of another type, a tile of them is widened in the
+ * first cache:
  *
  *   elements --in--> wide elements --core--> wide states --lower--> wide results --out--> results
  *                                     |  to_wide, from_wide (a state of the law's)

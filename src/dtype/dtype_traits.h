@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of TL_DT and TL_ACC in #if lines, where
- * X-macro rows cannot reach. One line a fact, one entry a dtype. */
+ * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of TL_DT and TL_ACC in #if
+ * lines, where X-macro rows cannot reach. One line a fact, one entry a dtype. */
 #ifndef TALLY_DTYPE_TRAITS_H
 #define TALLY_DTYPE_TRAITS_H
 
@@ -16,10 +16,11 @@
 #define TL_STRING_(x)        #x
 #define TL_STRING(x)         TL_STRING_(x)
 
-/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 and 17: f16 and bf16 bits; else 0), the integer type
- * that orders it (6: itself, or for floats the signed integer of its size) with that type's range (7, 8), and 9 the value for
- * "missing". Then the types that the kernels of the processors may get instead (OP_WIDEN, cpu/kernel/instance.h): 10 an integer of
- * 64 bits, 11 a signed key, 12 a key of an integer but a number of a float, 13 the bits; and 14 its number. */
+/* 1 storage, 2 public name, 3 bytes, 4 kind (I 1, U 2, F 3), 5 format (16 and 17: f16 and bf16 bits; else 0), the
+ * integer type that orders it (6: itself, or for floats the signed integer of its size) with that type's range (7, 8),
+ * and 9 the value for "missing". Then the types that the kernels of the processors may get instead (OP_WIDEN,
+ * cpu/kernel/instance.h): 10 an integer of 64 bits, 11 a signed key, 12 a key of an integer but a number of a float, 13
+ * the bits; and 14 its number. */
 #define TL_TRAITS_i8   int8_t, TALLY_I8, 1, 1, 0, int8_t, INT8_MAX, INT8_MIN, 0, i64, i32, i32, u32, 1
 #define TL_TRAITS_u8   uint8_t, TALLY_U8, 1, 2, 0, uint8_t, UINT8_MAX, 0, 0, u64, i32, i32, u32, 2
 #define TL_TRAITS_i16  int16_t, TALLY_I16, 2, 1, 0, int16_t, INT16_MAX, INT16_MIN, 0, i64, i32, i32, u32, 3
@@ -53,7 +54,8 @@
 #define TL_COLUMN_(n, ...)                                 TL_CAT3_x(n, __VA_ARGS__)
 #define TL_CAT3_x(n, ...)                                  TL_##n##_(__VA_ARGS__)
 
-/* The accumulator of an instance: C type, public name, bytes, floating. u64 is the wrapping 64-bit integer of both signs. */
+/* The accumulator of an instance: C type, public name, bytes, floating. u64 is the wrapping 64-bit integer of both
+ * signs. */
 #define TL_ACCUMULATOR_u64    uint64_t, TALLY_U64, 8, 0
 #define TL_ACCUMULATOR_f32    float, TALLY_F32, 4, 1
 #define TL_ACCUMULATOR_f64    double, TALLY_F64, 8, 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The Schubfach
- * way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no rounding mode. */
+ * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The
+ * Schubfach way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no
+ * rounding mode. */
 #include "tally.h"
 #include "number.h"
 
@@ -66,7 +67,8 @@ static char *put(char *out, const char *s, int n)
     return out + n;
 }
 
-/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes it. */
+/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes
+ * it. */
 static char *put_decimal(char *out, uint64_t v, int exp10)
 {
     char room[20];

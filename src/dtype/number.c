@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that looks
- * half way, are settled by comparing big integers. */
+ * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that
+ * looks half way, are settled by comparing big integers. */
 #define TL_POW5_TABLE
 #include "number.h"
 
@@ -152,8 +152,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
-/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and only if it
- * is exactly half way between two neighbours do the digits decide. */
+/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and
+ * only if it is exactly half way between two neighbours do the digits decide. */
 static uint64_t nearest_small(const struct dec *d, int mant, int emin)
 {
     const uint64_t inf = mant == 10 ? 0x7c00 : 0x7f80, x = nearest(d, tl_f64);

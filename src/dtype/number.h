@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in integer arithmetic, so neither
- * the caller's rounding mode nor flush-to-zero can change a bit.
+ * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in integer arithmetic, so
+ * neither the caller's rounding mode nor flush-to-zero can change a bit.
  *
  *     "-123.456789\n"  --fast_scan-->  w = 123456789, q = -6, neg  --round_decimal-->  the nearest double or float
  *
@@ -39,8 +39,8 @@ struct tl_fmt {
 static const struct tl_fmt tl_f64 = {52, -1023, 0x7ff, -342, 308, -4, 23};
 static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 
-/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every w and q: no fallback is needed
- * (Mushtak and Lemire, "Fast number parsing without fallback", 2022). */
+/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every w and q: no fallback
+ * is needed (Mushtak and Lemire, "Fast number parsing without fallback", 2022). */
 static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q, const struct tl_fmt f)
 {
     if (w == 0 || q < f.qmin) return 0;
@@ -97,8 +97,8 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     return n;
 }
 
-/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not belong to it: 1 and its value
- * w * 10^q, or 0. Reads up to 16 bytes past the number. */
+/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not belong to it: 1 and its
+ * value w * 10^q, or 0. Reads up to 16 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w, int64_t *q, int *neg)
 {
     const char *s = *p;
@@ -177,7 +177,8 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     return 1;
 }
 
-/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the fast path needs no more). */
+/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the fast path needs no
+ * more). */
 static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
 {
     switch (dtype) {
@@ -232,8 +233,8 @@ static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t
         memcpy(value, &b1, 1);
 }
 
-/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched. `dtype` is a constant where it is
- * called. Reads up to 32 bytes past the number. */
+/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched. `dtype` is a constant where
+ * it is called. Reads up to 32 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype, void *value)
 {
     if (dtype == TALLY_F64 || dtype == TALLY_F32) {

@@ -171,8 +171,8 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     return status;
 }
 
-/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the memory. Rows
- * shorter than half a tile would leave most of its warps idle. */
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the
+ * memory. Rows shorter than half a tile would leave most of its warps idle. */
 static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
 {
     const tl_scalar *op = b->plan->op;

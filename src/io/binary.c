@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read never goes
- * through the mapping: it copies with large preads, several threads at once, and asks the kernel to read ahead, so a file of any
- * size passes in bounded memory. Pipes are read in order. */
+ * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read
+ * never goes through the mapping: it copies with large preads, several threads at once, and asks the kernel to read
+ * ahead, so a file of any size passes in bounded memory. Pipes are read in order. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"

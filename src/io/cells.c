@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space, so the fast path can read on
- * without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
+ * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space, so the fast path can
+ * read on without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
 #include "io.h"
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never skipped. */
+/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never
+ * skipped. */
 static int bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     if (c->skip_bad && why != TL_CELL_QUOTE) {

@@ -50,7 +50,8 @@ tally_status tl_file_opened(tally_file **file, tally_status s);
 /* The threads to use for ctx (weak, so that a test may replace it). */
 int tl_io_threads(tally *ctx);
 
-/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n, tl_input_some for at least one. */
+/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n, tl_input_some for at least
+ * one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
 /* Whether a pipe would make tl_input_some wait. */
@@ -86,8 +87,8 @@ typedef struct tl_layout {
 } tl_layout;
 void tl_layout_free(tl_layout *l);
 
-/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a delimiter, a
- * newline or `end`). Quotes that are not closed: *e is NULL. */
+/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a
+ * delimiter, a newline or `end`). Quotes that are not closed: *e is NULL. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e);
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
@@ -131,8 +132,8 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 int tl_missing(const char *s, const char *e);
 
-/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last record's
- * end. cuts[k] is what was cut off in all (0: no record ends here). */
+/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last
+ * record's end. cuts[k] is what was cut off in all (0: no record ends here). */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
 
 /* Why a text cannot be read on: a cell, its place, and the beginning of its text. */

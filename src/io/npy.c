@@ -253,8 +253,8 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
         n += (size_t)snprintf(dict + n, sizeof dict - n, "%s%lld%s", i ? ", " : "", (long long)shape[i],
                               ndim == 1 ? "," : "");
     n += (size_t)snprintf(dict + n, sizeof dict - n, "), }");
-    /* The length must not depend on the first extent, which may only be known at the end: count it as 20 characters. numpy
-     * aligns the data at 64 bytes. */
+    /* The length must not depend on the first extent, which may only be known at the end: count it as 20 characters.
+     * numpy aligns the data at 64 bytes. */
     const size_t first = ndim ? (size_t)snprintf(NULL, 0, "%lld", (long long)shape[0]) : 20;
     const size_t widest = (10 + n - first + 20 + 1 + 63) / 64 * 64;
     memcpy(out, "\x93NUMPY\x01\x00", 8);

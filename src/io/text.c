@@ -5,8 +5,9 @@
  *     chunks | 0            | 1            | 2            |
  *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
  *
- * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
- * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
+ * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a
+ * mapped file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page
+ * cache). */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -133,8 +134,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only said that they were
- * longer). */
+/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only
+ * said that they were longer). */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file or
- * the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
+ * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file
+ * or the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"

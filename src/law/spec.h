@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The law executed (doc/order.md): the truth that every result is compared with by memcmp. x: n elements, `stride` elements
- * apart. Slow, single-threaded, in any floating-point environment the caller set (the law's: fp.h). */
+ * The law executed (doc/order.md): the truth that every result is compared with by memcmp. x: n elements, `stride`
+ * elements apart. Slow, single-threaded, in any floating-point environment the caller set (the law's: fp.h). */
 #ifndef TALLY_SPEC_H
 #define TALLY_SPEC_H
 #include "operator/kernel.h"

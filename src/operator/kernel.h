@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar functions (tl_scalar), and
- * for each instruction set the fast roads (tl_kernel). Shapes and devices see states only as opaque bytes.
+ * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar functions (tl_scalar),
+ * and for each instruction set the fast roads (tl_kernel). Shapes and devices see states only as opaque bytes.
  */
 #ifndef TALLY_KERNEL_H
 #define TALLY_KERNEL_H
@@ -53,8 +53,8 @@ typedef struct tl_scalar {
 /* Is a pass over `bytes` bytes worth prefetching by hand (not where the second cache may hold them)? */
 static inline int tl_fetches(int64_t bytes) { return bytes >= 4 << 20; }
 
-/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes, from `at` on; 0 bytes: nothing.
- * Where a tile is widened, these are not the elements that the kernel gets. */
+/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes, from `at` on; 0 bytes:
+ * nothing. Where a tile is widened, these are not the elements that the kernel gets. */
 typedef struct tl_next {
     const char *at;
     int64_t bytes;
@@ -70,14 +70,15 @@ typedef struct tl_convert {
     void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
 } tl_convert;
 
-/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators whose
- * combine is exact have shorter roads there. All the rest is for the types that others are widened to (cpu/widen.h). x: dense elements, any alignment. i: the index of x[0] in
- * its sequence. */
+/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators
+ * whose combine is exact have shorter roads there. All the rest is for the types that others are widened to
+ * (cpu/widen.h). x: dense elements, any alignment. i: the index of x[0] in its sequence. */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: of the elements of its states */
 
-    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x has
-     * the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what follows. */
+    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x
+     * has the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what
+     * follows. */
     int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p);
 
     /* *s = S(n) of the n > 0 elements at x, without init. */
@@ -88,14 +89,14 @@ typedef struct tl_kernel {
                          tl_par p);
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
-     * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
-     * the tile's node when m == TL_TILE. */
+     * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1
+     * and the tile's node when m == TL_TILE. */
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                      tl_next next, tl_par p);
 
-    /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1] is
-     * left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0]. out may be
-     * x. stream: out is aligned to 64 bytes, store past the caches. */
+    /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1]
+     * is left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0].
+     * out may be x. stream: out is aligned to 64 bytes, store past the caches. */
     void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
                       int stream, tl_next next, tl_par p);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a plan
- * owns nothing and may be copied. */
+ * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a
+ * plan owns nothing and may be copied. */
 #ifndef TALLY_PLAN_H
 #define TALLY_PLAN_H
 #include "kernel.h"

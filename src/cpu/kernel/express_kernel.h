@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator says:
+ * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator
+ * says:
  *
  *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares, keys once a chunk
  *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element, 128 bits once a chunk
@@ -8,7 +9,8 @@
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else 256. */
+/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else
+ * 256. */
 #if TL_OUT_IDX
 enum { W(CHUNK) = 16384 / TL_SIZE };
 #else
@@ -20,9 +22,9 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
     if (fetch) tl_fetch(x + (j), bytes, TL_FETCH_NEXT);
 
 #if OP_EXTREME
-/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0, beside
- * a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the starting infinity)
- * the keys themselves are compared. */
+/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0,
+ * beside a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the
+ * starting infinity) the keys themselves are compared. */
 #if OP_EXTREME > 0
 #define BEATS          >
 #define PICK(v, m)     TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
@@ -205,8 +207,9 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #elif OP_ADDS
-/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in u64.
- * A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector width. */
+/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in
+ * u64. A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector
+ * width. */
 #if TL_SIZE == 1
 typedef uint16_t W(lane_t);
 #elif TL_SIZE == 2

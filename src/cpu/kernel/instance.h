@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * One instance: the operator text of TL_FILE for dtype TL_DT with accumulator TL_ACC. The text is compiled as scalar C
  * and, with TL_ISA set, again over vectors of TL_V lanes, followed by the kernels of each shape. Names get the suffix
- * _s_DT_ACC (scalar) or _v_DT_ACC (vector); TL_S(name) and TL_VE(name) spell them. No include guard: included per instance. */
+ * _s_DT_ACC (scalar) or _v_DT_ACC (vector); TL_S(name) and TL_VE(name) spell them. No include guard: included per
+ * instance. */
 #define TL_INST       TL_CAT3(TL_CAT(d, TL_DT), TL_ACC, x)
 #define TL_ELEM_T     TL_COLUMN(1, TL_DT)
 #define TL_DTYPE      TL_COLUMN(2, TL_DT)

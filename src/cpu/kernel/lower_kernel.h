@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one after
- * the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of sum). */
+ * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one
+ * after the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of
+ * sum). */
 
 /* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
 typedef struct {

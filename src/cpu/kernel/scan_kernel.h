@@ -123,8 +123,9 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
 }
 
 #if TL_SCAN_FULL
-/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the groups
- * after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle, to). */
+/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the
+ * groups after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle,
+ * to). */
 TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t n, int stream,
                            tl_par p)
 {
@@ -159,8 +160,8 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
 }
 
-/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE - 1] to
- * the caller. stream: out is aligned to a vector of results. */
+/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE -
+ * 1] to the caller. stream: out is aligned to a vector of results. */
 static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node,
                             int exclusive, int stream, tl_next next, tl_par p)
 {

@@ -2,9 +2,10 @@
  * The one shuffle network of the CPU kernels, over GCC/Clang vectors of V lanes.
  *
  * A network turns V vectors of V neighbouring nodes into one vector of V nodes a level log2(V) higher, in order. Each
- * step combines the even with the odd neighbours of two vectors. Shuffles inside 128-bit groups are cheapest on x86 (one
- * shufps or unpcklpd), so the first log2(G) steps pair lanes inside their group (EVEN1, ODD1) and the last log2(V/G) steps
- * pair whole groups (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads of a..d and e..h:
+ * step combines the even with the odd neighbours of two vectors. Shuffles inside 128-bit groups are cheapest on x86
+ * (one shufps or unpcklpd), so the first log2(G) steps pair lanes inside their group (EVEN1, ODD1) and the last
+ * log2(V/G) steps pair whole groups (EVEN2, ODD2; vperm2f128, vshuff32x4). V=8, G=4, the quad a b c d, then the quads
+ * of a..d and e..h:
  *
  *   a0 a1 a2 a3|a4 a5 a6 a7   b0..            EVEN1: a0 a2 b0 b2|a4 a6 b4 b6     ODD1: a1 a3 b1 b3|a5 a7 b5 b7
  *   after two steps                           a0-3 b0-3 c0-3 d0-3|a4-7 b4-7 c4-7 d4-7
@@ -105,11 +106,11 @@
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
 
-/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead` bytes on (a multiple of 16 KiB):
- * while the lines of four pages (an aligned 16 KiB) are read in order, two lines of each of another four pages in turn. The
- * processor's own prefetchers work page by page and stop at a page's end, so four pages at once are worth more than the same
- * lines in order: 11.6 against 7.4 GB/s on an AVX-512 Xeon VM. Past the end of an array a prefetch does nothing. In the
- * address of a line, bits 13..9 (row) and 8..7 (pair) become 11..7 and 13..12. */
+/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead` bytes on (a multiple of 16
+ * KiB): while the lines of four pages (an aligned 16 KiB) are read in order, two lines of each of another four pages in
+ * turn. The processor's own prefetchers work page by page and stop at a page's end, so four pages at once are worth
+ * more than the same lines in order: 11.6 against 7.4 GB/s on an AVX-512 Xeon VM. Past the end of an array a prefetch
+ * does nothing. In the address of a line, bits 13..9 (row) and 8..7 (pair) become 11..7 and 13..12. */
 enum { TL_FETCH_NEXT = 1 << 14 };
 TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead)
 {
@@ -123,8 +124,8 @@ TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead)
     }
 }
 
-/* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes of them. own: the bytes of the
- * kernels' own elements, for which the compiler knows how many lines there are. */
+/* The same for elements from .. from + count of what comes next (kernel.h), once every 256 bytes of them. own: the
+ * bytes of the kernels' own elements, for which the compiler knows how many lines there are. */
 #define TL_FETCH_SOME(next, from, count, own)                                                                          \
     do {                                                                                                               \
         const int64_t first_ = (from) * (next).bytes, end_ = first_ + (count) * (next).bytes;                          \

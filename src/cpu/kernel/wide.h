@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which kernels an instance has, from what its text says (OP_WIDEN): all of them if its elements are what others are widened
- * to (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE is the type of the elements that its kernels get. */
+ * Which kernels an instance has, from what its text says (OP_WIDEN): all of them if its elements are what others are
+ * widened to (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE is the type of the elements that its
+ * kernels get. */
 #define TL_WIDEN TL_PASTE(TL_WIDEN_, OP_WIDEN)
 #if TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE
 #define TL_WIDE TL_ACC

@@ -14,11 +14,13 @@ typedef double f64;
 
 #define fn                                     static __device__ __forceinline__
 #define seldom_fn                              fn /* prelude_opencl.h */
-#define far_fn                                 static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
+#define far_fn                                 static __device__ __noinline__ /* roads seldom taken: out of line, or
+                                                                                 they would be copied everywhere */
 #define KERNEL_1(name, threads)                extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
-#define KERNEL_0(name, threads)                static __device__ void name /* nobody calls it, so it costs its parsing */
+#define KERNEL_0(name, threads)                static __device__ void name /* nobody calls it, so it costs its parsing
+                                                                              */
 #define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
 #define PICK_(a, b, ...)                       b
 #define PICK(...)                              PICK_(__VA_ARGS__, 0, 0)
@@ -46,8 +48,8 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define SKIPS             1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p)        ((u64)(p))
 
-/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before that of no
- * vector, though every GPU does it.) */
+/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before
+ * that of no vector, though every GPU does it.) */
 fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
 {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203

@@ -44,8 +44,8 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 }
 
 /* Loads what was compiled from this text: embedded in the library (no user's is), else of the disk cache, else now, by
- * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first two
- * opens NVRTC. */
+ * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first
+ * two opens NVRTC. */
 static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, int users, CUmodule *module)
 {
     size_t bytes = 0;

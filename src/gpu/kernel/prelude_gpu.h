@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of one
- * work-item. The assembler (gpu/program.c) defines, for the instance:
+ * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of
+ * one work-item. The assembler (gpu/program.c) defines, for the instance:
  *
  *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
  *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0

@@ -24,9 +24,9 @@ typedef double f64;
 #define ROOM_OF_PARAMETER     ((__local u8 *)room_)
 #define UNROLL                _Pragma("unroll")
 #define ROLLED                _Pragma("unroll 1")
-/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and a
- * barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing leads
- * to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
+/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and
+ * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
+ * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
 #define BARRIER()        barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
@@ -44,8 +44,9 @@ fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }
 
 #ifdef TL_SHUFFLES
-/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose shuffles OpenCL
- * has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes (H200). */
+/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose
+ * shuffles OpenCL has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes
+ * (H200). */
 #define WARPS_IN_GROUP 8
 #define seldom_fn                                                                                                      \
     far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
@@ -72,9 +73,9 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
         to = u_.value;                                                                                                 \
     }
 #else
-/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. Exchanges are barriers
- * then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a branch: so nothing with an
- * exchange in it is left out, even where its result is not needed. */
+/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. Exchanges
+ * are barriers then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
+ * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
 #define seldom_fn      fn
 #define SKIPS          0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (pieces.h). A
- * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out;
- * carry.c fills and empties the blocks. */
+ * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2
+ * out; carry.c fills and empties the blocks. */
 #include "pieces.h"
 
 static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * As much of OpenCL 1.2 as the programs of `tally ladder export` use, for machines that have a libOpenCL and no headers.
- * Values and types are those of the OpenCL 1.2 specification. */
+ * As much of OpenCL 1.2 as the programs of `tally ladder export` use, for machines that have a libOpenCL and no
+ * headers. Values and types are those of the OpenCL 1.2 specification. */
 #ifndef TEST_CL_H
 #define TEST_CL_H
 #include <stddef.h>
