@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # A thin wrapper: CMakeLists.txt builds tally.
-# KERNELS: the CUDA kernels to embed (cmake/kernels.cmake): none, auto (the common ones where a CUDA toolkit is), common, all
+# KERNELS: the CUDA kernels to embed (cmake/kernels.cmake): none, auto (the common ones where a CUDA toolkit is),
+# common, all
 # PREFIX, DESTDIR: where `make install` puts it (/usr/local), and a folder in front of that, for packages
 # BUILD: the folder to build in
 .PHONY: all test demo install clean

@@ -33,7 +33,7 @@ int fail_memory(const char *what, int64_t bytes);
 int fail_choice(int code, const char *what, const char *given, const char *const *names);
 const char *nearest(const char *given, const char *const *names); /* NULL if nothing is near */
 void note(const options *o, const char *format, ...) NOTE_FORMAT; /* the same as a remark, unless --quiet */
-void stdout_begin(void);     /* before the first write to it: makes writing wait */
+void stdout_begin(void);                                          /* before the first write to it: makes writing wait */
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
 
@@ -42,7 +42,7 @@ int stdout_finish(int code); /* flushes; a failed write turns success into BAD_D
 size_t utf8_length(const char *text, uint32_t *code); /* of the character at text, which is not empty; 0: not UTF-8 */
 int is_shown(uint32_t code);
 void put_plain(FILE *f, const char *text);
-char *plain(const char *text);         /* the same in memory; the caller frees; NULL: no memory */
+char *plain(const char *text); /* the same in memory; the caller frees; NULL: no memory */
 int plain_width(const char *shown);
 
 /* ---- signals.c -----------------------------------------------------------------------------------------------------
@@ -108,12 +108,12 @@ typedef struct input {
     int guard;        /* of the mapping that data points to, or 0 */
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
     int keep;
-    lines kept;       /* --keep: the lines whose elements were read, until they are taken */
+    lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
 } input;
 int input_open(input *in, tally *ctx, const options *o, const char *path);
 int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
-int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
+int input_load(input *in, int any_order);                        /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
 int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
 int input_sound(input *in);                                         /* what was read is what the file had */
@@ -142,13 +142,13 @@ const char *layout_per(const layout *l, const input *in); /* what a sequence is 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step);
 
-/* ---- where.c: which device, and which parts ran there ----------------------------------------------------------------
+/* ---- where.c: which device, and which parts ran there ---------------------------------------------------------------
  */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
 } place;
-const char *device_of(const tally *ctx);        /* "cpu", or a GPU's name */
-place ran_since(tally *ctx, const place *start);    /* start NULL: since the context was opened */
+const char *device_of(const tally *ctx);         /* "cpu", or a GPU's name */
+place ran_since(tally *ctx, const place *start); /* start NULL: since the context was opened */
 void put_ran(FILE *f, const tally *ctx, const place *r);
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r); /* if nothing ran on the device */
 
@@ -174,7 +174,8 @@ typedef struct answer {
     int ops;
 } answer;
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
-int output_check(const options *o, int ops); /* before anything is read: whether print_answers can take so many operators */
+int output_check(const options *o,
+                 int ops); /* before anything is read: whether print_answers can take so many operators */
 
 /* ---- table.c -------------------------------------------------------------------------------------------------------
  */
@@ -197,7 +198,7 @@ void json_begin(FILE *f, const char *file, tally_dtype dtype);
 void json_result(FILE *f, int number, const char *op, tally_dtype dtype, const char *per);
 void json_list(FILE *f, const tally_operator_info *info, const void *results, int64_t count, json_put *put);
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
-void json_ran(FILE *f, const tally *ctx, const place *r);                      /* where.c */
+void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
 
 /* ---- document.c: where results go, and bytes of our own as a file that the library writes ---------------------------
  */
@@ -225,12 +226,12 @@ int sheet_close(sheet *r, int code); /* commits if code is DONE */
 /* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
  */
 typedef struct sink sink;
-/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines of the input
- * before the first that has results. */
+/* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines
+ * of the input before the first that has results. */
 int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const operators *ops, int ndim,
               const int64_t *shape, int64_t passed);
 int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
-int sink_close(sink *s, int code);                           /* commits if code is DONE; s may be NULL */
+int sink_close(sink *s, int code);                                  /* commits if code is DONE; s may be NULL */
 
 /* ---- series.c: what scan and window have in common ------------------------------------------------------------------
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * guard.c - a mapped input that becomes shorter while it is read.
  *
- * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the place of everything from there to the
- * end of the mapping and goes on; guard_hit says so, and the verb then fails by its usual road, which removes temporary
- * files. Reading into a buffer needs no guard, but it is slower for files in the page cache. */
+ * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the place of everything from
+ * there to the end of the mapping and goes on; guard_hit says so, and the verb then fails by its usual road, which
+ * removes temporary files. Reading into a buffer needs no guard, but it is slower for files in the page cache. */
 #define _GNU_SOURCE
 #include "cli.h"
 

@@ -56,15 +56,15 @@ static int open_axis(layout *l, input *in, const options *o)
     l->len = in->shape[l->axis];
     const int swap = in->column_major;
     /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
-    int64_t results = 16; /* bytes: the largest result is two values of 8 */
+    int64_t results = 16;                            /* bytes: the largest result is two values of 8 */
     int none = in->n == 0 && o->verb != VERB_reduce; /* nothing to scan */
     for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
     if (none) l->outer = l->inner = 0;
     for (int d = 0; d < in->ndim && !none; d++) {
         if (d == l->axis) continue;
         if (__builtin_mul_overflow(results, in->shape[d], &results))
-            return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63", in->label,
-                        (long long)l->axis);
+            return fail(BAD_DATA, "%s: the results of its empty sequences along --axis %lld are more bytes than 2^63",
+                        in->label, (long long)l->axis);
         *(d < l->axis ? &l->outer : &l->inner) *= in->shape[d];
     }
     if (swap) {
@@ -83,8 +83,8 @@ static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
     int code = input_open_offsets(&in, ctx, path);
     if (code) return code;
     code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
-                                            path, tally_dtype_name(in.dtype))
-                                     : input_load(&in, 0);
+                                        path, tally_dtype_name(in.dtype))
+                                 : input_load(&in, 0);
     if (!code) {
         const size_t size = tally_dtype_size(in.dtype);
         *count = in.n;

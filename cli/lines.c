@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * lines.c - the lines of an input that --keep passes through, between being read and being written: first in, first out. */
+ * lines.c - the lines of an input that --keep passes through, between being read and being written: first in, first
+ * out. */
 #include "cli.h"
 
 #include <stdlib.h>

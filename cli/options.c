@@ -92,10 +92,12 @@ static int parse_long(options *o, char **argv, int argc, int *i)
 {
     const char *name = argv[*i] + 2, *equals = strchr(name, '=');
     const size_t length = equals ? (size_t)(equals - name) : strlen(name);
-    int id = OPT_COUNT; /* the verb's own row, or else the first of that name (two verbs may mean different things by it) */
+    int id =
+        OPT_COUNT; /* the verb's own row, or else the first of that name (two verbs may mean different things by it) */
     for (int at = OPT_COUNT - 1; at >= 0; at--) {
         if (strlen(option_table[at].name) != length || memcmp(option_table[at].name, name, length) != 0) continue;
-        if (id == OPT_COUNT || !(option_table[id].verbs >> o->verb & 1) || (option_table[at].verbs >> o->verb & 1)) id = at;
+        if (id == OPT_COUNT || !(option_table[id].verbs >> o->verb & 1) || (option_table[at].verbs >> o->verb & 1))
+            id = at;
     }
     if (id == OPT_COUNT) {
         char given[64];

@@ -42,10 +42,10 @@ extern const option_row option_table[OPT_COUNT];
 enum { OP_FILES = 16 };
 typedef struct options {
     enum verb verb;
-    const char *value[OPT_COUNT]; /* NULL: not given; a flag that was given: ""; of several the last one */
+    const char *value[OPT_COUNT];  /* NULL: not given; a flag that was given: ""; of several the last one */
     const char *op_file[OP_FILES]; /* every --op-file */
     int op_files;
-    char **args;                  /* the operands, in order */
+    char **args; /* the operands, in order */
     int nargs;
 } options;
 

@@ -65,8 +65,8 @@ static int push_columns(const job *j, const passage *pass, const char *data, int
     return code;
 }
 
-/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a table, into the results of every operator
- * from number `row` on. */
+/* The next `limit` elements (-1: all) of the input as one sequence, or as the columns of a table, into the results of
+ * every operator from number `row` on. */
 static int fold(const job *j, input *in, answer *a, int64_t row, int64_t limit, int64_t columns, char *buffer,
                 progress *p)
 {

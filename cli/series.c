@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * series.c - what scan and window share: elements in, results out, in pieces; the whole array only where it must be.
  *
- * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse, --axis and
- * --segments hold the data and the results in memory, since their results are not born in the order of the file. */
+ * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse,
+ * --axis and --segments hold the data and the results in memory, since their results are not born in the order of the
+ * file. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -20,7 +21,7 @@ typedef struct run {
     operators ops;
     series how;
     tally_window_options fitted; /* how.window, cut to the length of the data */
-    uint64_t *init; /* --init as a value of each operator's output */
+    uint64_t *init;              /* --init as a value of each operator's output */
     progress p;
 } run;
 
@@ -51,10 +52,10 @@ static const tally_scan_options *scan_options(const run *r, int i, tally_scan_op
 typedef struct flow {
     input *in;
     sink *to;
-    int64_t columns, most;   /* rows in a piece */
-    tally_stream **streams;  /* columns x operators */
-    char *buffer, *column;   /* a piece; of several columns one */
-    char *made, **out;       /* the results of one column; of every operator, rows of all columns */
+    int64_t columns, most;  /* rows in a piece */
+    tally_stream **streams; /* columns x operators */
+    char *buffer, *column;  /* a piece; of several columns one */
+    char *made, **out;      /* the results of one column; of every operator, rows of all columns */
 } flow;
 
 static int flow_open(run *r, flow *f)
@@ -153,7 +154,8 @@ static int pump(run *r, flow *f)
     return code ? code : input_sound(in);
 }
 
-/* The lines of a table before the first that has a result: with edges valid, those that only the first window reaches. */
+/* The lines of a table before the first that has a result: with edges valid, those that only the first window
+ * reaches. */
 static int64_t lines_before(const run *r)
 {
     return r->how.window && r->how.window->edges == TALLY_EDGES_VALID ? r->how.window->before : 0;
@@ -197,9 +199,8 @@ static int run_stream(run *r, input *in, int64_t columns)
 static int batch(const run *r, int i, const tally_view *in, const tally_view *out)
 {
     tally_scan_options own;
-    const tally_status status = r->how.scan
-                                    ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
-                                    : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
+    const tally_status status = r->how.scan ? tally_scan(r->ctx, r->ops.name[i], in, out, scan_options(r, i, &own))
+                                            : tally_window(r->ctx, r->ops.name[i], in, out, r->how.window);
     return status ? fail_status(r->ctx, status) : DONE;
 }
 
@@ -295,8 +296,8 @@ int series_run(const options *o, const series *how)
         ran_note(o, r.ctx, in.label, &ran);
         for (int i = 0; i < r.ops.count; i++) {
             const tally_operator_info *const info = &r.ops.info[i];
-            const explanation e = {verb_table[o->verb].name, r.ops.name[i], info,
-                                   read + in.n * (int64_t)result_bytes(info), start, ran};
+            const explanation e = {
+                verb_table[o->verb].name, r.ops.name[i], info, read + in.n * (int64_t)result_bytes(info), start, ran};
             explain(o, r.ctx, &in, &e);
         }
     }

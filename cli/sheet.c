@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the values.
+ * sheet.c - results as a table of text: the input's line (--keep), then for each of its columns and each operator the
+ * values.
  *
  *     day,price,qty              day,price,qty,sum.price,sum.qty
  *     mon,1.5,10       -->       mon,1.5,10,1.5,10
@@ -18,7 +19,7 @@ struct sheet {
     tally_file *file;
     const operators *ops;
     input *in;
-    lines *kept; /* NULL: no --keep */
+    lines *kept;           /* NULL: no --keep */
     int64_t width, passed; /* results a line; lines of the input that have none */
     int hex, to_stdout;
     char separator, *text;
@@ -70,8 +71,8 @@ static int put_name(sheet *r, const char *name)
     return DONE;
 }
 
-/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1 as --column
- * does; those of an array from 0. */
+/* The input's header, then OP.COLUMN, or OP alone if there is one column. Columns without a name are numbered, from 1
+ * as --column does; those of an array from 0. */
 static int put_header(sheet *r, const input *in)
 {
     int code = r->kept ? put(r, in->info.header, strlen(in->info.header)) : DONE;
@@ -85,8 +86,10 @@ static int put_header(sheet *r, const input *in)
                 const char *const column = in->info.columns && r->width == in->columns ? in->info.columns[c] : number;
                 char *const name = malloc(strlen(column) + sizeof of + 2);
                 if (!name) return fail_memory("the output's header", (int64_t)strlen(column) + CELL);
-                if (r->width == 1) strcpy(name, op);
-                else sprintf(name, "%s.%s", op, column);
+                if (r->width == 1)
+                    strcpy(name, op);
+                else
+                    sprintf(name, "%s.%s", op, column);
                 if (!first) code = put(r, &r->separator, 1);
                 if (!code) code = put_name(r, name);
                 free(name);
@@ -115,8 +118,10 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
                  .hex = has(o, OPT_hex),
                  .to_stdout = !strcmp(path, "-")};
     r->separator = output_format(o) == TO_CSV ? ',' : '\t';
-    if (r->kept && in->info.header) r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
-    else if (r->kept) r->separator = 0; /* the first line says */
+    if (r->kept && in->info.header)
+        r->separator = kept_separator(in, in->info.header, strlen(in->info.header));
+    else if (r->kept)
+        r->separator = 0; /* the first line says */
     const int64_t any = -1;
     const tally_status status = tally_file_create(ctx, path, "raw", TALLY_U8, 1, &any, 0, &r->file);
     if (status) return r->to_stdout && stdout_closed() ? CLOSED_PIPE : fail_status(ctx, status);

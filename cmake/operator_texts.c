@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Run by the build before it compiles an operator: the texts of src/op go through the same checks as texts of users
- * (src/context/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a page of a
- * compiler's.
+ * (src/context/user_facts.c), and against their rows, so that a mistake is one sentence with file and line and not a
+ * page of a compiler's.
  *
  *   operator_texts SRC     SRC: the folder of the library's sources */
 #include "context/user.h"
@@ -57,8 +57,12 @@ static int check(const char *src, const char *prelude, const struct row *row)
         return wrong(sentence);
     }
     for (int i = 0; i < facts.words; i++) { /* compiled once a type: a name of the text's own must be told apart */
+        snprintf(line, sizeof line, "#define %s ", facts.word[i]);
+        const char *at = strstr(prelude, line);
+        if (at) at += strlen(line), at += strspn(at, " ");
+        snprintf(line, sizeof line, "TL_N(%s)", facts.word[i]);
+        if (at && !strncmp(at, line, strlen(line))) continue;
         snprintf(line, sizeof line, "#define %s TL_N(%s)", facts.word[i], facts.word[i]);
-        if (strstr(prelude, line)) continue;
         snprintf(sentence, sizeof sentence,
                  "%s:1: '%s' is a name of the text's own, and src/cpu/kernel/prelude_cpu.h has no line '%s'", where,
                  facts.word[i], line);

@@ -28,11 +28,11 @@ endforeach()
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/gpu/opencl/prelude_opencl.h)
 file(READ src/gpu/opencl/prelude_opencl.h text)
-string(REPLACE "#define UNROLL _Pragma(\"unroll\")" "#define UNROLL" rolled "${text}")
+string(REGEX REPLACE "#define UNROLL +_Pragma\\(\"unroll\"\\)" "#define UNROLL" rolled "${text}")
 if(rolled STREQUAL text)
   message(FATAL_ERROR "src/gpu/opencl/prelude_opencl.h: there is no UNROLL to take away for the tests")
 endif()
-file(WRITE ${PROJECT_BINARY_DIR}/tests/kernels/device/prelude_opencl.h "${rolled}")
+file(WRITE ${PROJECT_BINARY_DIR}/tests/kernels/gpu/opencl/prelude_opencl.h "${rolled}")
 set(pocl_quick "POCL_WORK_GROUP_METHOD=loops" "POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable"
     "TALLY_KERNELS=${PROJECT_BINARY_DIR}/tests/kernels")
 set(test_environment "OMP_WAIT_POLICY=PASSIVE" "POCL_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/pocl"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Writes OUT: the texts that compilers get at run time as C strings, from the files under FOLDER, the library's src/
-# (store/sources.h): those of the GPU kernels, and those of the processors' kernels for operators of users. Run by the build.
+# (store/sources.h): those of the GPU kernels, and those of the processors' kernels for operators of users. Run by the
+# build.
 file(GLOB names RELATIVE ${FOLDER} ${FOLDER}/op/*.h ${FOLDER}/operator/*.h ${FOLDER}/cpu/kernel/*.h ${FOLDER}/gpu/kernel/*.cl
      ${FOLDER}/gpu/kernel/*.h ${FOLDER}/gpu/*/prelude_*.h)
 list(APPEND names law/order.h dtype/dtype_traits.h cpu/operator_user.c ../include/tally.h)

@@ -43,12 +43,12 @@ extern "C" {
  * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
  * by their own close/free call, which accepts NULL.
  * Alignment: any. Element pointers need not be aligned to their type.
- * Nothing prints, exits or aborts. Where threads cannot be made (limits of address space or processes), calls run on those that can,
- * and in a process that was forked from one with threads on one thread; the bits are the same. A GPU's context is of no use
- * after a fork, as its driver is. Only tally_open reads the environment (TALLY_DEVICE, TALLY_THREADS, TALLY_ISA); what compiles at
- * run time, GPU devices and users' operators, also does then (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or
- * HOME for the folder of compiled kernels).
- * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
+ * Nothing prints, exits or aborts. Where threads cannot be made (limits of address space or processes), calls run on
+ * those that can, and in a process that was forked from one with threads on one thread; the bits are the same. A GPU's
+ * context is of no use after a fork, as its driver is. Only tally_open reads the environment (TALLY_DEVICE,
+ * TALLY_THREADS, TALLY_ISA); what compiles at run time, GPU devices and users' operators, also does then
+ * (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the folder of compiled kernels). A
+ * context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
  * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
  */
 
@@ -65,51 +65,62 @@ typedef enum tally_status {
 } tally_status;
 
 typedef enum tally_dtype {
-    TALLY_I8 = 1, TALLY_U8, TALLY_I16, TALLY_U16, TALLY_I32, TALLY_U32, TALLY_I64, TALLY_U64,
-    TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64
+    TALLY_I8 = 1,
+    TALLY_U8,
+    TALLY_I16,
+    TALLY_U16,
+    TALLY_I32,
+    TALLY_U32,
+    TALLY_I64,
+    TALLY_U64,
+    TALLY_F16,
+    TALLY_BF16,
+    TALLY_F32,
+    TALLY_F64
 } tally_dtype;
 
-typedef struct tally tally;                   /* a context: a device, its threads, the last error */
+typedef struct tally tally; /* a context: a device, its threads, the last error */
 typedef struct tally_stream tally_stream;
 typedef struct tally_fragment tally_fragment;
 typedef struct tally_file tally_file;
 
 /* ---- 2 one-liners -------------------------------------------------------------------------------------------------
- * The common reductions of a flat array, with no context, on the calling thread (one core). x may be NULL when n <= 0; n <= 0 gives the
- * operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme). Bits equal those of the verbs.
+ * The common reductions of a flat array, with no context, on the calling thread (one core). x may be NULL when n <= 0;
+ * n <= 0 gives the operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme). Bits equal those of
+ * the verbs.
  */
-TALLY_API float   tally_sum_f32(const float *x, int64_t n);
-TALLY_API double  tally_sum_f64(const double *x, int64_t n);
+TALLY_API float tally_sum_f32(const float *x, int64_t n);
+TALLY_API double tally_sum_f64(const double *x, int64_t n);
 TALLY_API int64_t tally_sum_i32(const int32_t *x, int64_t n);
 TALLY_API int64_t tally_sum_i64(const int64_t *x, int64_t n);
-TALLY_API float   tally_mean_f32(const float *x, int64_t n);
-TALLY_API double  tally_mean_f64(const double *x, int64_t n);
-TALLY_API float   tally_min_f32(const float *x, int64_t n);
-TALLY_API double  tally_min_f64(const double *x, int64_t n);
+TALLY_API float tally_mean_f32(const float *x, int64_t n);
+TALLY_API double tally_mean_f64(const double *x, int64_t n);
+TALLY_API float tally_min_f32(const float *x, int64_t n);
+TALLY_API double tally_min_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_min_i32(const int32_t *x, int64_t n);
-TALLY_API float   tally_max_f32(const float *x, int64_t n);
-TALLY_API double  tally_max_f64(const double *x, int64_t n);
+TALLY_API float tally_max_f32(const float *x, int64_t n);
+TALLY_API double tally_max_f64(const double *x, int64_t n);
 TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 
-/* ---- 3 the context ------------------------------------------------------------------------------------------------ */
+/* ---- 3 the context ----------------------------------------------------------------------------------------------- */
 
 /* Opens a context on a device and stores it in *ctx.
- * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same, "cuda:N"
- * and "opencl:N", as tally_device lists them (N may be left out: 0).
- * Options follow a comma: "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors this process may run on (or
- * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA).
- * memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20,
- * 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do.
- * probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first time a device
- * (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels that it passed; a
- * device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits. Other devices ignore it.
- * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
- * Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and TALLY_ISA.
- * On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
+ * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same,
+ * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
+ * "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors this process may run on (or
+ * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA). memory,
+ * on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20,
+ * 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do. probe=off: opens a
+ * GPU device without the start-up probe. The probe compares 22 vectors with the law the first time a device (model,
+ * driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels that it passed; a
+ * device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits. Other devices ignore
+ * it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
+ * Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and TALLY_ISA. On failure *ctx is
+ * NULL and tally_error(NULL) holds the sentence (per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
-/* Releases the context, its threads' memory and its caches. ctx may be NULL. Streams and fragments opened from it must be
- * closed first. */
+/* Releases the context, its threads' memory and its caches. ctx may be NULL. Streams and fragments opened from it must
+ * be closed first. */
 TALLY_API void tally_close(tally *ctx);
 
 /* The sentence of the last failed call on ctx ("" if none failed). Owned by ctx, valid until the next call on it.
@@ -121,35 +132,38 @@ TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
 
 /* GPUs. The verbs take host memory and device memory, inputs and outputs each for itself.
- *   Host memory of any size: small arrays are copied to the device and back as a whole, larger ones in pieces, through page-locked
+ *   Host memory of any size: small arrays are copied to the device and back as a whole, larger ones in pieces, through
+ * page-locked
  *   memory and beside the kernels (doc/gpu.md), so they need not fit the device. Of memory that is page-locked already
  *   (cudaHostAlloc, cudaHostRegister) dense pieces are copied without a detour.
- *   Device memory is used in place. On CUDA it is any address of this device (cudaMalloc, cuMemAlloc of any library in this process:
+ *   Device memory is used in place. On CUDA it is any address of this device (cudaMalloc, cuMemAlloc of any library in
+ * this process:
  *   the primary context is used). On OpenCL see tally_device_pointer.
- * Offsets are host memory or device memory (8-byte aligned). tally_reduce of segments on the device reads offsets there, which saves
+ * Offsets are host memory or device memory (8-byte aligned). tally_reduce of segments on the device reads offsets
+ * there, which saves
  *   the check and the copy of a call (it waits once, for 64 bytes); all else copies them to the host first.
- * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of segments run on the
- * processors; the bits are the same. */
+ * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
+ * segments run on the processors; the bits are the same. */
 
-/* Issues the context's work to `stream`, on CUDA a CUstream or cudaStream_t of the same device (not NULL: cudaStreamPerThread and
- * cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the order of commands. Calls whose data and
- * results are all on the device then return without waiting, and an error of the device may show at a later call. NULL: back to the
- * context's own stream, where every call waits for its results. The stream must live until then or until tally_close.
- * On OpenCL the context moves to the queue's cl_context: programs are compiled anew, and pointers of tally_device_pointer must be
- * forgotten before. */
+/* Issues the context's work to `stream`, on CUDA a CUstream or cudaStream_t of the same device (not NULL:
+ * cudaStreamPerThread and cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the
+ * order of commands. Calls whose data and results are all on the device then return without waiting, and an error of
+ * the device may show at a later call. NULL: back to the context's own stream, where every call waits for its results.
+ * The stream must live until then or until tally_close. On OpenCL the context moves to the queue's cl_context: programs
+ * are compiled anew, and pointers of tally_device_pointer must be forgotten before. */
 TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
 
-/* OpenCL memory has no addresses, and views need one: *pointer becomes an address that stands for the first byte of `object`, a cl_mem
- * buffer of the cl_context that tally_use_stream brought. Plain arithmetic on it names the rest; views take it as data, reduce as
- * out. The addresses are reserved for it and cannot be read by the host. tally keeps a reference to the object until
- * tally_device_forget or tally_close; its memory is the caller's. TALLY_INVALID: no cl_mem, or of another cl_context.
- * TALLY_UNSUPPORTED on the other devices (CUDA's memory has addresses of its own). */
+/* OpenCL memory has no addresses, and views need one: *pointer becomes an address that stands for the first byte of
+ * `object`, a cl_mem buffer of the cl_context that tally_use_stream brought. Plain arithmetic on it names the rest;
+ * views take it as data, reduce as out. The addresses are reserved for it and cannot be read by the host. tally keeps a
+ * reference to the object until tally_device_forget or tally_close; its memory is the caller's. TALLY_INVALID: no
+ * cl_mem, or of another cl_context. TALLY_UNSUPPORTED on the other devices (CUDA's memory has addresses of its own). */
 TALLY_API tally_status tally_device_pointer(tally *ctx, void *object, void **pointer);
 /* Ends what tally_device_pointer began; work under way that uses the object is still done. */
 TALLY_API tally_status tally_device_forget(tally *ctx, void *pointer);
 
-/* Where the time of a context's calls goes. Seconds are those of the device (events before and after each kernel and each copy in its
- * stream); copies run beside kernels, so the sum may exceed the clock on the wall. */
+/* Where the time of a context's calls goes. Seconds are those of the device (events before and after each kernel and
+ * each copy in its stream); copies run beside kernels, so the sum may exceed the clock on the wall. */
 typedef struct tally_times_info {
     double kernels;                /* seconds in kernels */
     double to_device, from_device; /* seconds of copies between host and device */
@@ -157,37 +171,42 @@ typedef struct tally_times_info {
     int64_t bytes_to_device, bytes_from_device;
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */
-    int64_t launches;      /* kernels started on the device, and */
-    int64_t on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
+    int64_t launches;     /* kernels started on the device, and */
+    int64_t
+        on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
 } tally_times_info;
-/* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing more. */
+/* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing
+ * more. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
 /* What was measured since tally_time; waits for what is under way. All zero on a device that is the processors. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
-/* ---- 4 the three verbs --------------------------------------------------------------------------------------------- */
+/* ---- 4 the three verbs ------------------------------------------------------------------------------------------- */
 
 typedef struct tally_view tally_view; /* what they run on: section 5 */
 
 /* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32), NAME:PARAM or
- * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists the
- * names; tally_operator says what the result is. */
+ * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
+ * the names; tally_operator says what the result is. */
 
-/* reduce: one result a sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's output
- * dtype. An empty sequence gives the operator's empty value. rows == 0: nothing is written. out must not overlap in. */
+/* reduce: one result a sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's
+ * output dtype. An empty sequence gives the operator's empty value. rows == 0: nothing is written. out must not overlap
+ * in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
 
 /* How a scan runs. NULL options: inclusive, forward, no init. */
 typedef struct tally_scan_options {
-    int exclusive;    /* out[i] leaves out element i; out[0] is init, or the empty value */
-    int reverse;      /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
-    const void *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
+    int exclusive; /* out[i] leaves out element i; out[0] is init, or the empty value */
+    int reverse;   /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
+    const void
+        *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
                          operators, first, last, ema; refused for the others) */
 } tally_scan_options;
 
-/* scan (prefix fold): out[i] = reduce(x[0..i]) in bits (exclusive: x[0..i-1]). out is a view of the same rows and lengths as
- * in (with offsets: the same offsets) whose dtype is the operator's output dtype; several lanes are neighbours, and then
- * strides count results. out may be exactly in (same data, strides and element size); any other overlap is refused. */
+/* scan (prefix fold): out[i] = reduce(x[0..i]) in bits (exclusive: x[0..i-1]). out is a view of the same rows and
+ * lengths as in (with offsets: the same offsets) whose dtype is the operator's output dtype; several lanes are
+ * neighbours, and then strides count results. out may be exactly in (same data, strides and element size); any other
+ * overlap is refused. */
 TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                                   const tally_scan_options *options);
 
@@ -197,18 +216,19 @@ typedef enum tally_edges {
     TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the windows that are wholly inside */
 } tally_edges;
 
-/* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w - 1,
- * after = 0. Centred: before = w / 2, after = (w - 1) / 2. */
+/* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w -
+ * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. */
 typedef struct tally_window_options {
     int64_t before, after; /* >= 0 each */
     tally_edges edges;
-    int64_t min_count;     /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
+    int64_t min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
                               TALLY_EDGES_MISSING, min_count > 0 lets partial windows of at least min_count through. */
 } tally_window_options;
 
-/* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a window
- * touches its bits. out is a view with in's rows and tally_window_length(n, options) elements in each sequence (with
- * offsets, edges valid is refused, since lengths would change). Overlap is as for scan, but in place is refused. */
+/* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a
+ * window touches its bits. out is a view with in's rows and tally_window_length(n, options) elements in each sequence
+ * (with offsets, edges valid is refused, since lengths would change). Overlap is as for scan, but in place is
+ * refused. */
 TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                                     const tally_window_options *options);
 
@@ -217,19 +237,21 @@ TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *opt
 
 /* ---- 5 views: rows, columns, every k-th, segments ------------------------------------------------------------------
  *
- * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. Strides may be anything that stays
- * within memory. Stride 0 repeats an element and row_stride 0 a sequence, in inputs: that many elements are read, from one place. A view of
- * results must have a place of its own for each. Strides that no element depends on (of a sequence of one element, of a single
- * sequence) are ignored, and so is all of a view without elements but rows, n and offsets: 2^62 rows of 0 elements are nothing to scan.
- * Elements and the reach of strides are less than 2^63 bytes each, counted as they are read. */
+ * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. Strides may be
+ * anything that stays within memory. Stride 0 repeats an element and row_stride 0 a sequence, in inputs: that many
+ * elements are read, from one place. A view of results must have a place of its own for each. Strides that no element
+ * depends on (of a sequence of one element, of a single sequence) are ignored, and so is all of a view without elements
+ * but rows, n and offsets: 2^62 rows of 0 elements are nothing to scan. Elements and the reach of strides are less than
+ * 2^63 bytes each, counted as they are read. */
 struct tally_view {
-    void *data;             /* element (0, 0); never written through an input view; NULL allowed when there is no element */
+    void *data; /* element (0, 0); never written through an input view; NULL allowed when there is no element */
     tally_dtype dtype;
-    int64_t rows;           /* how many sequences */
-    int64_t n;              /* elements in each (ignored with offsets) */
-    int64_t row_stride;     /* elements from one sequence to the next (ignored with offsets) */
-    int64_t stride;         /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
-    const int64_t *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
+    int64_t rows;       /* how many sequences */
+    int64_t n;          /* elements in each (ignored with offsets) */
+    int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
+    int64_t stride;     /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
+    const int64_t
+        *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
                                on a GPU device host or device memory (section 3) */
 };
 
@@ -259,20 +281,21 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
 }
 
 /* ---- 6 streams ----------------------------------------------------------------------------------------------------
- * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64 nodes
- * (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the order of data. */
+ * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64
+ * nodes (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the
+ * order of data. */
 TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
 /* Forward scans only: options->reverse is refused. */
-TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *options,
-                                         tally_stream **stream);
+TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
+                                         const tally_scan_options *options, tally_stream **stream);
 TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
                                            const tally_window_options *options, tally_stream **stream);
-/* Pushes n dense elements. reduce: out and produced may be NULL, nothing is produced. scan: writes n results. window: writes the results
- * that became known, at most n + before + after; out must have room for tally_stream_room(stream, n) results.
- * *produced: results written. out must not overlap x, except that a scan may be in place. */
+/* Pushes n dense elements. reduce: out and produced may be NULL, nothing is produced. scan: writes n results. window:
+ * writes the results that became known, at most n + before + after; out must have room for tally_stream_room(stream, n)
+ * results. *produced: results written. out must not overlap x, except that a scan may be in place. */
 TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, int64_t n, void *out, int64_t *produced);
-/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results still owed. The stream can only be
- * closed after that. */
+/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results still owed. The stream
+ * can only be closed after that. */
 TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int64_t *produced);
 /* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
@@ -289,151 +312,165 @@ TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fr
 TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
 /* The slab. Either pointer may be NULL. */
 TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
-/* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the room in buffer on entry and the
- * length on return; buffer NULL asks for the length. load: anything truncated, altered or foreign is TALLY_BAD_DATA. */
+/* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the room in buffer on entry and
+ * the length on return; buffer NULL asks for the length. load: anything truncated, altered or foreign is
+ * TALLY_BAD_DATA. */
 TALLY_API tally_status tally_fragment_save(const tally_fragment *fragment, void *buffer, size_t *bytes);
 TALLY_API tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment);
 TALLY_API void tally_fragment_free(tally_fragment *fragment);
 
 /* ---- 8 operators of your own ---------------------------------------------------------------------------------------
- * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes): a state, lift, combine, lower, empty. Once
- * defined, its name goes wherever an operator's name goes in this context, on every device and with the same bits; the
- * order of operands is kept, so it need not commute.
+ * An operator is a short text in C (doc/user-operators.md teaches it in ten minutes): a state, lift, combine, lower,
+ * empty. Once defined, its name goes wherever an operator's name goes in this context, on every device and with the
+ * same bits; the order of operands is kept, so it need not commute.
  *
- * The text's facts are read at once; it is compiled at first use for a dtype: by the system's C compiler ($CC, or cc, gcc or
- * clang from PATH) for the processors, by NVRTC or the OpenCL driver on a GPU, where no C compiler is needed but for streams,
- * fragments and reversed scans of segments (else TALLY_UNSUPPORTED). Compiled code is kept on disk ($XDG_CACHE_HOME/tally
- * or ~/.cache/tally). The text is code that runs with your rights: do not define what strangers send.
+ * The text's facts are read at once; it is compiled at first use for a dtype: by the system's C compiler ($CC, or cc,
+ * gcc or clang from PATH) for the processors, by NVRTC or the OpenCL driver on a GPU, where no C compiler is needed but
+ * for streams, fragments and reversed scans of segments (else TALLY_UNSUPPORTED). Compiled code is kept on disk
+ * ($XDG_CACHE_HOME/tally or ~/.cache/tally). The text is code that runs with your rights: do not define what strangers
+ * send.
  *
- * A wrong text is TALLY_BAD_DATA, and the sentence names where:line and the first thing that was wrong: here, or at first
- * use if it takes the compiler to see it. Built-in names are refused. A name that was defined before means the new text
- * from the next call on; streams and fragments keep the text they were made with. Fragments save the name and a hash of the
- * text; loading one needs the same text defined. tally_close releases all. */
+ * A wrong text is TALLY_BAD_DATA, and the sentence names where:line and the first thing that was wrong: here, or at
+ * first use if it takes the compiler to see it. Built-in names are refused. A name that was defined before means the
+ * new text from the next call on; streams and fragments keep the text they were made with. Fragments save the name and
+ * a hash of the text; loading one needs the same text defined. tally_close releases all. */
 
-/* name: letters, digits and _, at most 31. text: NUL-terminated, at most 64 KiB, copied. where: what errors call the text, NULL: name. */
+/* name: letters, digits and _, at most 31. text: NUL-terminated, at most 64 KiB, copied. where: what errors call the
+ * text, NULL: name. */
 TALLY_API tally_status tally_define(tally *ctx, const char *name, const char *text, const char *where);
 /* The same from a file. name NULL: the file's, without folder and ending. */
 TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const char *path);
 
-/* ---- 9 files ------------------------------------------------------------------------------------------------------ */
+/* ---- 9 files ----------------------------------------------------------------------------------------------------- */
 
-/* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the call. */
+/* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the
+ * call. */
 typedef struct tally_file_options {
-    const char *format;  /* NULL or "auto", "npy", "raw", "text", "csv" */
-    tally_dtype dtype;   /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
-    const char *column;  /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
+    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv" */
+    tally_dtype
+        dtype; /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
+    const char
+        *column; /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
                           * NULL: csv: the only one with numbers; text: every number is a value, line by line */
-    char delimiter;      /* 0: guess (csv: comma, semicolon or tab; text: white space) */
-    int header;          /* 0 guess, 1 the first line is a header, -1 it is not */
-    int skip_bad;        /* bad cells are skipped and counted instead of being an error; in a table each with its line */
-    tally_dtype assume;  /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
-    int table;           /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
+    char delimiter;     /* 0: guess (csv: comma, semicolon or tab; text: white space) */
+    int header;         /* 0 guess, 1 the first line is a header, -1 it is not */
+    int skip_bad;       /* bad cells are skipped and counted instead of being an error; in a table each with its line */
+    tally_dtype assume; /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
+    int table;          /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
                           * column NULL then means all that have numbers */
-    int keep;            /* csv, text: a table whose lines tally_file_line gives too */
+    int keep;           /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
 
 typedef struct tally_file_info {
-    const char *name;      /* as given; "-" is standard input */
-    const char *format;    /* "npy", "raw", "text" or "csv" */
+    const char *name;   /* as given; "-" is standard input */
+    const char *format; /* "npy", "raw", "text" or "csv" */
     tally_dtype dtype;
-    int ndim;              /* 1 for raw, text, csv; 2 for a table */
-    int64_t shape[8];      /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
-    int64_t elements;      /* product of shape, or -1 */
-    int fortran;           /* npy: column-major order */
-    const void *mapped;    /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
-                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at
-                            * `shrunk` when the work is done. tally_file_read has neither, it fails */
-    int64_t skipped;       /* bad cells skipped so far */
+    int ndim;         /* 1 for raw, text, csv; 2 for a table */
+    int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
+    int64_t elements; /* product of shape, or -1 */
+    int fortran;      /* npy: column-major order */
+    const void *
+        mapped; /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
+                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look
+                            * at `shrunk` when the work is done. tally_file_read has neither, it fails */
+    int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
-    int shrunk;            /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
-    const char *header;    /* csv, text: the header's line, or NULL */
+    int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
+    const char *header;         /* csv, text: the header's line, or NULL */
     const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
-    char delimiter;        /* csv, text: 0 is white space */
+    char delimiter;             /* csv, text: 0 is white space */
 } tally_file_info;
 
-/* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is NULL, and the error
- * sentence names the file and what is wrong with it. ctx NULL: one thread, and the sentence is in tally_error(NULL). */
-TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options, tally_file **file);
-/* What is known now (counts grow while it is read). Its pointers, `mapped` too, are the file's: read them until tally_file_close. file NULL:
- * all zero, bytes_total -1. */
+/* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is
+ * NULL, and the error sentence names the file and what is wrong with it. ctx NULL: one thread, and the sentence is in
+ * tally_error(NULL). */
+TALLY_API tally_status tally_file_open(tally *ctx, const char *path, const tally_file_options *options,
+                                       tally_file **file);
+/* What is known now (counts grow while it is read). Its pointers, `mapped` too, are the file's: read them until
+ * tally_file_close. file NULL: all zero, bytes_total -1. */
 TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info);
-/* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end. (Column-major data
- * comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
+/* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end.
+ * (Column-major data comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
-/* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line NULL: that was
- * the last. It is valid until the next tally_file_read, and lines that were not asked for until then are passed over. */
+/* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line
+ * NULL: that was the last. It is valid until the next tally_file_read, and lines that were not asked for until then are
+ * passed over. */
 TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
-/* Ends reading or writing, and frees the file; NULL is fine. One that was created must be closed too, after its commit as well; without a
- * commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and devices keep what they were given.) */
+/* Ends reading or writing, and frees the file; NULL is fine. One that was created must be closed too, after its commit
+ * as well; without a commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and
+ * devices keep what they were given.) */
 TALLY_API void tally_file_close(tally_file *file);
 
-/* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and renames into
- * place. Where the file system can (O_TMPFILE) the new file has no name until then, and nothing is left if the process dies; elsewhere
- * it is .tally-*.tmp, which close removes if it was not committed (and tally_abandon, section 11). A symbolic link's file is
- * replaced, not the link; the mode of an old file is kept; FIFOs and devices are written directly. path
- * "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the name's ending (.npy, .csv,
- * .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first axis only). hex: text and csv print exact bits. */
+/* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and
+ * renames into place. Where the file system can (O_TMPFILE) the new file has no name until then, and nothing is left if
+ * the process dies; elsewhere it is .tally-*.tmp, which close removes if it was not committed (and tally_abandon,
+ * section 11). A symbolic link's file is replaced, not the link; the mode of an old file is kept; FIFOs and devices are
+ * written directly. path "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the
+ * name's ending (.npy, .csv, .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first
+ * axis only). hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
 /* A line before the first element, such as the names of the columns. Text and csv only. */
 TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
-/* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one if there is
- * one axis only. */
+/* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one
+ * if there is one axis only. */
 TALLY_API tally_status tally_file_write(tally_file *file, const void *data, int64_t n);
-/* Flushes, completes the header, waits until the disk has it (fsync), renames. On any failure the temporary file is removed and the old file is untouched. */
+/* Flushes, completes the header, waits until the disk has it (fsync), renames. On any failure the temporary file is
+ * removed and the old file is untouched. */
 TALLY_API tally_status tally_file_commit(tally_file *file);
 
-/* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never locale-dependent.
- * buffer: 48 bytes suffice. Returns the length. */
+/* One value as text: the shortest decimal that reads back to the same bits (hex: 0x and the bits), never
+ * locale-dependent. buffer: 48 bytes suffice. Returns the length. */
 TALLY_API int tally_format_value(tally_dtype dtype, const void *value, int hex, char *buffer, size_t bytes);
-/* One decimal (or inf, nan, 0x bits) of `length` characters as a value of dtype, exactly rounded. Returns TALLY_BAD_DATA if it is not one. */
+/* One decimal (or inf, nan, 0x bits) of `length` characters as a value of dtype, exactly rounded. Returns
+ * TALLY_BAD_DATA if it is not one. */
 TALLY_API tally_status tally_parse_value(tally_dtype dtype, const char *text, size_t length, void *value);
 
-/* ---- 10 what is here ---------------------------------------------------------------------------------------------- */
+/* ---- 10 what is here --------------------------------------------------------------------------------------------- */
 
 /* The names, NULL-terminated; static memory. */
 TALLY_API const char *const *tally_operators(void);
-TALLY_API const char *tally_dtype_name(tally_dtype dtype);         /* NULL if there is no such dtype */
-TALLY_API tally_dtype tally_dtype_parse(const char *name);         /* 0 if there is no such dtype */
-TALLY_API size_t tally_dtype_size(tally_dtype dtype);              /* bytes; 0 if there is no such dtype */
+TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
+TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
+TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
 TALLY_API const char *tally_version(void);
 TALLY_API const char *tally_status_name(tally_status status);
 
 typedef struct tally_operator_info {
     const char *name;
-    const char *text;       /* one line */
-    const char *empty;      /* what no elements give, in words */
-    const char *param;      /* "" or the parameter's name */
-    tally_dtype output;     /* for the dtype asked about */
-    tally_dtype accumulator;/* the arithmetic's dtype; 0: none (moves and comparisons only) */
-    int lanes;              /* values a result */
-    int exact;              /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
-    int seedable;           /* takes an init */
+    const char *text;        /* one line */
+    const char *empty;       /* what no elements give, in words */
+    const char *param;       /* "" or the parameter's name */
+    tally_dtype output;      /* for the dtype asked about */
+    tally_dtype accumulator; /* the arithmetic's dtype; 0: none (moves and comparisons only) */
+    int lanes;               /* values a result */
+    int exact;               /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
+    int seedable;            /* takes an init */
 } tally_operator_info;
 /* What `op` (with its suffixes) is for elements of dtype. The error names the choices. ctx may be NULL. */
 TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 
 typedef struct tally_device_info {
-    const char *name;       /* what tally_open takes */
-    const char *text;       /* what it is */
+    const char *name; /* what tally_open takes */
+    const char *text; /* what it is */
     int usable;
-    const char *reason;     /* why not, or "" */
-    int processors;         /* the most threads a context uses by default */
-    const char *isas;       /* the CPU instruction sets compiled in that run here, widest last, separated by spaces */
+    const char *reason; /* why not, or "" */
+    int processors;     /* the most threads a context uses by default */
+    const char *isas;   /* the CPU instruction sets compiled in that run here, widest last, separated by spaces */
 } tally_device_info;
 /* Device number index (from 0); TALLY_INVALID past the end. */
 TALLY_API tally_status tally_device(int index, tally_device_info *info);
 
-/* Checks the context's device against the law executed in scalar C: `cases` random cases (operator, dtype, shape, view, sizes,
- * hostile values) from `seed`, each compared by memcmp. *report is one sentence, owned by ctx. */
+/* Checks the context's device against the law executed in scalar C: `cases` random cases (operator, dtype, shape, view,
+ * sizes, hostile values) from `seed`, each compared by memcmp. *report is one sentence, owned by ctx. */
 TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, const char **report);
 
-/* ---- 11 the end of a process in the middle of a call --------------------------------------------------------------- */
+/* ---- 11 the end of a process in the middle of a call ------------------------------------------------------------- */
 
-/* Ends compilers that run for users' operators, and removes their folders and the named temporary files of files that are
- * not committed: all of this process. tally installs no signal handlers; a program that wants to leave nothing behind calls
- * this from its own, before it ends, and with atexit. It may be called from a signal handler, and in any thread. Files open for
- * writing then cannot be committed. Files written by a child of fork are the child's. */
+/* Ends compilers that run for users' operators, and removes their folders and the named temporary files of files that
+ * are not committed: all of this process. tally installs no signal handlers; a program that wants to leave nothing
+ * behind calls this from its own, before it ends, and with atexit. It may be called from a signal handler, and in any
+ * thread. Files open for writing then cannot be committed. Files written by a child of fork are the child's. */
 TALLY_API void tally_abandon(void);
 
 #ifdef __cplusplus

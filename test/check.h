@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * What all tests share: counting, the seed, hostile data, and the contexts of every instruction set. Header only; every
- * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law, faster than
- * the spec), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail).
+ * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law,
+ * faster than the spec), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail).
  *
  *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
 #ifndef TALLY_TEST_CHECK_H
@@ -41,7 +41,8 @@ static inline int check_finish(void)
     return check_failed != 0;
 }
 
-/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10 cpu". NULL: every name is. */
+/* Is name one of the words of list, which are separated by spaces? cuda:1 is none of "cuda:10 cpu". NULL: every name
+ * is. */
 static inline int check_listed(const char *list, const char *name)
 {
     const size_t length = strlen(name);

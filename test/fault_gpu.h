@@ -94,8 +94,8 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     tally_status status = planted(c, "copy_out");
     return status ? status : real->copy_out(g, c, lane, to, from, at, bytes);
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
-                             const tl_argument *a, int count)
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
+                             int threads, const tl_argument *a, int count)
 {
     tally_status status = planted(c, name);
     return status ? status : real->launch(g, c, p, name, number, spread, threads, a, count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What the fuzz targets of text and CSV share: the same bytes through a memory file on one, two and three threads and through a pipe
- * must give the same values and lines, or the same error. The blocks are tiny (TL_TEXT_SHARE), so small inputs are cut too. */
+ * What the fuzz targets of text and CSV share: the same bytes through a memory file on one, two and three threads and
+ * through a pipe must give the same values and lines, or the same error. The blocks are tiny (TL_TEXT_SHARE), so small
+ * inputs are cut too. */
 #ifndef TALLY_FUZZ_FILES_H
 #define TALLY_FUZZ_FILES_H
 #include "tally.h"

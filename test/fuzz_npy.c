@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and both give the same elements, with the
- * format named and guessed. Then the file becomes shorter while it is open: reading fails or gives the elements that are left.
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c src/io/[a-z]*.c src/context/error.c src/dtype.c */
+ * libFuzzer: any bytes as an npy file, through a memory file and through a pipe: no crash, and both give the same
+ * elements, with the format named and guessed. Then the file becomes shorter while it is open: reading fails or gives
+ * the elements that are left.
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fopenmp -Iinclude test/fuzz_npy.c src/io/[a-z]*.c
+ * src/context/error.c src/dtype.c */
 #define _GNU_SOURCE
 #include "tally.h"
 #include <fcntl.h>
@@ -72,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     data++, size--;
     const int fd = memfd_create("fuzz", 0);
     int p[2];
-    if (fd < 0 || pipe(p) || write(fd, data, size) != (ssize_t)size || write(p[1], data, size) != (ssize_t)size) abort();
+    if (fd < 0 || pipe(p) || write(fd, data, size) != (ssize_t)size || write(p[1], data, size) != (ssize_t)size)
+        abort();
     unsigned char x[32768 + 64], y[32768 + 64];
     tally_file_info a, b;
     memset(&a, 0, sizeof a);
@@ -83,7 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(p[1]);
     const int64_t m = load(p[0], "npy", dtype, y, sizeof y, &b);
     if (n != m || (n > 0 && memcmp(x, y, (size_t)n) != 0)) abort();
-    if (n >= 0 && (a.dtype != b.dtype || a.ndim != b.ndim || a.fortran != b.fortran || memcmp(a.shape, b.shape, sizeof a.shape) != 0)) abort();
+    if (n >= 0 && (a.dtype != b.dtype || a.ndim != b.ndim || a.fortran != b.fortran ||
+                   memcmp(a.shape, b.shape, sizeof a.shape) != 0))
+        abort();
     if (n > 0) shrink(fd, dtype, x, n, size - 1 - (size_t)n / 2);
     close(fd);
     close(p[0]);

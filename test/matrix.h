@@ -45,8 +45,8 @@ static reference reference_lift(const tl_scalar *op, tl_par p, const void *x, in
 
 /* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j, and prefix[j + 1] what S
  * is from the first up to that one, so an element costs about two combines. out: n + 1 results. */
-static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init,
-                               void *out)
+static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+                               const void *init, void *out)
 {
     reference block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1] = {{.present = init != NULL}};
     int top = 0;
@@ -81,7 +81,8 @@ static void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t
 static void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                              const tally_window_options *o, void *out)
 {
-    int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n, *counted = calloc((size_t)n + 1, sizeof *counted);
+    int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n,
+            *counted = calloc((size_t)n + 1, sizeof *counted);
     int levels = 1;
     while (most >> levels) levels++;
     reference *node = malloc((size_t)(levels * n + 1) * sizeof *node);
@@ -100,7 +101,8 @@ static void reference_window(const tl_scalar *op, tl_par p, const void *x, int64
         int whole = i >= o->before && n - 1 - i >= o->after;
         if (!whole && o->edges == TALLY_EDGES_VALID) continue;
         reference s = {.present = 0};
-        if (counted[end] - counted[from] >= o->min_count && (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
+        if (counted[end] - counted[from] >= o->min_count &&
+            (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
             for (int64_t at = from, m = end - from; m; m -= (int64_t)1 << tl_top_level(m), at = end - m)
                 reference_combine(op, &s, &node[tl_top_level(m) * n + at]);
         reference_lower(op, p, &s, end - from, from, out);

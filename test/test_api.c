@@ -129,8 +129,9 @@ static void devices(void)
     refused(tally_device(1000, &info), TALLY_INVALID, NULL, "device index is 1000", NULL, NULL);
     refused(tally_device(-1, &info), TALLY_INVALID, NULL, "device index is -1", NULL, NULL);
     refused(tally_device(0, NULL), TALLY_INVALID, NULL, "info is NULL", NULL, NULL);
-    check(check_listed("cuda:10 cpu", "cuda:10") && check_listed("cuda:10 cpu", "cpu") && !check_listed("cuda:10 cpu", "cuda:1") &&
-              !check_listed("cuda:10", "cuda:100") && !check_listed(" opencl:0", "cuda:0") && check_listed(NULL, "cpu"),
+    check(check_listed("cuda:10 cpu", "cuda:10") && check_listed("cuda:10 cpu", "cpu") &&
+              !check_listed("cuda:10 cpu", "cuda:1") && !check_listed("cuda:10", "cuda:100") &&
+              !check_listed(" opencl:0", "cuda:0") && check_listed(NULL, "cpu"),
           "names of devices in TALLY_TEST_DEVICES");
     check(tally_threads(NULL) == 1 && !strcmp(tally_isa(NULL), ""), "no context");
     check(!strcmp(tally_error(ctx), "") || 1, "error");

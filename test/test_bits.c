@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around every
- * power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile, signed-zero and random-bit data, by memcmp with the law.
+ * The bits matrix: every operator x dtype x accumulator x shape x view x instruction set x threads, at sizes around
+ * every power of two and tile (several threads: at sizes that wake them), at odd alignments, on plain, hostile,
+ * signed-zero and random-bit data, by memcmp with the law.
  *
  *   test_bits [OP [DTYPE]]     restrict to one operator or dtype        TALLY_TEST_QUICK=1: fewer sizes
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"     these devices instead of the processors
@@ -26,7 +27,7 @@ typedef struct {
     tl_par par;
 } test_case;
 
-#define CASE_FORMAT "%s %s %s x%d"
+#define CASE_FORMAT  "%s %s %s x%d"
 #define CASE_ARGS(c) (c)->op, tally_dtype_name((c)->dtype), (c)->isa, (c)->threads
 
 static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_data kind)
@@ -39,8 +40,8 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
 
     if (check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
-        check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
-             data_names[kind]);
+        check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c),
+                   (long long)n, shift, data_names[kind]);
     if (n <= 130) { /* the spec vouches for the reference */
         tl_spec_reduce(op, c->par, x, 1, n, NULL, y);
         check_same(y, wanted + n * size, 1, size, "spec " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
@@ -48,37 +49,40 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
         check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
     }
     if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
-        check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
-             data_names[kind]);
+        check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n,
+                   shift, data_names[kind]);
     tally_scan_options exclusive = {.exclusive = 1};
     if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &exclusive), c->op))
-        check_same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n, shift,
-             data_names[kind]);
+        check_same(y, wanted, n, size, "exclusive " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n,
+                   shift, data_names[kind]);
     if (op->seedable) {
         char init[16];
         check_fill(init, op->out, 1, kind == TL_DATA_BITS ? TL_DATA_PLAIN : kind);
         reference_prefixes(op, c->par, x, 1, n, init, wanted);
         tally_scan_options seeded = {.exclusive = shift & 1, .init = init};
         if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, &seeded), c->op))
-            check_same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
-                 data_names[kind]);
+            check_same(y, wanted + (shift & 1 ? 0 : size), n, size, "init " CASE_FORMAT " n=%lld %s", CASE_ARGS(c),
+                       (long long)n, data_names[kind]);
     }
     if (op->elem_bytes == size) { /* in place */
         reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
         tally_view self = tally_flat(x, op->out, n);
         if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, NULL), c->op))
             check_same(x, wanted + size, n, size, "in place " CASE_FORMAT " n=%lld %s", CASE_ARGS(c), (long long)n,
-                 data_names[kind]);
+                       data_names[kind]);
     }
 }
 
 /* rows x n with the given strides: reduce, scan (both directions) and window of each row against the 1-D law. */
-static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride, const int64_t *offsets,
-                       tl_data kind)
+static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride,
+                       const int64_t *offsets, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes, bytes = op->elem_bytes;
-    int64_t span = offsets ? offsets[rows] * stride : rows && n ? (rows - 1) * llabs(row_stride) + (n - 1) * llabs(stride) + 1 : 0, m;
+    int64_t span = offsets     ? offsets[rows] * stride
+                   : rows && n ? (rows - 1) * llabs(row_stride) + (n - 1) * llabs(stride) + 1
+                               : 0,
+            m;
     char *x = input + 1, *first = stride < 0 && span ? x + (span - 1) * bytes : x;
     check_fill(x, c->dtype, span, kind);
     tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
@@ -95,7 +99,8 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
         check_same(output, wanted, rows, size, "reduce %s", line);
     }
     int64_t longest = offsets ? offsets[rows] : n;
-    tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4), (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
+    tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4),
+                              (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
     if (check_random() % 3 == 0) w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
     for (int verb = 0; verb < 3; verb++) { /* scan forward, scan reverse, window */
         tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(check_random() & 1)};
@@ -105,7 +110,8 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
         tally_view out = {output, op->out, rows, length, across ? 1 : length, across ? rows : 1, offsets};
         memset(output, 0xa5, (size_t)(total * size + 64));
         memset(wanted, 0xa5, (size_t)(total * size + 64));
-        tally_status status = verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
+        tally_status status =
+            verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
         if (!check_ok(c->ctx, status, line)) continue;
         for (int64_t r = 0; r < rows; r++) {
             static char one[ROW_MOST * 16];
@@ -121,8 +127,10 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
             if (!across) memcpy(to, one, (size_t)(results * size));
         }
         check_same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
-             verb == 2 ? "window" : verb ? "reverse" : "scan", line, (long long)w.before, (long long)w.after, (int)w.edges,
-             (long long)w.min_count, o.exclusive);
+                   verb == 2 ? "window"
+                   : verb    ? "reverse"
+                             : "scan",
+                   line, (long long)w.before, (long long)w.after, (int)w.edges, (long long)w.min_count, o.exclusive);
     }
 }
 
@@ -138,9 +146,9 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     if (!check_ok(c->ctx, tally_window(c->ctx, c->op, &in, &out, w), c->op)) return;
     int small = n * (w->before + w->after + 1) <= SPEC_MOST;
     (small ? tl_spec_window : reference_window)(op, c->par, x, 1, n, w, wanted);
-    check_same(output, wanted, m * op->result_bytes + 16, 1, "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s",
-         CASE_ARGS(c), (long long)n, (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count,
-         data_names[kind]);
+    check_same(output, wanted, m * op->result_bytes + 16, 1,
+               "window " CASE_FORMAT " n=%lld before %lld after %lld edges %d min %lld %s", CASE_ARGS(c), (long long)n,
+               (long long)w->before, (long long)w->after, (int)w->edges, (long long)w->min_count, data_names[kind]);
 }
 
 static void check_sizes(const test_case *c)
@@ -148,12 +156,14 @@ static void check_sizes(const test_case *c)
     int64_t most = check_quick ? 4200 : 17000;
     int step = check_quick ? 2 : 1;
     tl_data kind = TL_DATA_PLAIN;
-    for (int64_t n = 0; n <= 70; n += step) check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
+    for (int64_t n = 0; n <= 70; n += step)
+        check_reduce_and_scan(c, n, (int)(n % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int64_t k = 128; k <= most; k *= 2)
         for (int64_t d = -1; d <= 1; d++)
             check_reduce_and_scan(c, k + d, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
     for (int i = 0; i < (check_quick ? 2 : 6); i++)
-        check_reduce_and_scan(c, (int64_t)(check_random() % (uint64_t)most), (int)(check_random() % 17), kind = (kind + 1) % TL_DATA_KINDS);
+        check_reduce_and_scan(c, (int64_t)(check_random() % (uint64_t)most), (int)(check_random() % 17),
+                              kind = (kind + 1) % TL_DATA_KINDS);
 }
 
 static void check_windows(const test_case *c)
@@ -165,7 +175,8 @@ static void check_windows(const test_case *c)
         for (int edges = 0; edges < 3; edges++) {
             tally_window_options o = {w - 1 - after, after, (tally_edges)edges, 0};
             if (check_random() % 2) o.min_count = (int64_t)(check_random() % (uint64_t)w) + 1;
-            int64_t n = check_random() % 4 == 0 ? (int64_t)(check_random() % (uint64_t)(w + 2)) : (int64_t)(check_random() % (w > 200 ? 1500 : 600));
+            int64_t n = check_random() % 4 == 0 ? (int64_t)(check_random() % (uint64_t)(w + 2))
+                                                : (int64_t)(check_random() % (w > 200 ? 1500 : 600));
             check_window(c, n, &o, (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
         }
     }
@@ -179,14 +190,15 @@ static void check_views(const test_case *c)
     for (int i = 0; i < (check_quick ? 2 : 5); i++) {
         tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
         int64_t rows = (int64_t)(check_random() % 40), n = (int64_t)(check_random() % 90);
-        check_view(c, rows, n, n, 1, NULL, kind);                  /* rows */
-        check_view(c, rows, n, n + 5, 1, NULL, kind);              /* rows of a wider matrix */
-        check_view(c, rows, n, 1, rows ? rows : 1, NULL, kind);    /* columns */
-        check_view(c, rows, n, 1, rows + 3, NULL, kind);           /* some columns */
-        check_view(c, rows % 9, n, n * 3, 3, NULL, kind);          /* every third */
-        check_view(c, rows % 9, n, -n, -1, NULL, kind);            /* backwards */
+        check_view(c, rows, n, n, 1, NULL, kind);               /* rows */
+        check_view(c, rows, n, n + 5, 1, NULL, kind);           /* rows of a wider matrix */
+        check_view(c, rows, n, 1, rows ? rows : 1, NULL, kind); /* columns */
+        check_view(c, rows, n, 1, rows + 3, NULL, kind);        /* some columns */
+        check_view(c, rows % 9, n, n * 3, 3, NULL, kind);       /* every third */
+        check_view(c, rows % 9, n, -n, -1, NULL, kind);         /* backwards */
         offsets[0] = (int64_t)(check_random() % 5);
-        for (int r = 0; r < 39; r++) offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) + (r == 20 ? 300 : 0);
+        for (int r = 0; r < 39; r++)
+            offsets[r + 1] = offsets[r] + (int64_t)(check_random() % 3 ? check_random() % 20 : 0) + (r == 20 ? 300 : 0);
         check_view(c, 39, 0, 0, 1, offsets, kind);
         check_view(c, 39, 0, 0, 2, offsets, kind);
     }
@@ -197,18 +209,27 @@ static void check_views(const test_case *c)
 static void check_threads(const test_case *c)
 {
     static int64_t offsets[MOST / 50];
-    int64_t least = 2 * TL_PARALLEL_BYTES / c->scalar->elem_bytes, total = 2 * least + 1000, n = 50 + (int64_t)(check_random() % 200);
+    int64_t least = 2 * TL_PARALLEL_BYTES / c->scalar->elem_bytes, total = 2 * least + 1000,
+            n = 50 + (int64_t)(check_random() % 200);
     int64_t rows = total / n + 1, more = c->threads == 2 ? 2 : least / 4;
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
     if (check_quick && c->scalar->elem_bytes < 4) return;
-    check_reduce_and_scan(c, least + (int64_t)(check_random() % (uint64_t)more), (int)(check_random() % 9), (kind + 1) % TL_DATA_KINDS);
+    check_reduce_and_scan(c, least + (int64_t)(check_random() % (uint64_t)more), (int)(check_random() % 9),
+                          (kind + 1) % TL_DATA_KINDS);
     if (c->threads == 2) return;
     switch (check_random() % 4) {
-    case 0: check_view(c, rows, n, n, 1, NULL, kind); return;
-    case 1: check_view(c, rows, n, n + 1, 1, NULL, kind); return;
-    case 2: check_view(c, rows, n, 1, rows, NULL, kind); return;
+    case 0:
+        check_view(c, rows, n, n, 1, NULL, kind);
+        return;
+    case 1:
+        check_view(c, rows, n, n + 1, 1, NULL, kind);
+        return;
+    case 2:
+        check_view(c, rows, n, 1, rows, NULL, kind);
+        return;
     default:
-        for (rows = 0; offsets[rows] < total; rows++) offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(check_random() % 200);
+        for (rows = 0; offsets[rows] < total; rows++)
+            offsets[rows + 1] = offsets[rows] + 50 + (int64_t)(check_random() % 200);
         check_view(c, rows, 0, 0, 1, offsets, kind);
     }
 }
@@ -298,7 +319,8 @@ int main(int argc, char **argv)
             snprintf(name, sizeof name, "%s:f64%s", *op, suffix);
             if (d >= TALLY_F16 && d <= TALLY_F32) operator_case(name, (tally_dtype)d);
             if (check_failed > before)
-                printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d), (long long)(check_failed - before));
+                printf("%s %s: %lld differences\n", *op, tally_dtype_name((tally_dtype)d),
+                       (long long)(check_failed - before));
         }
     }
     free(input);

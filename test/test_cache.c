@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The disk cache of compiled programs (src/store/cache.c): what was stored comes back; a file that is truncated,
- * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when there
- * are too many bytes, and files of others never. */
+ * altered or of another key is as good as none; a folder that cannot be made costs nothing else; old files go when
+ * there are too many bytes, and files of others never. */
 #include "gpu/gpu.h"
 #include "check.h"
 #include <dirent.h>
@@ -60,8 +60,9 @@ static int was_there(const char *name)
 /* The folder has a limit for what is stored in it, and other files. */
 static void folder_limit(const char *code, size_t bytes)
 {
-    static const char *const foreign[] = {"precious.dat",          "0123456789abcdef.bin.old", "0123456789abcdef.bing", "0123456789abcde.bin",
-                                          "0123456789ABCDEF.bin", "x0123456789abcdef.bin",    "0123456789abcdef",      ".hidden"};
+    static const char *const foreign[] = {
+        "precious.dat",         "0123456789abcdef.bin.old", "0123456789abcdef.bing", "0123456789abcde.bin",
+        "0123456789ABCDEF.bin", "x0123456789abcdef.bin",    "0123456789abcdef",      ".hidden"};
     enum { FOREIGN = sizeof foreign / sizeof *foreign };
     const off_t large = (off_t)600 << 20;
     char path[900];
@@ -72,9 +73,12 @@ static void folder_limit(const char *code, size_t bytes)
     snprintf(path, sizeof path, "%s/tally/00000000000000cc.bin", folder);
     check(!mkdir(path, 0700), "a folder with a file's name");
     tl_cache_store("key", 3, code, bytes);
-    for (int i = 0; i < FOREIGN; i++) check(was_there(foreign[i]), "%s is not the cache's, and was removed", foreign[i]);
-    check(!was_there("0123456789abcdef.bin") && !was_there("00000000000000aa.bin.x1Y2z3"), "old files of the cache are still there");
-    check(was_there("00000000000000bb.bin") && was_there("00000000000000cc.bin"), "what fits, and what is no file, stays");
+    for (int i = 0; i < FOREIGN; i++)
+        check(was_there(foreign[i]), "%s is not the cache's, and was removed", foreign[i]);
+    check(!was_there("0123456789abcdef.bin") && !was_there("00000000000000aa.bin.x1Y2z3"),
+          "old files of the cache are still there");
+    check(was_there("00000000000000bb.bin") && was_there("00000000000000cc.bin"),
+          "what fits, and what is no file, stays");
     check(loads("key", code, bytes) == 1, "the new file");
 
     check(find_file() == 1 && !unlink(file) && !mkfifo(file, 0600), "a FIFO with the name of an entry");

@@ -14,7 +14,8 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from ---- */
+/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from
+ * ---- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {
@@ -50,8 +51,8 @@ static void *of_driver(const char *name)
     return driver ? dlsym(driver, name) : NULL;
 }
 
-/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from the contexts that
- * the caller has pushed. Prints a line for the parent. */
+/* Calls of a context whose push of its CUDA context fails, one after the other: each says so, and takes nothing from
+ * the contexts that the caller has pushed. Prints a line for the parent. */
 static int child_push(void)
 {
     enum { N = 3000, LARGE = 9 << 20 };
@@ -80,7 +81,8 @@ static int child_push(void)
             const int met = *fails == 0;
             *fails = 0;
             calls += met;
-            good += met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
+            good +=
+                met && status == TALLY_NO_DEVICE && strstr(tally_error(ctx), "cuCtxPushCurrent") && depth() == before;
             if (depth() != before) printf("call %d left %d contexts of %d; ", call, depth(), before);
             if (!met) break;
         }
@@ -269,7 +271,8 @@ int main(int argc, char **argv)
     const char *counted = ask("", "budget", "cuda:0,probe=off,threads=1", "2000");
     check(!strncmp(counted, "ok, all counted, ", 17), "a scan's memory: '%s'", counted);
     counted = ask("", "budget", "cuda:0,probe=off,threads=1,memory=2M", "2000");
-    check(sscanf(counted, "ok, all counted, peak %lld KiB", &peak) == 1 && peak <= 2048, "a scan's memory within 2 MiB: '%s'", counted);
+    check(sscanf(counted, "ok, all counted, peak %lld KiB", &peak) == 1 && peak <= 2048,
+          "a scan's memory within 2 MiB: '%s'", counted);
 
     for (int k = 0; k < 2; k++) { /* not remembered */
         const char *line = ask("", "cuda:0", "sum", "f32");

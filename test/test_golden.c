@@ -263,8 +263,7 @@ int main(int argc, char **argv)
         test_names(argc, argv, first);
         only = argv[first];
         if (argc > first + 1)
-            test_usage(argv[0], "an argument", argv[first + 1],
-                       "left out: an operator has all its types in one file");
+            test_usage(argv[0], "an argument", argv[first + 1], "left out: an operator has all its types in one file");
     }
     if (write) directory = argv[2];
     int64_t lines = 0;

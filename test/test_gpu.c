@@ -17,7 +17,8 @@ static float *want_small[3];
 
 /* ---- scenarios ---- */
 
-static const tally_window_options window_ = {6, 2, TALLY_EDGES_SHRINK, 0}, long_window = {33000, 1500, TALLY_EDGES_SHRINK, 0};
+static const tally_window_options window_ = {6, 2, TALLY_EDGES_SHRINK, 0},
+                                  long_window = {33000, 1500, TALLY_EDGES_SHRINK, 0};
 static const char *op = "sum";
 
 /* Verb 0 reduce, 1 scan, 2 window; on n elements; 3: a scan by a stream; 4: a window that no
@@ -154,8 +155,8 @@ static void check_texts(const char *name)
     close_faked();
 }
 
-/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum as a user's operator, which
- * goes through the cache even where the build embedded the library's own. */
+/* Every file of the disk cache cut short, then altered: a new context compiles anew. By the sum as a user's operator,
+ * which goes through the cache even where the build embedded the library's own. */
 static void check_cache(const char *name)
 {
     for (int way = 0; way < 3; way++) {
@@ -211,9 +212,12 @@ static void check_places(void)
     static const char text[] = "a\n#line 1 \"src/b.cl\"\nb1\nb2\n\n#line 7 \"c.h\"\nc7\nc8\n";
     static const struct {
         const char *line, *want;
-    } cases[] = {{"<kernel>:3:1: error: x", "src/b.cl:1:1: error: x"}, {"<kernel>:4:5: error", "src/b.cl:2:5: error"},
-                 {"<kernel>:8:2: error", "c.h:8:2: error"},            {"<kernel>:1:2: error", "<kernel>:1:2: error"},
-                 {"src/b.cl:2:5: error", "src/b.cl:2:5: error"},       {"<kernel>: lost", "<kernel>: lost"}};
+    } cases[] = {{"<kernel>:3:1: error: x", "src/b.cl:1:1: error: x"},
+                 {"<kernel>:4:5: error", "src/b.cl:2:5: error"},
+                 {"<kernel>:8:2: error", "c.h:8:2: error"},
+                 {"<kernel>:1:2: error", "<kernel>:1:2: error"},
+                 {"src/b.cl:2:5: error", "src/b.cl:2:5: error"},
+                 {"<kernel>: lost", "<kernel>: lost"}};
     char got[100];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tl_name_place(cases[i].line, text, got, sizeof got);

@@ -113,8 +113,8 @@ static tally_status f_copy_out(tl_gpu *g, tally *c, int lane, void *to, const tl
     t->memory = *from, t->offset = at, t->to = to, t->bytes = bytes;
     return TALLY_OK;
 }
-static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread, int threads,
-                             const tl_argument *args, int count)
+static tally_status f_launch(tl_gpu *g, tally *c, tl_program *p, const char *name, int64_t number, tl_spread spread,
+                             int threads, const tl_argument *args, int count)
 {
     (void)g, (void)c;
     task *t = append(TL_RUN, LAUNCH);

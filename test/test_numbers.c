@@ -174,7 +174,8 @@ static void numbers(void)
             number(s);
         }
     }
-    for (int i = 0; i < (check_quick ? 30000 : 300000); i++) { /* doubles and midpoints, with enough and too many digits */
+    for (int i = 0; i < (check_quick ? 30000 : 300000);
+         i++) { /* doubles and midpoints, with enough and too many digits */
         uint64_t b = check_random();
         if (i % 4 == 0) b = (b & 0x800fffffffffffff) | (1023 + check_random() % 64 - 32) << 52;
         if (i % 16 == 1) b &= 0x800fffffffffffff;

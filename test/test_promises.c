@@ -152,7 +152,8 @@ static void check_masked(const promise *p, tl_par par)
     expect(MASKED, !memcmp(of, none, p->op->result_bytes));
 }
 
-/* What stands in for the elements in the kernels of the processors: the law's state, and its result, must come of it. */
+/* What stands in for the elements in the kernels of the processors: the law's state, and its result, must come of
+ * it. */
 static void check_wide(const promise *p, const tl_plan *plan, const char *file, tl_par par)
 {
     const tl_scalar *op = p->op;

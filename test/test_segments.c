@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or those of
- * TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them. Skipped without a
- * device. */
+ * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or
+ * those of TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them.
+ * Skipped without a device. */
 #include "gpu/work.h"
 #include "gpus.h"
 
@@ -60,7 +60,7 @@ static const struct {
     const char *name;
     int64_t (*length)(int64_t r);
     int64_t rows;
-} layouts[] = {{"tiny", tiny, 2000}, {"empty", empty, 700}, {"middle", middle, 300}, {"powers", powers, 300},
+} layouts[] = {{"tiny", tiny, 2000},  {"empty", empty, 700}, {"middle", middle, 300},       {"powers", powers, 300},
                {"heavy", heavy, 300}, {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
                {"one", middle, 1},    {"none", none, 65}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
@@ -81,8 +81,8 @@ static int64_t lay(int which, int64_t first, int64_t room)
 static const struct {
     const char *op;
     tally_dtype dtype;
-} operators[] = {{"sum", TALLY_F32},  {"sum", TALLY_F64}, {"sum", TALLY_U8}, {"argmax", TALLY_F32}, {"var", TALLY_F32},
-                 {"min", TALLY_F16}, {"last", TALLY_I16}, {"mean", TALLY_I32}};
+} operators[] = {{"sum", TALLY_F32}, {"sum", TALLY_F64}, {"sum", TALLY_U8},   {"argmax", TALLY_F32},
+                 {"var", TALLY_F32}, {"min", TALLY_F16}, {"last", TALLY_I16}, {"mean", TALLY_I32}};
 enum { OPERATORS = sizeof operators / sizeof *operators };
 
 static void check_case(int which, int o, int shift, int64_t stride)
@@ -101,7 +101,8 @@ static void check_case(int which, int o, int shift, int64_t stride)
     put(&data, x, sizeof x);
     put(&cuts, offsets, (size_t)(rows + 1) * sizeof *offsets);
     memset(got, 0xa5, (size_t)(rows * out + GUARD));
-    tally_view a = tally_segments(host, dtype, offsets, rows), b = tally_segments(there, dtype, (const int64_t *)(void *)cuts.at, rows);
+    tally_view a = tally_segments(host, dtype, offsets, rows),
+               b = tally_segments(there, dtype, (const int64_t *)(void *)cuts.at, rows);
     a.stride = b.stride = stride;
     const char *form = "%s %s, %s, shift %d, stride %lld";
 #define CASE op, tally_dtype_name(dtype), layouts[which].name, shift, (long long)stride
@@ -132,7 +133,8 @@ static void check_others(void)
     tally_view a = tally_segments(x, TALLY_F32, offsets, rows), to = tally_segments(wanted, TALLY_F32, offsets, rows);
     tally_view b = tally_segments(x, TALLY_F32, there, rows), by = tally_segments(y, TALLY_F32, there, rows);
     check_ok(cpu, tally_reduce(cpu, "sum", &a, wanted), "cpu");
-    if (check_ok(ctx, tally_reduce(ctx, "sum", &b, y), "reduce")) check_same(y, wanted, rows, 4, "elements on the host");
+    if (check_ok(ctx, tally_reduce(ctx, "sum", &b, y), "reduce"))
+        check_same(y, wanted, rows, 4, "elements on the host");
     for (int r = 0; r < 2; r++) {
         check_ok(cpu, tally_scan(cpu, "sum", &a, &to, r ? &reverse : NULL), "cpu");
         memset(y, 0, (size_t)n * 4);
@@ -155,8 +157,8 @@ static void check_bad(const char *what, const int64_t *cut, int64_t rows)
     tally_status status = tally_reduce(ctx, "sum", &a, y);
     snprintf(sentence, sizeof sentence, "%s", tally_error(ctx));
     check(status == TALLY_INVALID, "%s: accepted", what);
-    check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s' and '%s'", what, sentence,
-          tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, y) == status && !strcmp(sentence, tally_error(ctx)), "%s: '%s' and '%s'", what,
+          sentence, tally_error(ctx));
     check(y[0] == 1 && y[1] == 2 && y[2] == 3 && y[3] == 4, "%s: written", what);
 }
 
@@ -176,8 +178,8 @@ static void check_refusals(void)
     check(tally_reduce(ctx, "sum", &b, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "out is NULL"), "no out: %s",
           tally_error(ctx));
     b.data = NULL;
-    check(tally_reduce(ctx, "sum", &b, &y) == TALLY_INVALID && strstr(tally_error(ctx), "in->data is NULL"), "no data: %s",
-          tally_error(ctx));
+    check(tally_reduce(ctx, "sum", &b, &y) == TALLY_INVALID && strstr(tally_error(ctx), "in->data is NULL"),
+          "no data: %s", tally_error(ctx));
     b.rows = 0;
     check_ok(ctx, tally_reduce(ctx, "sum", &b, NULL), "no segments");
 }
@@ -186,7 +188,8 @@ static void check_views(void)
 {
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
         int i = 0;
-        const int each = calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds an operator */
+        const int each =
+            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds an operator */
         for (int which = 0; which < LAYOUTS; which++)
             for (int o = 0; o < OPERATORS; o += each)
                 for (int turn = 0; turn < (check_quick ? 1 : 3); turn++, i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The evaluation tree, read as symbols: src/law/spec.c and src/law/counter.h run an operator whose states are expressions
- * (combine(a, b) makes "(a.b)") and the expressions are compared with the definition, said again in this file, so that
- * a wrong law cannot hide behind a wrong golden file. Equal expressions are one node of a table, so trees are compared
- * as numbers. The compiled kernels' trees: test_probe.c. */
+ * The evaluation tree, read as symbols: src/law/spec.c and src/law/counter.h run an operator whose states are
+ * expressions (combine(a, b) makes "(a.b)") and the expressions are compared with the definition, said again in this
+ * file, so that a wrong law cannot hide behind a wrong golden file. Equal expressions are one node of a table, so trees
+ * are compared as numbers. The compiled kernels' trees: test_probe.c. */
 #include "check.h"
 #include "law/counter.h"
 #include "law/spec.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape,
- * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and arguments
- * (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the test's own.
+ * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and
+ * arguments (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the
+ * test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
@@ -68,11 +69,13 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
     snprintf(own, sizeof own, "my_%s%s", op, suffix);
     snprintf(both, sizeof both, "%s%s", op, suffix);
     tally_operator_info mine, theirs;
-    if (check_ok(ctx, tally_define(ctx, name, text, path), path) && check_ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
+    if (check_ok(ctx, tally_define(ctx, name, text, path), path) &&
+        check_ok(ctx, tally_operator(ctx, own, d, &mine), own) &&
         check_ok(ctx, tally_operator(ctx, both, d, &theirs), both)) {
-        check_said(mine.output == theirs.output && mine.accumulator == theirs.accumulator && mine.lanes == theirs.lanes &&
-                  mine.exact == theirs.exact && mine.seedable == theirs.seedable && !strcmp(mine.param, theirs.param),
-              own, "its facts differ from the built-in operator's");
+        check_said(mine.output == theirs.output && mine.accumulator == theirs.accumulator &&
+                       mine.lanes == theirs.lanes && mine.exact == theirs.exact && mine.seedable == theirs.seedable &&
+                       !strcmp(mine.param, theirs.param),
+                   own, "its facts differ from the built-in operator's");
         int64_t size = (int64_t)tally_dtype_size(mine.output) * mine.lanes;
         for (int round = 0; round < 40; round++) {
             int64_t n = (int64_t)(check_random() % (round < 20 ? 300 : 60000));
@@ -85,7 +88,8 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
             if (check_ok(ctx, tally_reduce(ctx, own, &in, output), own) &&
                 check_ok(ctx, tally_reduce(ctx, both, &in, wanted), both))
                 check_same(output, wanted, 1, (int)size, "reduce %s as %s n=%lld", own, both, (long long)n);
-            if (check_ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) && check_ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
+            if (check_ok(ctx, tally_scan(ctx, own, &in, &a, &o), own) &&
+                check_ok(ctx, tally_scan(ctx, both, &in, &b, &o), both))
                 check_same(output, wanted, n, (int)size, "scan %s as %s n=%lld", own, both, (long long)n);
             if (check_ok(ctx, tally_window(ctx, own, &in, &a, &w), own) &&
                 check_ok(ctx, tally_window(ctx, both, &in, &b, &w), both))

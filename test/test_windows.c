@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES): lengths around each power of
- * two where the levels are cut into groups (src/gpu/window_long.c), every kind of edge, rows, segments, strides, results that
- * begin anywhere; by memcmp with the processors. Skipped without a device.
+ * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES): lengths
+ * around each power of two where the levels are cut into groups (src/gpu/window_long.c), every kind of edge, rows,
+ * segments, strides, results that begin anywhere; by memcmp with the processors. Skipped without a device.
  *
  *   test_windows [LOG2]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups) */
 #include "gpus.h"
@@ -14,8 +14,8 @@ typedef struct {
     int lanes;
 } instance;
 static const instance instances[] = {
-    {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1}, {"var", TALLY_F32, TALLY_F64, 1},
-    {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2}, {"max", TALLY_I8, TALLY_I8, 1},
+    {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
+    {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
     {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
 
 static tally *ctx, *cpu;
@@ -43,9 +43,9 @@ static void check_case(const char *name, const instance *o, const one_case *c)
     if (!check_ok(cpu, tally_window(cpu, o->op, &in, &out, &options), o->op)) return;
     out.data = got + c->shift * size;
     if (!check_ok(ctx, tally_window(ctx, o->op, &in, &out, &options), o->op)) return;
-    check_same(got, want, room, 1, "%s: %s of %s, w %lld, after %lld, edges %d, min %lld, %lld x %lld stride %lld", name, o->op,
-               tally_dtype_name(o->dtype), (long long)c->w, (long long)c->after, (int)c->edges, (long long)c->min_count,
-               (long long)c->rows, (long long)c->n, (long long)c->stride);
+    check_same(got, want, room, 1, "%s: %s of %s, w %lld, after %lld, edges %d, min %lld, %lld x %lld stride %lld",
+               name, o->op, tally_dtype_name(o->dtype), (long long)c->w, (long long)c->after, (int)c->edges,
+               (long long)c->min_count, (long long)c->rows, (long long)c->n, (long long)c->stride);
 }
 
 static void check_lengths(const char *name, const instance *o, int first)
@@ -54,7 +54,8 @@ static void check_lengths(const char *name, const instance *o, int first)
     int turn = first;
     for (int log = 10; (int64_t)1 << log <= most; log++)
         for (int i = 0; i < 4; i++, turn++) {
-            one_case c = {.w = ((int64_t)1 << log) + near[i], .rows = 1, .n = most - turn % 5, .stride = 1, .shift = turn % 4};
+            one_case c = {
+                .w = ((int64_t)1 << log) + near[i], .rows = 1, .n = most - turn % 5, .stride = 1, .shift = turn % 4};
             if (check_quick && turn % 3) continue;
             if (c.w > c.n) continue;
             c.edges = (tally_edges)(turn / 3 % 3); /* quick runs take one turn in three */
@@ -74,10 +75,11 @@ static void check_layouts(const char *name, const instance *o)
 {
     const int64_t n = most / 3;
     const int64_t offsets[] = {3, 5, most / 2, most / 2, most / 2 + 2100, most / 2 + 7000, most - 1};
-    const one_case cases[] = {{.w = 3001, .rows = 3, .n = n, .stride = 1},
-                              {.w = 5000, .rows = 1, .n = most / 2, .stride = 2, .edges = TALLY_EDGES_SHRINK, .after = 4999},
-                              {.w = 4500, .rows = 6, .stride = 1, .offsets = offsets},
-                              {.w = 2100, .rows = 6, .stride = 1, .offsets = offsets, .edges = TALLY_EDGES_SHRINK, .after = 1000}};
+    const one_case cases[] = {
+        {.w = 3001, .rows = 3, .n = n, .stride = 1},
+        {.w = 5000, .rows = 1, .n = most / 2, .stride = 2, .edges = TALLY_EDGES_SHRINK, .after = 4999},
+        {.w = 4500, .rows = 6, .stride = 1, .offsets = offsets},
+        {.w = 2100, .rows = 6, .stride = 1, .offsets = offsets, .edges = TALLY_EDGES_SHRINK, .after = 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 

@@ -5,7 +5,10 @@
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
 
-static int check_said(int good, const char *what, const char *detail) { return check(good, "%s: %s", what, detail ? detail : ""); }
+static int check_said(int good, const char *what, const char *detail)
+{
+    return check(good, "%s: %s", what, detail ? detail : "");
+}
 
 static tally *open_on(const char *device)
 {

@@ -108,7 +108,7 @@ static void errors(const char *device)
         if (!status) status = tally_reduce(ctx, "mine", &in, &y);
         printf("    %s: %s\n", device, tally_error(ctx));
         check_said(status == TALLY_BAD_DATA && !strncmp(tally_error(ctx), wrong[i].says, strlen(wrong[i].says)),
-              wrong[i].says, tally_error(ctx));
+                   wrong[i].says, tally_error(ctx));
         check_said(strlen(tally_error(ctx)) < 400 && !strchr(tally_error(ctx), '\n'), "one sentence", tally_error(ctx));
     }
     for (size_t i = 0; i < sizeof bare / sizeof *bare && !strncmp(device, "cpu", 3); i++) {
@@ -150,15 +150,15 @@ static void arguments(void)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         check_said(calls[i].got == calls[i].want, "a bad argument", calls[i].says);
     check_said(tally_define(ctx, "sum", GOOD, NULL) && strstr(tally_error(ctx), "built-in"), "a built-in name",
-          tally_error(ctx));
+               tally_error(ctx));
     check_ok(ctx, tally_define(ctx, "mine", "#define OP_TYPES F\n" GOOD, "mine.h"), "mine");
     check_said(tally_operator(ctx, "mine", TALLY_I8, &info) == TALLY_UNSUPPORTED, "a type it does not take",
-          tally_error(ctx));
+               tally_error(ctx));
     check_said(tally_operator(ctx, "mine:0.5", TALLY_F32, &info) == TALLY_INVALID, "no parameter", tally_error(ctx));
     check_said(tally_operator(NULL, "mine", TALLY_F32, &info) == TALLY_INVALID, "another context", tally_error(NULL));
     check_ok(ctx, tally_operator(ctx, "mine:f64", TALLY_F32, &info), "mine:f64");
     check_said(info.output == TALLY_F64 && !strcmp(info.name, "mine") && !strcmp(info.text, "mine.h"), "what it is",
-          info.text);
+               info.text);
     check_ok(ctx, tally_define(ctx, "mine", GOOD, NULL), "mine again, for all types");
     tally_view in = tally_flat(x, TALLY_I8, 2);
     if (check_ok(ctx, tally_reduce(ctx, "mine", &in, &sum), "mine of i8")) check_said(sum == 7, "mine of i8", "not 7");
@@ -169,11 +169,11 @@ static void arguments(void)
     unsetenv("CC");
     in.dtype = TALLY_I16;
     check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED &&
-              strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
-          "no compiler", tally_error(ctx));
+                   strstr(tally_error(ctx), "no cc, gcc or clang in PATH"),
+               "no compiler", tally_error(ctx));
     setenv("CC", "no-such-cc -O1", 1);
-    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"), "CC",
-          tally_error(ctx));
+    check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), "no-such-cc"),
+               "CC", tally_error(ctx));
     setenv("PATH", path, 1);
     setenv("CC", "false", 1);
     check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_BAD_DATA, "a compiler that fails", tally_error(ctx));
@@ -183,7 +183,7 @@ static void arguments(void)
     setenv("TMPDIR", "/proc/nothing", 1);
     in.dtype = TALLY_U16;
     check_said(tally_reduce(ctx, "mine", &in, &sum) == TALLY_IO && strstr(tally_error(ctx), "TMPDIR"), "no folder",
-          tally_error(ctx));
+               tally_error(ctx));
     unsetenv("TMPDIR");
     if (cc) setenv("CC", cc, 1);
     free(cc);

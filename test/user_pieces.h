@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Operators of users where a result is made in pieces: streams, windows of streams, fragments that are saved and merged in
- * other contexts; and a name that is defined anew while they are open. Part of test_user.c. */
+ * Operators of users where a result is made in pieces: streams, windows of streams, fragments that are saved and merged
+ * in other contexts; and a name that is defined anew while they are open. Part of test_user.c. */
 #ifndef TALLY_TEST_USER_PIECES_H
 #define TALLY_TEST_USER_PIECES_H
 #include "user_check.h"
@@ -54,7 +54,7 @@ static void pieces(void)
     }
     tally *third = open_on("cpu");
     check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load without the operator",
-          tally_error(third));
+               tally_error(third));
     check_said(strstr(tally_error(third), "not defined here") != NULL, "its sentence", tally_error(third));
     tally_define(third, "drawdown",
                  "#define OP_STATE(F) F(real, h) F(real, l) F(real, m)\ntypedef struct { OP_STATE(FIELD) } state;\n"
@@ -64,7 +64,7 @@ static void pieces(void)
                  "fn result empty(par p) { return to_result(num(0.0)); }\n",
                  "another");
     check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load with another text",
-          tally_error(third));
+               tally_error(third));
     check_said(strstr(tally_error(third), "another text than another") != NULL, "its sentence", tally_error(third));
     tally_close(third);
 
@@ -73,14 +73,14 @@ static void pieces(void)
     check_ok(ctx, tally_stream_reduce(ctx, "drawdown", TALLY_F32, &s), "a stream");
     check_ok(ctx, tally_stream_push(s, x, N / 2, NULL, NULL), "push");
     check_ok(ctx,
-       tally_define(ctx, "drawdown",
-                    "#define OP_STATE(F) F(real, v)\ntypedef struct { OP_STATE(FIELD) } state;\n"
-                    "fn state lift(elem x, idx i, par p) { state r; r.v = to_real(x); return r; }\n"
-                    "fn state combine(state a, state b) { return b; }\n"
-                    "fn result lower(state a, real n, idx first, par p) { return to_result(a.v); }\n"
-                    "fn result empty(par p) { return to_result(num(0.0)); }\n",
-                    NULL),
-       "a second text");
+             tally_define(ctx, "drawdown",
+                          "#define OP_STATE(F) F(real, v)\ntypedef struct { OP_STATE(FIELD) } state;\n"
+                          "fn state lift(elem x, idx i, par p) { state r; r.v = to_real(x); return r; }\n"
+                          "fn state combine(state a, state b) { return b; }\n"
+                          "fn result lower(state a, real n, idx first, par p) { return to_result(a.v); }\n"
+                          "fn result empty(par p) { return to_result(num(0.0)); }\n",
+                          NULL),
+             "a second text");
     check_ok(ctx, tally_reduce(ctx, "drawdown", &in, &got), "reduce");
     check_same(&got, x + N - 1, 1, 4, "the second text");
     check_ok(ctx, tally_stream_push(s, x + N / 2, N - N / 2, NULL, NULL), "push");

@@ -127,8 +127,10 @@ static void check_large(const char *op, tally_dtype d, int64_t n, const void *x,
         say(compare(op, x, d, n, NULL, y, dx != 0, result), line, n);
     for (int i = 0; window && i < 2; i++) { /* in tiles, and one that none holds */
         const tally_window_options w = {i ? 300000 : 49, 0, TALLY_EDGES_SHRINK, 0};
-        snprintf(line, sizeof line, "window %lld, %s of %s in %s", (long long)w.before + 1, op, tally_dtype_name(d), where);
-        if (fine(gpu, tally_window(gpu, op, &in, &out, &w), line)) say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
+        snprintf(line, sizeof line, "window %lld, %s of %s in %s", (long long)w.before + 1, op, tally_dtype_name(d),
+                 where);
+        if (fine(gpu, tally_window(gpu, op, &in, &out, &w), line))
+            say(compare(op, x, d, n, &w, y, dx != 0, result), line, n);
     }
     if (dx)
         cu.free(dy);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What the parts of large.c share: the two contexts, counts, the CUDA driver's functions, the comparison with the truth. */
+ * What the parts of large.c share: the two contexts, counts, the CUDA driver's functions, the comparison with the
+ * truth. */
 #ifndef LARGE_H
 #define LARGE_H
 #include "tally.h"
@@ -10,7 +11,8 @@ double now(void); /* seconds */
 int say(int ok, const char *what, int64_t n);
 /* The call succeeded; else it is counted as failed, and its sentence shown. */
 int fine(tally *ctx, tally_status status, const char *what);
-/* Compares results at `got` (memory of the device if dev) with what the CPU gives for a scan (w NULL) or a window of x. */
+/* Compares results at `got` (memory of the device if dev) with what the CPU gives for a scan (w NULL) or a window of
+ * x. */
 int compare(const char *op, const void *x, tally_dtype d, int64_t n, const tally_window_options *w, const void *got,
             int dev, int64_t result);
 

@@ -5,8 +5,9 @@
  *     cc -O2 -Iinclude bench/gpu/opencl.c build/libtally.a -o bench-opencl -fopenmp -ldl -lm      (a static library)
  *     ./bench-opencl opencl:1 [log2 of the elements [rounds]]
  *
- * The array is a cl_mem of the caller's, results are another; calls go to the caller's queue. Every figure is the median of the
- * rounds, of INNER calls between two clFinish; a round runs all subjects one after the other. Bits are compared with the CPU's first. */
+ * The array is a cl_mem of the caller's, results are another; calls go to the caller's queue. Every figure is the
+ * median of the rounds, of INNER calls between two clFinish; a round runs all subjects one after the other. Bits are
+ * compared with the CPU's first. */
 #include "gpu/opencl/opencl.h" /* OpenCL's calls, which the library opens */
 #include "tally.h"
 #include <dlfcn.h>
@@ -15,23 +16,24 @@
 #include <string.h>
 #include <time.h>
 
-static cl_int (*copy_buffer)(cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *, cl_event *);
+static cl_int (*copy_buffer)(cl_command_queue, cl_mem, cl_mem, size_t, size_t, size_t, cl_uint, const cl_event *,
+                             cl_event *);
 
 enum { INNER = 5, MOST_ROUNDS = 99, GROUP = 256, GROUPS_A_UNIT = 16 };
 
-static const char read_text[] =
-    "__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void read_all(__global const uint4 *x, ulong n, __global uint *out)\n"
-    "{\n"
-    "    uint4 a = 0;\n"
-    "    ulong step = get_global_size(0), i = get_global_id(0);\n"
-    "    for (; i + 7 * step < n; i += 8 * step) {\n"
-    "        uint4 v[8];\n"
-    "        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];\n"
-    "        for (int k = 0; k < 8; k++) a ^= v[k];\n"
-    "    }\n"
-    "    for (; i < n; i += step) a ^= x[i];\n"
-    "    if ((a.x ^ a.y ^ a.z ^ a.w) == 0x12345678) *out = a.x;\n"
-    "}\n";
+static const char read_text[] = "__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void read_all(__global "
+                                "const uint4 *x, ulong n, __global uint *out)\n"
+                                "{\n"
+                                "    uint4 a = 0;\n"
+                                "    ulong step = get_global_size(0), i = get_global_id(0);\n"
+                                "    for (; i + 7 * step < n; i += 8 * step) {\n"
+                                "        uint4 v[8];\n"
+                                "        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];\n"
+                                "        for (int k = 0; k < 8; k++) a ^= v[k];\n"
+                                "    }\n"
+                                "    for (; i < n; i += step) a ^= x[i];\n"
+                                "    if ((a.x ^ a.y ^ a.z ^ a.w) == 0x12345678) *out = a.x;\n"
+                                "}\n";
 
 static void stop(const char *what, const char *why)
 {
@@ -116,10 +118,18 @@ static void run(int subject, const problem *p)
         tl_cl.clSetKernelArg(reading, 2, sizeof output, &output);
         must(tl_cl.clEnqueueNDRangeKernel(queue, reading, 1, NULL, &threads, &group, 0, NULL, NULL), "read");
         break;
-    case COPY: must(copy_buffer(queue, input, output, 0, 0, (size_t)p->n * size, 0, NULL, NULL), "copy"); break;
-    case REDUCE: ok(tally_reduce(gpu, p->op, &in, y_there), gpu); break;
-    case SCAN: ok(tally_scan(gpu, p->op, &in, &out, NULL), gpu); break;
-    default: ok(window(gpu, p, &in, &out, subject), gpu); break;
+    case COPY:
+        must(copy_buffer(queue, input, output, 0, 0, (size_t)p->n * size, 0, NULL, NULL), "copy");
+        break;
+    case REDUCE:
+        ok(tally_reduce(gpu, p->op, &in, y_there), gpu);
+        break;
+    case SCAN:
+        ok(tally_scan(gpu, p->op, &in, &out, NULL), gpu);
+        break;
+    default:
+        ok(window(gpu, p, &in, &out, subject), gpu);
+        break;
     }
 }
 
@@ -151,10 +161,13 @@ static void measure(const problem *p, int rounds)
     for (int s = 0; s < SUBJECTS; s++) qsort(times[s], (size_t)rounds, sizeof(double), by_value);
     double t[SUBJECTS];
     for (int s = 0; s < SUBJECTS; s++) t[s] = times[s][rounds / 2];
-    printf("%-12s read %.0f us (%.0f GB/s), copy %.0f us | ", p->name, t[READ] * 1e6, bytes / t[READ] * 1e-9, t[COPY] * 1e6);
+    printf("%-12s read %.0f us (%.0f GB/s), copy %.0f us | ", p->name, t[READ] * 1e6, bytes / t[READ] * 1e-9,
+           t[COPY] * 1e6);
     printf("reduce %.0f us, %.2f of read", t[REDUCE] * 1e6, t[READ] / t[REDUCE]);
-    const double wider = (1 + (double)tally_dtype_size(p->result) / (double)tally_dtype_size(p->dtype)) / 2; /* than a copy of the input */
-    for (int s = SCAN; s < SUBJECTS; s++) printf("; %s %.0f us, %.2f of copy", subjects[s], t[s] * 1e6, t[COPY] * wider / t[s]);
+    const double wider = (1 + (double)tally_dtype_size(p->result) / (double)tally_dtype_size(p->dtype)) /
+                         2; /* than a copy of the input */
+    for (int s = SCAN; s < SUBJECTS; s++)
+        printf("; %s %.0f us, %.2f of copy", subjects[s], t[s] * 1e6, t[COPY] * wider / t[s]);
     printf("\n");
     fflush(stdout);
 }
@@ -203,9 +216,12 @@ int main(int argc, char **argv)
         for (int64_t k = 0; k < p->n; k++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
             double v = (double)(int64_t)state / 9.3e18;
-            if (p->dtype == TALLY_F32) ((float *)(void *)x)[k] = (float)v;
-            else if (p->dtype == TALLY_F64) ((double *)(void *)x)[k] = v;
-            else x[k] = (char)(state >> 56);
+            if (p->dtype == TALLY_F32)
+                ((float *)(void *)x)[k] = (float)v;
+            else if (p->dtype == TALLY_F64)
+                ((double *)(void *)x)[k] = v;
+            else
+                x[k] = (char)(state >> 56);
         }
         must(tl_cl.clEnqueueWriteBuffer(queue, input, 1, 0, bytes, x, 0, NULL, NULL), "to the device");
         for (int s = REDUCE; s < SUBJECTS; s++) check_bits(p, x, got, want, s);

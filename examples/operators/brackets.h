@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * brackets: what is left of +1 (opens) and -1 (closes) when all pairs are taken out: how many close without having been
- * opened, and how many stay open. Two results; 0 0 is balanced; the second one of a scan is the depth. This is the bicyclic
- * monoid: associative, exact, not commutative. */
+ * opened, and how many stay open. Two results; 0 0 is balanced; the second one of a scan is the depth. This is the
+ * bicyclic monoid: associative, exact, not commutative. */
 #define OP_TYPES I
 #define OP_ACC NONE
 #define OP_OUT IDX

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * streak: the longest run of neighbours above a threshold (streak:0.5; 0 if not given). A block knows its length, the runs
- * that touch its two ends, and its longest. Exact, not commutative; its state has all of the 32 bytes. Nothing: 0. */
+ * streak: the longest run of neighbours above a threshold (streak:0.5; 0 if not given). A block knows its length, the
+ * runs that touch its two ends, and its longest. Exact, not commutative; its state has all of the 32 bytes. Nothing:
+ * 0. */
 #define OP_ACC F64
 #define OP_OUT IDX
 #define OP_EXACT 1

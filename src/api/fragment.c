@@ -3,9 +3,9 @@
  *
  *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count  u32 name bytes  name  nodes (level u8, state)  u64 FNV-1a
  *
- * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The name
- * of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
- * nothing to another text of that name. */
+ * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The
+ * name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states
+ * mean nothing to another text of that name. */
 #include "context/device.h"
 #include "law/fp.h"
 #include "context/user.h"
@@ -36,7 +36,8 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
     tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
     if (status) return status;
     if (strlen(op) >= NAME_MOST)
-        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op, NAME_MOST - 1);
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op,
+                       NAME_MOST - 1);
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
     f->ctx = ctx;
@@ -53,7 +54,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
 {
     if (fragment) *fragment = NULL;
     if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start, (long long)n);
+        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
+                       (long long)n);
     if (n > 0 && !x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     tally_status status = make(ctx, op, dtype, start, fragment);
     if (status) return status;
@@ -77,7 +79,8 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
 {
     if (!left || !right) return tl_fail(NULL, TALLY_INVALID, "left or right is NULL: must be fragments");
-    if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) || left->plan.par.value != right->plan.par.value)
+    if (left->dtype != right->dtype || !tl_user_same(left->plan.op, right->plan.op) ||
+        left->plan.par.value != right->plan.par.value)
         return tl_fail(left->ctx, TALLY_INVALID, "left is %s of %s and right is %s of %s: must be the same", left->op,
                        tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
     if (left->nodes.end != right->nodes.start)
@@ -149,7 +152,8 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     *bytes = need;
     if (!buffer) return TALLY_OK;
     if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
-    header h = {{0}, VERSION, (uint32_t)f->dtype, f->nodes.start, f->nodes.end, (uint32_t)f->nodes.count, (uint32_t)name};
+    header h = {{0},           VERSION, (uint32_t)f->dtype, f->nodes.start, f->nodes.end, (uint32_t)f->nodes.count,
+                (uint32_t)name};
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = buffer;
     memcpy(to, &h, sizeof h);
@@ -185,15 +189,18 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     char op[HASHED_MOST], hash[20] = "";
     const unsigned char *p = buffer;
     uint64_t sum;
-    if (!p || bytes < sizeof h + sizeof sum) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
+    if (!p || bytes < sizeof h + sizeof sum)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
     memcpy(&h, p, sizeof h);
     memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
-    if (memcmp(h.magic, magic, sizeof magic)) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
+    if (memcmp(h.magic, magic, sizeof magic))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
     if (h.version != VERSION)
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads %d", h.version, VERSION);
-    if (sum != checksum(p, bytes - sizeof sum)) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
-    if (h.name == 0 || h.name >= HASHED_MOST || h.count > TL_MAX_NODES || h.start < 0 || h.end < h.start || h.end >> 62 ||
-        bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
+    if (sum != checksum(p, bytes - sizeof sum))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
+    if (h.name == 0 || h.name >= HASHED_MOST || h.count > TL_MAX_NODES || h.start < 0 || h.end < h.start ||
+        h.end >> 62 || bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
     memcpy(op, p + sizeof h, h.name);
     op[h.name] = 0;
@@ -201,9 +208,11 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (at) *at = 0;
     const tl_user *user = tl_user_find(ctx, op, strcspn(op, ":"));
     if (user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)user->hash);
-    if (at && !user) return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' is not defined here (tally_define)", op);
+    if (at && !user)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' is not defined here (tally_define)", op);
     if (user && (!at || strcmp(hash, at + 1)))
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op, user->where);
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op,
+                       user->where);
     tally_status status = make(ctx, op, (tally_dtype)h.dtype, h.start, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
     tally_fragment *f = *fragment;

@@ -21,7 +21,7 @@ struct tally_stream {
     tl_plan plan, count_plan;
     tl_scan scan; /* also the counter of reduce */
     tally_window_options window;
-    char *tail;        /* room for 2 (w - 1) elements */
+    char *tail;         /* room for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;
     int started; /* the left edge is behind us */
@@ -51,7 +51,8 @@ tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, 
     return open(ctx, REDUCE, op, dtype, stream);
 }
 
-tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o, tally_stream **stream)
+tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o,
+                               tally_stream **stream)
 {
     if (stream) *stream = NULL;
     if (ctx && o && o->reverse)
@@ -80,7 +81,8 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     if (!status) {
         s->window = *o;
         s->kept = o->before + o->after;
-        if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) || !(s->tail = malloc((size_t)bytes + 1)))
+        if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
+            !(s->tail = malloc((size_t)bytes + 1)))
             status = tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: a window of %lld elements cannot be kept",
                              (long long)s->kept + 1);
     }
@@ -100,7 +102,8 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
 }
 
 /* One slice through the device's window; *out moves on by what it gave. */
-static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end, char **out, int64_t *produced)
+static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end, char **out,
+                          int64_t *produced)
 {
     int64_t count = 0;
     tally_status status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan, &s->window, x, n,
@@ -142,10 +145,12 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
     if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
-        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61", (long long)n);
+        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61",
+                       (long long)n);
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
-        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63", (long long)n);
+        return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63",
+                       (long long)n);
     if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == REDUCE || n == 0) return TALLY_OK;
     if (!out && !(s->verb == WINDOW && !s->started && s->have + n <= s->kept))

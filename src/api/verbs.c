@@ -25,15 +25,15 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
     if (o->after < 0 || o->after >> 61)
         return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be 0..2^61 - 1", (long long)o->after);
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length", (long long)o->min_count,
-                       (long long)(o->before + 1 + o->after));
+        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length",
+                       (long long)o->min_count, (long long)(o->before + 1 + o->after));
     if ((unsigned)o->edges > TALLY_EDGES_VALID)
         return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
     return TALLY_OK;
 }
 
-static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t length,
-                                 int in_place)
+static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 int64_t length, int in_place)
 {
     const tl_scalar *op = plan->op;
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
@@ -143,7 +143,8 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     return status;
 }
 
-tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out, const tally_scan_options *o)
+tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                        const tally_scan_options *o)
 {
     tl_plan plan;
     views v;

@@ -25,8 +25,8 @@ struct tally {
     char report[256]; /* tally_verify's sentence */
 };
 
-/* The plan of `op` on dtype for ctx's device, as the verbs run it; and for host data in pieces (streams, fragments), which
- * the processors fold on every device. They differ for operators of users, which a GPU runs without this. */
+/* The plan of `op` on dtype for ctx's device, as the verbs run it; and for host data in pieces (streams, fragments),
+ * which the processors fold on every device. They differ for operators of users, which a GPU runs without this. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 

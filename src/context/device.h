@@ -32,9 +32,9 @@ typedef struct tl_device_calls {
     tally_status (*plan_host)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
 
     tally_status (*reduce)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
-    /* Views whose offsets are memory of the device; NULL: this kind has none. reduce_segments takes those views that it can
-     * (*done), of which nothing is checked but in->rows > 0. offsets: a copy on the host, which the caller frees; NULL if
-     * they are host memory. */
+    /* Views whose offsets are memory of the device; NULL: this kind has none. reduce_segments takes those views that it
+     * can (*done), of which nothing is checked but in->rows > 0. offsets: a copy on the host, which the caller frees;
+     * NULL if they are host memory. */
     tally_status (*reduce_segments)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
     tally_status (*offsets)(tl_device *, tally *, const tally_view *v, int64_t **copy);
     tally_status (*scan)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
@@ -53,8 +53,9 @@ typedef struct tl_device_calls {
     void (*time)(tl_device *, tally *, int on);
     void (*times)(tl_device *, tally *, tally_times_info *times);
     /* The windows of a slice of a sequence (cpu/window.h): at_start, at_end: it reaches the sequence's ends. */
-    tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_window_options *,
-                                 const void *x, int64_t n, int at_start, int at_end, void *out, int64_t *produced);
+    tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count,
+                                 const tally_window_options *, const void *x, int64_t n, int at_start, int at_end,
+                                 void *out, int64_t *produced);
     /* For the start-up probe (../probe.h). NULL: kernels are compiled with the library, and nothing is probed.
      * law: the results of S(1) .. S(n), n a power of two, by the operator's text and no schedule.
      * text: what is compiled for a shape ("scan", "law"); caller frees. */

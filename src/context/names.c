@@ -11,7 +11,7 @@ const char *const *tally_operators(void)
 #include "op/ops.def"
 #undef OPERATOR
 #define OPERATOR(name, file, kinds, out, acc, nan, ...) NAME_##nan(name)
-#define NAME_YES(name) "nan" #name,
+#define NAME_YES(name)                                  "nan" #name,
 #define NAME_NO(name)
 #include "op/ops.def"
 #undef OPERATOR

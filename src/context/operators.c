@@ -14,7 +14,7 @@ static const struct operator_row {
     double fallback, low, high;
     const char *empty, *text;
 } rows[] = {
-#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                                \
+#define FORM(name, file, kinds, param, fallback, low, high, empty, text)                                               \
     {#name, #file, kinds, param, fallback, low, high, empty, text},
 #include "op/forms.def"
 #undef FORM
@@ -59,8 +59,8 @@ static void list_operators(const tally *ctx, char *to, size_t room)
 /* The row of an operator that a user defined. */
 static struct operator_row row_of(const tl_user *u)
 {
-    return (struct operator_row){u->name, u->name,   u->facts.kinds, u->facts.param, u->facts.fallback, -INFINITY,
-                                 INFINITY, "by its text", u->where};
+    return (struct operator_row){u->name,   u->name,  u->facts.kinds, u->facts.param, u->facts.fallback,
+                                 -INFINITY, INFINITY, "by its text",  u->where};
 }
 
 /* A suffix as a number: "1", or "ddof=1" when the operator's parameter is called ddof; 0 if it is not one. */
@@ -92,8 +92,8 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': must be one of %s", op, list);
     }
     if (!row && user)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op, own.kinds,
-                       user->where, tally_dtype_name(dtype));
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' is for the types %s (OP_TYPES in %.100s), not %s", op,
+                       own.kinds, user->where, tally_dtype_name(dtype));
     if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, tally_dtype_name(dtype));
 
     tally_dtype acc = 0;
@@ -107,11 +107,12 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         if (!strcmp(name, "f64")) {
             acc = TALLY_F64;
         } else if (!*row->param) {
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op, row->name,
-                           name, tl_find_scalar(row->file, dtype, TALLY_F64) ? "; its only suffix is :f64" : "");
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op,
+                           row->name, name,
+                           tl_find_scalar(row->file, dtype, TALLY_F64) ? "; its only suffix is :f64" : "");
         } else if (!parse_parameter(row, name, &value)) {
-            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op, name,
-                           row->param, row->name, row->param);
+            return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
+                           name, row->param, row->name, row->param);
         }
     }
     if (isnan(value))
@@ -128,7 +129,8 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         *scalar = tl_find_scalar(row->file, dtype, acc);
     if (status) return status;
     if (!*scalar)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': the suffix :f64 is for operators that add or multiply f16, bf16 or f32", op);
     return TALLY_OK;
 }
 
@@ -140,9 +142,11 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally
     tally_status status = tl_resolve(ctx, op, dtype, &s, &par);
     if (status) return status;
     size_t length = strcspn(op, ":");
-    const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0}, *row = s->user ? &own : rows;
-    while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, tl_dtype_kind(dtype))) row++;
-    *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out, s->acc,
-                                  s->lanes,  s->exact,  s->seedable};
+    const struct operator_row own = s->user ? row_of(s->user->user) : (struct operator_row){0},
+                              *row = s->user ? &own : rows;
+    while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, tl_dtype_kind(dtype)))
+        row++;
+    *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out,
+                                  s->acc,    s->lanes,  s->exact,   s->seedable};
     return TALLY_OK;
 }

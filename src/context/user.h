@@ -4,17 +4,17 @@
  *   user.c        the texts of a context, instances, errors in them      user_facts.c   a text read for its facts
  *   cpu/user.c   an instance compiled for the processors          gpu/program.c   for GPUs
  *
- * A GPU compiles the text by itself, so everything that has to be known before (types, the bytes of a state, the facts) is
- * read from the text here, without a compiler; each compiler then checks the bytes of the state that was read. */
+ * A GPU compiles the text by itself, so everything that has to be known before (types, the bytes of a state, the facts)
+ * is read from the text here, without a compiler; each compiler then checks the bytes of the state that was read. */
 #ifndef TALLY_USER_H
 #define TALLY_USER_H
 #include "context.h"
 
 enum {
-    TL_USER_NAME = 32,        /* bytes of a name, with its end */
-    TL_USER_TEXT = 64 << 10,  /* bytes of a text at most */
-    TL_USER_FIELDS = 16,      /* of a state; 32 bytes are the limit that is met first */
-    TL_USER_WORDS = 32        /* helper functions and types of a text */
+    TL_USER_NAME = 32,       /* bytes of a name, with its end */
+    TL_USER_TEXT = 64 << 10, /* bytes of a text at most */
+    TL_USER_FIELDS = 16,     /* of a state; 32 bytes are the limit that is met first */
+    TL_USER_WORDS = 32       /* helper functions and types of a text */
 };
 
 /* The types a state's field may have, and accumulators and results as the rows of op/ops.def name them. */
@@ -22,7 +22,7 @@ typedef enum { TL_FIELD_REAL, TL_FIELD_ORD, TL_FIELD_IDX, TL_FIELD_ELEM, TL_FIEL
 typedef enum { TL_ACC_WIDE, TL_ACC_REAL, TL_ACC_F64, TL_ACC_NONE, TL_ACC_RULES } tl_acc_rule;
 typedef enum { TL_OUT_ACC, TL_OUT_SAME, TL_OUT_IDX, TL_OUT_BIT, TL_OUT_RULES } tl_out_rule;
 extern const char *const tl_field_names[TL_FIELD_TYPES + 1], *const tl_acc_names[TL_ACC_RULES + 1],
-    *const tl_out_names[TL_OUT_RULES + 1];
+                                                                 *const tl_out_names[TL_OUT_RULES + 1];
 
 /* The facts that are numbers. A value of TL_FACT_REAL_IS_EXACT depends on the instance. */
 enum { TL_FACT_REAL_IS_EXACT = 3 };
@@ -50,8 +50,8 @@ typedef struct tl_facts {
 
 /* Reads the facts of a text; TALLY_BAD_DATA with where:line if it is not one. */
 tally_status tl_facts_read(tally *ctx, const char *where, const char *text, tl_facts *facts);
-/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs too, and leaves to its row what op/ops.def says. For the build
- * (cmake/operator_texts.c); the sentence is tally_error(NULL). */
+/* The same of a text of op/, which states OP_LANE, OP_WIDEN, OP_CORE and what its nan form needs too, and leaves to its
+ * row what op/ops.def says. For the build (cmake/operator_texts.c); the sentence is tally_error(NULL). */
 tally_status tl_facts_check(const char *where, const char *text, tl_facts *facts);
 
 typedef struct tl_user_instance tl_user_instance;
@@ -64,14 +64,14 @@ typedef struct tl_user {
     tl_user_instance *instances;
 } tl_user;
 
-/* An operator for one dtype and accumulator. op: the facts from the text; its functions and `kernel` are NULL until it is
- * compiled for the processors (cpu/user.c). */
+/* An operator for one dtype and accumulator. op: the facts from the text; its functions and `kernel` are NULL until it
+ * is compiled for the processors (cpu/user.c). */
 struct tl_user_instance {
     tl_user_instance *next;
     const tl_user *user;
     tl_scalar op;
     const tl_kernel *kernel;
-    void *library;    /* of the loader, and its end */
+    void *library; /* of the loader, and its end */
     void (*unload)(void *library);
     int device_bytes; /* of a state with its fields aligned, as GPUs keep it */
 };

@@ -51,7 +51,17 @@ typedef struct {
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
-enum { SEEN_ACC = TL_FLAG_COUNT, SEEN_OUT, SEEN_TYPES, SEEN_PARAM, SEEN_DEFAULT, SEEN_STATE, SEEN_LANE, SEEN_WIDEN, SEEN_NAN_WIDEN };
+enum {
+    SEEN_ACC = TL_FLAG_COUNT,
+    SEEN_OUT,
+    SEEN_TYPES,
+    SEEN_PARAM,
+    SEEN_DEFAULT,
+    SEEN_STATE,
+    SEEN_LANE,
+    SEEN_WIDEN,
+    SEEN_NAN_WIDEN
+};
 
 static __attribute__((format(printf, 3, 4))) tally_status bad(const reader *r, const char *at, const char *format, ...)
 {
@@ -186,22 +196,25 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
         return TALLY_OK;
     case SEEN_WIDEN: /* users' operators are compiled for each type */
         if (r->built_in && find(widen_names, value) < 0)
-            return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER", value);
+            return bad(r, begin, "OP_WIDEN is '%.40s': must be REAL, WIDE, LOW, HIGH, VALUE, BITS, NONZERO or NUMBER",
+                       value);
         return TALLY_OK;
     case SEEN_NAN_WIDEN:
         if (r->built_in && find(nan_widen_names, value) < 0)
-            return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE", value);
+            return bad(r, begin, "OP_NAN_WIDEN is '%.40s': must be REAL_ONE, LOW, HIGH, NONZERO, NONZERO_LOW or DOUBLE",
+                       value);
         return TALLY_OK;
     default:
         return read_flag(r, begin, fact, value);
     }
 }
 
-static const char *const directives[] = {"define", "undef", "else", "elif", "error", "if", "ifdef", "ifndef", "endif", NULL};
+static const char *const directives[] = {"define", "undef", "else",   "elif",  "error",
+                                         "if",     "ifdef", "ifndef", "endif", NULL};
 static const signed char nests[] = {0, 0, 0, 0, 0, 1, 1, 1, -1};
 
-/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part of the cache's
- * key), moves the lines of error messages, or means something on one device only. */
+/* A line that begins with # and is not in the table brings in what the text does not show (an included file is no part
+ * of the cache's key), moves the lines of error messages, or means something on one device only. */
 static tally_status check_directive(const reader *r, const char *at)
 {
     char what[TL_USER_NAME];
@@ -214,7 +227,8 @@ static tally_status check_directive(const reader *r, const char *at)
         return bad(r, begin, "#line would mislead error messages");
     if (find(directives, what) >= 0 || (!*what && (!*at || *at == '\n'))) return TALLY_OK;
     return bad(r, begin,
-               "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error", what);
+               "#%s has no place in an operator, which has #define, #undef, #if and what belongs to it, and #error",
+               what);
 }
 
 /* A line that begins with # and has passed that check. */
@@ -283,8 +297,9 @@ static tally_status read_type(reader *r, const char *at)
     return !*name || !strcmp(name, "state") ? TALLY_OK : keep_word(r, begin, name);
 }
 
-/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and lines in a way
- * of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the compiler for something. */
+/* Compilers agree on what a text means, and see no more than is written in it: nothing that ends or begins comments and
+ * lines in a way of its own (trigraphs, carriage returns, strings with their raw forms), and no words that ask the
+ * compiler for something. */
 static tally_status check_written(reader *r, const char *written)
 {
     int line = 1;
@@ -306,14 +321,16 @@ static tally_status check_written(reader *r, const char *written)
         if (is_word(*at)) {
             word(&at, name, sizeof name);
             if (!strncmp(name, "__", 2) || !strcmp(name, "_Pragma"))
-                return bad(r, begin, "%s: names that begin with two underscores, and _Pragma, are the compilers'", name);
+                return bad(r, begin, "%s: names that begin with two underscores, and _Pragma, are the compilers'",
+                           name);
         } else {
             at++;
         }
         if (*begin == '"') return bad(r, begin, "a string has no use in an operator");
         if (*begin == '\'') return bad(r, begin, "a ' that is not closed on its line");
         if (*begin == '\\') return bad(r, begin, "a backslash that does not end its line");
-        if (*begin == '#' && !fresh) return bad(r, begin, "# stands at the beginning of a line: an operator pastes no words");
+        if (*begin == '#' && !fresh)
+            return bad(r, begin, "# stands at the beginning of a line: an operator pastes no words");
         if (*begin == '%' && *at == ':') return bad(r, begin, "%%: is written #");
         fresh = *begin == '\n' || (fresh && is_space(*begin));
     }
@@ -367,7 +384,8 @@ static tally_status check_built_in(const reader *r)
     const tl_facts *f = r->facts;
     int has_lane = 0, longest = 0; /* 64 bits whatever the types */
     if (!(r->seen >> SEEN_WIDEN & 1))
-        return bad(r, r->text, "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get (doc/dialect.md)");
+        return bad(r, r->text,
+                   "OP_WIDEN is missing: #define OP_WIDEN says what the processors' kernels get (doc/dialect.md)");
     if (!(r->seen >> SEEN_LANE & 1))
         return bad(r, r->text,
                    "OP_LANE is missing: #define OP_LANE names the widest field's type, REAL, ORD, IDX, ELEM or WIDE");

@@ -10,8 +10,9 @@
 static inline int is_space(char c) { return c == ' ' || c == '\t' || c == '\v'; }
 static inline int is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* Joins the lines that a backslash continues, as compilers do before they see words. Where the newline was, or at the next blank, there is
- * a \v, a space that counts as a line. Other white space than blanks and newlines becomes a space. */
+/* Joins the lines that a backslash continues, as compilers do before they see words. Where the newline was, or at the
+ * next blank, there is a \v, a space that counts as a line. Other white space than blanks and newlines becomes a
+ * space. */
 static inline void join_lines(char *t)
 {
     size_t owed = 0;

@@ -10,9 +10,11 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
-    /* Elements may be one place (stride 0), and are bounded all the same: whoever counts their bytes cannot overflow. */
+    /* Elements may be one place (stride 0), and are bounded all the same: whoever counts their bytes cannot
+     * overflow. */
     reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
-    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) || __builtin_mul_overflow(reach, bytes, &reach)) return 0;
+    if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) || __builtin_mul_overflow(reach, bytes, &reach))
+        return 0;
     if (v->offsets) {
         if (v->offsets[v->rows] == v->offsets[0]) return 1;
         if (__builtin_mul_overflow(v->offsets[0], v->stride, &first) ||
@@ -21,7 +23,10 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     } else {
         if (v->n == 0) return 1;
         if (__builtin_mul_overflow(v->rows - 1, v->row_stride, &reach)) return 0;
-        if (reach < 0) first = reach; else last = reach;
+        if (reach < 0)
+            first = reach;
+        else
+            last = reach;
         if (__builtin_mul_overflow(v->n - 1, v->stride, &reach)) return 0;
         if (__builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last)) return 0;
     }
@@ -37,23 +42,27 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     int64_t low, high;
-    if (v->rows < 0) return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);
+    if (v->rows < 0)
+        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);
     if (!v->offsets) {
         if (v->n < 0) return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be at least 0", name, (long long)v->n);
         if (v->n >> LENGTH_BITS)
             return tl_fail(ctx, TALLY_INVALID, "%s->n is %lld: must be below 2^%d", name, (long long)v->n, LENGTH_BITS);
     } else if (v->rows > 0) {
         if (v->offsets[0] < 0)
-            return tl_fail(ctx, TALLY_INVALID, "%s->offsets[0] is %lld: must be at least 0", name, (long long)v->offsets[0]);
+            return tl_fail(ctx, TALLY_INVALID, "%s->offsets[0] is %lld: must be at least 0", name,
+                           (long long)v->offsets[0]);
         for (int64_t r = 0; r < v->rows; r++)
             if (v->offsets[r + 1] < v->offsets[r])
-                return tl_fail(ctx, TALLY_INVALID, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend", name,
-                               (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r, (long long)v->offsets[r]);
+                return tl_fail(ctx, TALLY_INVALID, "%s->offsets[%lld] is %lld, below offsets[%lld] = %lld: must ascend",
+                               name, (long long)(r + 1), (long long)v->offsets[r + 1], (long long)r,
+                               (long long)v->offsets[r]);
     }
     if (!tl_view_extent(v, bytes, &low, &high))
-        return tl_fail(ctx, TALLY_INVALID, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63", name,
-                       (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
-    if (high > low && !v->data) return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
+        return tl_fail(ctx, TALLY_INVALID, "%s: rows %lld x n %lld with strides %lld and %lld is more bytes than 2^63",
+                       name, (long long)v->rows, (long long)v->n, (long long)v->row_stride, (long long)v->stride);
+    if (high > low && !v->data)
+        return tl_fail(ctx, TALLY_INVALID, "%s->data is NULL: must point to the elements", name);
     return TALLY_OK;
 }
 
@@ -94,8 +103,8 @@ tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name)
     return TALLY_OK;
 }
 
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
-                             int in_place)
+tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out,
+                             int64_t out_bytes, int in_place)
 {
     int64_t a, b, c, d;
     tl_view_extent(in, in_bytes, &a, &b);
@@ -106,8 +115,7 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
     if (in_place && in->data == out->data && in_bytes == out_bytes && in->stride == out->stride &&
         (in->offsets || in->row_stride == out->row_stride || in->rows == 1))
         return TALLY_OK;
-    return tl_fail(ctx, TALLY_INVALID,
-                   "out overlaps in: give it memory of its own%s",
+    return tl_fail(ctx, TALLY_INVALID, "out overlaps in: give it memory of its own%s",
                    in_place ? ", or exactly in's (same data, strides and element size)" : "");
 }
 
@@ -120,14 +128,24 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
     char *t = to;
     const char *f = from;
     int64_t ts = n > 1 ? to_stride * bytes : 0, fs = n > 1 ? from_stride * bytes : 0;
-#define COPY(size)                                                                                                      \
+#define COPY(size)                                                                                                     \
     for (int64_t i = 0; i < n; i++, t += ts, f += fs) memcpy(t, f, size)
     switch (bytes) {
-    case 1: COPY(1); break;
-    case 2: COPY(2); break;
-    case 4: COPY(4); break;
-    case 8: COPY(8); break;
-    default: COPY((size_t)bytes); break;
+    case 1:
+        COPY(1);
+        break;
+    case 2:
+        COPY(2);
+        break;
+    case 4:
+        COPY(4);
+        break;
+    case 8:
+        COPY(8);
+        break;
+    default:
+        COPY((size_t)bytes);
+        break;
     }
 #undef COPY
 }

@@ -8,19 +8,20 @@
  * result_bytes: the bytes of one element of this view (of all lanes for an output). */
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t element_bytes);
 
-/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high = 0. */
+/* The bytes [*low, *high) a view may touch, relative to data; 0 if the numbers overflow. No elements: low = high =
+ * 0. */
 int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
 
-/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may calculate with
- * all of them: strides of extents of 1, the strides and offsets of a view without elements. */
+/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may
+ * calculate with all of them: strides of extents of 1, the strides and offsets of a view without elements. */
 void tl_view_normal(tally_view *v);
 
 /* Refuses an output view in which two results have the same place. v is checked. */
 tally_status tl_view_distinct(tally *ctx, const tally_view *v, const char *name);
 
 /* Refuses an output that overlaps the input, unless it is exactly the input and in_place is allowed. */
-tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out, int64_t out_bytes,
-                             int in_place);
+tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes, const tally_view *out,
+                             int64_t out_bytes, int in_place);
 
 /* data + bytes, also for the NULL of a view without elements, where pointer arithmetic is undefined. */
 static inline char *tl_offset(void *data, int64_t bytes) { return (char *)((uintptr_t)data + (uintptr_t)bytes); }
@@ -38,5 +39,6 @@ static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_
 }
 
 /* Copies n elements between places with strides in elements. */
-void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n, int64_t element_bytes);
+void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from_stride, int64_t n,
+                     int64_t element_bytes);
 #endif

@@ -62,8 +62,8 @@ static tally_status set_isa(tally *ctx, cpu *d, const char *value, const char *w
     int isa = tl_isa_find(value);
     isa_names(names, sizeof names, 1);
     if (isa == TL_ISA_NONE || !tl_isa_runs(isa))
-        return tl_fail(ctx, isa == TL_ISA_NONE ? TALLY_INVALID : TALLY_NO_DEVICE, "%s is '%.40s': must be one of %s", what,
-                       value, names);
+        return tl_fail(ctx, isa == TL_ISA_NONE ? TALLY_INVALID : TALLY_NO_DEVICE, "%s is '%.40s': must be one of %s",
+                       what, value, names);
     d->isa = isa;
     return TALLY_OK;
 }
@@ -77,8 +77,7 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
     if (!status && (env = getenv("TALLY_ISA")) && *env) status = set_isa(ctx, d, env, "TALLY_ISA");
     while (!status && *options) {
         size_t length = strcspn(options, ",");
-        if (length >= sizeof item)
-            return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
+        if (length >= sizeof item) return tl_fail(ctx, TALLY_INVALID, "device option '%.60s...' is too long", options);
         memcpy(item, options, length);
         item[length] = 0;
         options += length + (options[length] == ',');
@@ -89,8 +88,8 @@ static tally_status parse_options(tally *ctx, cpu *d, const char *options)
         else if (!strcmp(item, "probe=on") || !strcmp(item, "probe=off"))
             continue; /* for api.c, of every kind of device */
         else
-            status = tl_fail(ctx, TALLY_INVALID, "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off",
-                             item);
+            status = tl_fail(ctx, TALLY_INVALID,
+                             "device option is '%s': must be threads=N, isa=NAME, probe=on or probe=off", item);
     }
     return status;
 }
@@ -138,8 +137,8 @@ static tally_status cpu_scan(tl_device *d, tally *ctx, const tl_plan *plan, cons
     return tl_scan_view(ctx, plan, cpu_threads(d), in, out, o);
 }
 
-static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
-                               const tally_view *out, const tally_window_options *o)
+static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                               const tally_view *in, const tally_view *out, const tally_window_options *o)
 {
     return tl_window_view(ctx, plan, count, cpu_threads(d), in, out, o);
 }

@@ -4,15 +4,15 @@
 #define TALLY_ISAS_H
 #include "operator/plan.h"
 
-/* The plan of a built-in instance on the processors: its kernels for instruction set number isa (a row of isa.def), and the
- * conversions from and to the types that those are for. */
+/* The plan of a built-in instance on the processors: its kernels for instruction set number isa (a row of isa.def), and
+ * the conversions from and to the types that those are for. */
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *instance, tl_par par, int isa);
 
 enum { TL_ISA_NONE = -1 };
 int tl_isa_count(void);
 const char *tl_isa_name(int isa);
 int tl_isa_runs(int isa); /* on this machine? */
-int tl_isa_widest(void);    /* of those that run */
+int tl_isa_widest(void);  /* of those that run */
 /* The number of the ISA called name, or TL_ISA_NONE. */
 int tl_isa_find(const char *name);
 #endif

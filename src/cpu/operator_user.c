@@ -8,12 +8,12 @@
 #ifdef __FAST_MATH__
 #error "-ffast-math would change the bits of every result"
 #endif
-#define TL_OP_TEXT "user_text.h"
-#define TL_WITH_SCALAR 1
-#define TL_IS_INDEX 1
+#define TL_OP_TEXT        "user_text.h"
+#define TL_WITH_SCALAR    1
+#define TL_IS_INDEX       1
 #define TL_ROW(kind, row) TL_CAT3(row, kind, TL_CAT3(TL_CAT(d, TL_USER_DT), TL_USER_ACC, x))
-#define TL_DT TL_USER_DT
-#define TL_ACC TL_USER_ACC
+#define TL_DT             TL_USER_DT
+#define TL_ACC            TL_USER_ACC
 #include "cpu/kernel/instance.h"
 
 __attribute__((visibility("default"))) const tl_scalar *const tl_user_scalar = &TL_ROW(s, row);

@@ -14,9 +14,10 @@
 #include <string.h>
 
 enum {
-    NODE_LEVEL_LEAST = 14,  /* nodes a thread folds at once: at least 16 Ki elements, */
-    NODES_MOST_LEVEL = 9,   /* and at most about 512 of them a slab */
-    PACK = 16 << 10,        /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
+    NODE_LEVEL_LEAST = 14, /* nodes a thread folds at once: at least 16 Ki elements, */
+    NODES_MOST_LEVEL = 9,  /* and at most about 512 of them a slab */
+    PACK =
+        16 << 10, /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
     ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
 };
 
@@ -86,9 +87,10 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which probe the stack
- * touch page by page at every call. */
-static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n, void *out)
+/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which
+ * probe the stack touch page by page at every call. */
+static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
+                                                     void *out)
 {
     _Alignas(64) char pack[PACK];
     tl_counter c;
@@ -111,7 +113,8 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
 }
 
 /* One sequence with any stride, on `threads` threads if it is dense. fetch: as for kernels. */
-static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch, void *out)
+static inline void reduce_one(const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n, int fetch,
+                              void *out)
 {
     if (n == 0) {
         plan->op->empty(plan->par, out);
@@ -158,7 +161,8 @@ static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threa
                     left -= n;
                 }
             }
-            tl_fold_columns(plan, nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n, width);
+            tl_fold_columns(plan, nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n,
+                            width);
         }
         tl_fp_leave(fp);
     }
@@ -201,10 +205,13 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
 
 /* ---- rows and segments ---- */
 
-static int64_t row_length(const tally_view *in, int64_t r) { return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n; }
+static int64_t row_length(const tally_view *in, int64_t r)
+{
+    return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
+}
 
-/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row weighs
- * its elements and ROW_WEIGHT more, the cost of starting it. */
+/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row
+ * weighs its elements and ROW_WEIGHT more, the cost of starting it. */
 enum { ROW_WEIGHT = 16 };
 typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
 static weight weight_before(const tally_view *in, int64_t r)
@@ -216,7 +223,10 @@ static int64_t row_at_weight(const tally_view *in, weight target)
     int64_t low = 0, high = in->rows;
     while (low < high) {
         int64_t mid = low + (high - low) / 2;
-        if (weight_before(in, mid) < target) low = mid + 1; else high = mid;
+        if (weight_before(in, mid) < target)
+            low = mid + 1;
+        else
+            high = mid;
     }
     return low;
 }

@@ -5,7 +5,8 @@
  *   thread     A     B     A     B     A
  *
  *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
- *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding hides
+ *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding
+ * hides
  *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
 #include "shape.h"
 #include "widen.h"
@@ -19,11 +20,11 @@
 #include <string.h>
 
 enum {
-    BLOCK_BYTES = 128 * 1024,      /* two blocks and a staging buffer fit a 512 KiB L2 */
+    BLOCK_BYTES = 128 * 1024,       /* two blocks and a staging buffer fit a 512 KiB L2 */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
-    AHEAD_BYTES = 64 * 1024,        /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
+    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
     PACK = TL_TILE,
-    GROUP = 16                     /* interleaved sequences scanned together, so that a cache line is read once */
+    GROUP = 16 /* interleaved sequences scanned together, so that a cache line is read once */
 };
 
 /* One full tile without staging; the kernel leaves the result at the tile's end (or start) to be made here. */
@@ -56,7 +57,8 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
         if (b && (b & -b) < m) m = b & -b;
         int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
-        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64)) {
+        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !plan->out &&
+            !(stream && (uintptr_t)out % 64)) {
             full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL, at);
             x += m * op->elem_bytes;
             out += m * op->result_bytes;
@@ -132,8 +134,8 @@ static void team_member(team *t, int me, tl_staging at, tl_counter *c)
             tl_counter_push(c, op, t->level, &t->node[seen]);
         }
         int64_t m = t->n - j * t->size < t->size ? t->n - j * t->size : t->size;
-        scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes, t->stream,
-                    t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, at);
+        scan_serial(t->scan, c, t->x + j * t->size * op->elem_bytes, m, t->out + j * t->size * op->result_bytes,
+                    t->stream, t->stream ? 2 * t->threads * t->size * op->elem_bytes : 0, at);
         seen = j + 1;
     }
 }
@@ -153,7 +155,8 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be running. */
+        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be
+         * running. */
 #pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();
@@ -228,8 +231,8 @@ static void scratch_close(scratch *w)
     free(w->scans);
 }
 
-static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r, int64_t count,
-                       const tally_scan_options *o)
+static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r,
+                       int64_t count, const tally_scan_options *o)
 {
     const tl_scalar *op = plan->op;
     int reverse = o && o->reverse;
@@ -289,7 +292,9 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         }
 #pragma omp for schedule(dynamic, share)
         for (int64_t j = 0; j < groups; j++)
-            if (ready) scan_group(&w, plan, in, out, j * group, in->rows - j * group < group ? in->rows - j * group : group, o);
+            if (ready)
+                scan_group(&w, plan, in, out, j * group, in->rows - j * group < group ? in->rows - j * group : group,
+                           o);
         scratch_close(&w);
         tl_fp_leave(fp);
     }

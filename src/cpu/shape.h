@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The shapes on the CPU: views cut into dense pieces, pieces given to threads, results put together by the law. Views come
- * checked (view.h); plans come resolved. Errors: TALLY_NO_MEMORY only. */
+ * The shapes on the CPU: views cut into dense pieces, pieces given to threads, results put together by the law. Views
+ * come checked (view.h); plans come resolved. Errors: TALLY_NO_MEMORY only. */
 #ifndef TALLY_SHAPE_H
 #define TALLY_SHAPE_H
 #include "context/context.h"

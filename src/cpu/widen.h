@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a few types only (accumulators,
- * keys of 32 and 64 bits); where the elements are of another type, a tile of them is widened in the first cache:
+ * A plan's kernels, called with the caller's elements, states and results. Kernels exist for a few types only
+ * (accumulators, keys of 32 and 64 bits); where the elements are of another type, a tile of them is widened in the
+ * first cache:
  *
  *   elements --in--> wide elements --core--> wide states --lower--> wide results --out--> results
  *                                     |  to_wide, from_wide (a state of the law's)
@@ -39,7 +40,8 @@ static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int6
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
-static inline void tl_fold_columns(const tl_plan *plan, tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width)
+static inline void tl_fold_columns(const tl_plan *plan, tl_state *s, const void *x, int64_t stride, int64_t n,
+                                   int64_t width)
 {
     plan->core->fold_columns(s, x, stride, n, width, plan->in, plan->par);
     if (plan->op->from_wide)
@@ -71,15 +73,16 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
     plan->core->stage(soa, j, &wide);
 }
 
-void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
-                  int dfirst, int stream);
+void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
+                  int64_t first, int dfirst, int stream);
 
 /* Of a window: k->wide has TL_WINDOW_WIDE_BYTES where something is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
-void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
-                    int64_t lead, int64_t m, int64_t i);
+void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
+                    int64_t beyond, int64_t lead, int64_t m, int64_t i);
 void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from, int64_t m, int64_t first,
                      int stream);
-void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks);
+void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high,
+                      int64_t blocks);
 #endif

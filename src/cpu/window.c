@@ -105,7 +105,8 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
         if (ready > 0) {
             int64_t late = ready - (skip + m) > 0 ? ready - (skip + m) : 0; /* the first result of this tile */
             int64_t j = skip + m - (ready - late), first = p + late;
-            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j, ready - late, first, job->stream);
+            tl_window_lower(plan, work, tl_window_at(job, first + job->win->before), j, ready - late, first,
+                            job->stream);
         }
         begun += skip + m;
     }

@@ -53,7 +53,8 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
             tl_counter_fold(&c, plan->op, NULL, &node);
             tl_stage(plan, at.soa, m, &node);
         }
-        tl_lower_row(plan, at, tl_window_at(job, length - shift), length - b, b + m - length + 1, length, 1, 0, 0, job->stream);
+        tl_lower_row(plan, at, tl_window_at(job, length - shift), length - b, b + m - length + 1, length, 1, 0, 0,
+                     job->stream);
         length = b + m + 1;
     }
 }
@@ -111,7 +112,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
         int64_t begin = from;
         for (int64_t m; from < n; from += m, lead = 0) {
             m = n - from < tile - lead ? n - from : tile - lead;
-            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m, from);
+            tl_window_feed(plan, work, job->x + from * plan->op->elem_bytes, NULL, from - begin, n - from - m, lead, m,
+                           from);
         }
         int64_t high = most / lanes, low = least / lanes;
         if (low < 1) low = 1;
@@ -122,8 +124,8 @@ int tl_window_suffixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_wind
             int64_t shortest = (high - blocks + 1) * lanes;
             if (shortest < least) shortest = least;
             int64_t count = length - skip - shortest + 1, p = n - length + skip;
-            tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before), TL_WINDOW_HISTORY + skip,
-                         count, n - p, -1, p, 1, job->stream);
+            tl_lower_row(plan, (tl_staging){work->past, work->wide}, tl_window_at(job, p + before),
+                         TL_WINDOW_HISTORY + skip, count, n - p, -1, p, 1, job->stream);
             high -= blocks;
         }
     }

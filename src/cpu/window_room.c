@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 enum {
-    TILE_BYTES = 4096, /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose
+    TILE_BYTES = 4096,     /* of states: the buffers of a tile are half of a 32 KiB cache; half for class X, whose
                           tiles are staged: its stores come in shorter bursts (max, w = 50: 0.47 for 0.53 ns) */
     HUGE = 4 * 1024 * 1024 /* memory from here on asks for pages of half that */
 };

@@ -23,8 +23,8 @@ static int grow(char **buffer, int64_t *room, int64_t bytes)
     return 1;
 }
 
-static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r,
-                        const tally_window_options *o)
+static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                        int64_t r, const tally_window_options *o)
 {
     const tl_scalar *op = plan->op;
     int64_t n, m = 0, count;
@@ -47,8 +47,8 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
 }
 
 /* The sequences of one worker: all of them, or its share of a team's. */
-static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many, const tally_view *in,
-                         const tally_view *out, const tally_window_options *o)
+static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many,
+                         const tally_view *in, const tally_view *out, const tally_window_options *o)
 {
     worker w = {0};
     tally_status status;

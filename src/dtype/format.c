@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The Schubfach
- * way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no rounding mode. */
+ * Numbers to text: the shortest decimal that reads back to the same bits, by Schubfach (Raffaello Giulietti, "The
+ * Schubfach way to render doubles", 2020), one body for all four float formats. Integer arithmetic only; no locale, no
+ * rounding mode. */
 #include "tally.h"
 #include "number.h"
 
@@ -38,9 +39,10 @@ static uint64_t shortest(uint64_t c, int q, int lower_closer, int *exp10)
     return s + (uint64_t)(here > middle || (here == middle && (s & 1)));
 }
 
-static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-                            "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
-                            "99";
+static const char pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+    "4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+    "99";
 
 /* v's digits at the end of a buffer that ends at `end`; where they start. */
 static char *digits_before(char *end, uint64_t v)
@@ -65,7 +67,8 @@ static char *put(char *out, const char *s, int n)
     return out + n;
 }
 
-/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes it. */
+/* digits * 10^exp10: plain from 1e-4 to below 1e16, else with an exponent of two digits or more, as Python writes
+ * it. */
 static char *put_decimal(char *out, uint64_t v, int exp10)
 {
     char room[20];
@@ -111,7 +114,8 @@ static char *put_float(char *out, uint64_t bits, int mant, int exps)
     const uint64_t c = field ? frac | 1ull << mant : frac;
     const int q = (field ? field : 1) - (inf >> 1) - mant;
     int exp10 = 0;
-    if (q <= 0 && -q <= mant && (c & ((1ull << -q) - 1)) == 0) return put_decimal(out, c >> -q, 0); /* a small integer */
+    if (q <= 0 && -q <= mant && (c & ((1ull << -q) - 1)) == 0)
+        return put_decimal(out, c >> -q, 0); /* a small integer */
     const uint64_t digits = shortest(c, q, frac == 0 && field > 1, &exp10);
     return put_decimal(out, digits, exp10);
 }
@@ -133,24 +137,40 @@ char *tl_format(char *out, tally_dtype dtype, const void *value, int hex)
     uint8_t b1;
     char room[20];
     switch (size) {
-    case 8: memcpy(&b8, value, 8); break;
-    case 4: memcpy(&b4, value, 4), b8 = b4; break;
-    case 2: memcpy(&b2, value, 2), b8 = b2; break;
-    default: memcpy(&b1, value, 1), b8 = b1; break;
+    case 8:
+        memcpy(&b8, value, 8);
+        break;
+    case 4:
+        memcpy(&b4, value, 4), b8 = b4;
+        break;
+    case 2:
+        memcpy(&b2, value, 2), b8 = b2;
+        break;
+    default:
+        memcpy(&b1, value, 1), b8 = b1;
+        break;
     }
     if (hex) return put_hex(out, b8, size);
     switch (dtype) {
-    case TALLY_F64: return put_float(out, b8, 52, 11);
-    case TALLY_F32: return put_float(out, b8, 23, 8);
-    case TALLY_F16: return put_float(out, b8, 10, 5);
-    case TALLY_BF16: return put_float(out, b8, 7, 8);
-    case TALLY_I8: case TALLY_I16: case TALLY_I32: case TALLY_I64: {
+    case TALLY_F64:
+        return put_float(out, b8, 52, 11);
+    case TALLY_F32:
+        return put_float(out, b8, 23, 8);
+    case TALLY_F16:
+        return put_float(out, b8, 10, 5);
+    case TALLY_BF16:
+        return put_float(out, b8, 7, 8);
+    case TALLY_I8:
+    case TALLY_I16:
+    case TALLY_I32:
+    case TALLY_I64: {
         const int64_t v = (int64_t)(b8 << (64 - 8 * size)) >> (64 - 8 * size);
         if (v < 0) *out++ = '-';
         b8 = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
         break;
     }
-    default: break;
+    default:
+        break;
     }
     const char *const d = digits_before(room + sizeof room, b8);
     return put(out, d, (int)(room + sizeof room - d));

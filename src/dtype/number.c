@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that looks
- * half way, are settled by comparing big integers. */
+ * Text to numbers, exactly: any number of digits, any dtype, one rounding. More than 19 digits, or an f16 or bf16 that
+ * looks half way, are settled by comparing big integers. */
 #define TL_POW5_TABLE
 #include "number.h"
 
 enum { LIMBS = 100, KEEP = 800 }; /* a double's midpoints have at most 767 digits; 6400 bits hold 801 digits * 5^1143 */
-struct big { int n; uint64_t d[LIMBS]; };
+struct big {
+    int n;
+    uint64_t d[LIMBS];
+};
 
 static void mul_add(struct big *b, uint64_t m, uint64_t carry)
 {
@@ -83,10 +86,14 @@ static int compare_exact(const struct dec *d, uint64_t m, int64_t b)
         q--;
     }
     if (x.n == 0) return m ? -1 : 0;
-    if (q >= 0) mul_pow5(&x, q);
-    else mul_pow5(&y, -q);
-    if (q > b) shift_left(&x, q - b);
-    else shift_left(&y, b - q);
+    if (q >= 0)
+        mul_pow5(&x, q);
+    else
+        mul_pow5(&y, -q);
+    if (q > b)
+        shift_left(&x, q - b);
+    else
+        shift_left(&y, b - q);
     return compare(&x, &y);
 }
 
@@ -135,7 +142,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
 {
     const uint64_t low = tl_round_decimal(d->w, d->q, f);
     if (!d->more) return low;
-    const uint64_t high = tl_round_decimal(d->w + 1, d->q, f); /* the value lies between w and w + 1: 0 or 1 unit apart */
+    const uint64_t high =
+        tl_round_decimal(d->w + 1, d->q, f); /* the value lies between w and w + 1: 0 or 1 unit apart */
     if (low == high) return low;
     const uint64_t frac = low & ((1ull << f.mant) - 1), field = low >> f.mant;
     const uint64_t m = field ? frac | 1ull << f.mant : frac;
@@ -144,8 +152,8 @@ static uint64_t nearest(const struct dec *d, const struct tl_fmt f)
     return c > 0 || (c == 0 && (low & 1)) ? high : low;
 }
 
-/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and only if it
- * is exactly half way between two neighbours do the digits decide. */
+/* The decimal as f16 (mant 10, least normal exponent -14) or bf16 (7, -126): the nearest double is rounded again, and
+ * only if it is exactly half way between two neighbours do the digits decide. */
 static uint64_t nearest_small(const struct dec *d, int mant, int emin)
 {
     const uint64_t inf = mant == 10 ? 0x7c00 : 0x7f80, x = nearest(d, tl_f64);
@@ -217,7 +225,10 @@ static int parse_whole(tally_dtype dtype, const char *s, const char *e, uint64_t
 
 static int parse_float(tally_dtype dtype, const char *s, const char *e, uint64_t *bits)
 {
-    static const struct { tally_dtype dtype; uint64_t inf, quiet, sign; } specials[] = {
+    static const struct {
+        tally_dtype dtype;
+        uint64_t inf, quiet, sign;
+    } specials[] = {
         {TALLY_F16, 0x7c00, 0x7e00, 0x8000},
         {TALLY_BF16, 0x7f80, 0x7fc0, 0x8000},
         {TALLY_F32, 0x7f800000, 0x7fc00000, 0x80000000},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in integer arithmetic, so neither
- * the caller's rounding mode nor flush-to-zero can change a bit.
+ * Text to numbers, the fast part: digits eight at a time (SWAR) and Eisel-Lemire rounding in integer arithmetic, so
+ * neither the caller's rounding mode nor flush-to-zero can change a bit.
  *
  *     "-123.456789\n"  --fast_scan-->  w = 123456789, q = -6, neg  --round_decimal-->  the nearest double or float
  *
@@ -12,8 +12,18 @@
 #include <string.h>
 
 /* Why a cell is not a value. */
-enum { TL_CELL_OK, TL_CELL_BAD, TL_CELL_WHOLE, TL_CELL_RANGE, TL_CELL_EMPTY, TL_CELL_FIELDS, TL_CELL_WIDTH, TL_CELL_LONG,
-       TL_CELL_QUOTE, TL_CELL_MORE };
+enum {
+    TL_CELL_OK,
+    TL_CELL_BAD,
+    TL_CELL_WHOLE,
+    TL_CELL_RANGE,
+    TL_CELL_EMPTY,
+    TL_CELL_FIELDS,
+    TL_CELL_WIDTH,
+    TL_CELL_LONG,
+    TL_CELL_QUOTE,
+    TL_CELL_MORE
+};
 
 /* The text [s, e), all of it, as one value of dtype. One of TL_CELL_. Any text: no padding, no terminator needed. */
 int tl_parse_cell(tally_dtype dtype, const char *s, const char *e, void *value);
@@ -23,12 +33,14 @@ enum { TL_VALUE_CHARS = 32 }; /* the longest value as text has 24 characters */
 char *tl_format(char *out, tally_dtype dtype, const void *value, int hex);
 
 /* A binary floating-point format, for the rounding below. */
-struct tl_fmt { int mant, bias, inf, qmin, qmax, even_lo, even_hi; };
+struct tl_fmt {
+    int mant, bias, inf, qmin, qmax, even_lo, even_hi;
+};
 static const struct tl_fmt tl_f64 = {52, -1023, 0x7ff, -342, 308, -4, 23};
 static const struct tl_fmt tl_f32 = {23, -127, 0xff, -65, 38, -17, 10};
 
-/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every w and q: no fallback is needed
- * (Mushtak and Lemire, "Fast number parsing without fallback", 2022). */
+/* The bits (no sign) of the value of format f nearest to w * 10^q, ties to even. Exact for every w and q: no fallback
+ * is needed (Mushtak and Lemire, "Fast number parsing without fallback", 2022). */
 static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t w, int64_t q, const struct tl_fmt f)
 {
     if (w == 0 || q < f.qmin) return 0;
@@ -47,7 +59,7 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
     const int top = (int)(hi >> 63), shift = top + 64 - f.mant - 3;
     uint64_t m = hi >> shift;
     int e = (int)((217706 * q) >> 16) + 63 + top - lz - f.bias; /* 217706 / 2^16: log2 of 10 */
-    if (__builtin_expect(e <= 0, 0)) { /* subnormal */
+    if (__builtin_expect(e <= 0, 0)) {                          /* subnormal */
         if (-e + 1 >= 64) return 0;
         m >>= -e + 1;
         m += m & 1;
@@ -61,8 +73,8 @@ static inline __attribute__((always_inline)) uint64_t tl_round_decimal(uint64_t 
     return __builtin_expect(bits >= (uint64_t)f.inf << f.mant, 0) ? (uint64_t)f.inf << f.mant : bits;
 }
 
-static const uint64_t tl_ten[] = {1,        10,        100,        1000,        10000,       100000,
-                                  1000000,  10000000,  100000000,  1000000000,  10000000000, 100000000000};
+static const uint64_t tl_ten[] = {1,       10,       100,       1000,       10000,       100000,
+                                  1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000};
 
 /* How many of the 8 characters at p are digits before the first that is not, and their value. Reads 8 bytes. */
 static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint64_t *value)
@@ -77,14 +89,16 @@ static inline __attribute__((always_inline)) int tl_digits8(const char *p, uint6
     const uint64_t bad = ((v + 0x7676767676767676ull) | v) & 0x8080808080808080ull;
     const int n = bad ? __builtin_ctzll(bad) >> 3 : 8;
     v = v << (32 - 4 * n) << (32 - 4 * n); /* leading zeros; in two steps, since n may be 0 */
-    v = v * 10 + (v >> 8); /* pairs */
-    v = ((v & 0x000000ff000000ffull) * 0x000f424000000064ull + ((v >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >> 32;
+    v = v * 10 + (v >> 8);                 /* pairs */
+    v = ((v & 0x000000ff000000ffull) * 0x000f424000000064ull +
+         ((v >> 16) & 0x000000ff000000ffull) * 0x0000271000000001ull) >>
+        32;
     *value = v & 0xffffffffu;
     return n;
 }
 
-/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not belong to it: 1 and its value
- * w * 10^q, or 0. Reads up to 16 bytes past the number. */
+/* Scans a plain decimal of at most 19 digits from *p, up to the first character that does not belong to it: 1 and its
+ * value w * 10^q, or 0. Reads up to 16 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_scan(const char **p, uint64_t *w, int64_t *q, int *neg)
 {
     const char *s = *p;
@@ -163,18 +177,35 @@ static inline __attribute__((always_inline)) int tl_fast_whole(const char **p, i
     return 1;
 }
 
-/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the fast path needs no more). */
+/* The least and greatest of an integer dtype; the greatest of u64 is given as INT64_MAX (the fast path needs no
+ * more). */
 static inline void tl_whole_range(tally_dtype dtype, int64_t *least, int64_t *greatest)
 {
     switch (dtype) {
-    case TALLY_I8: *least = INT8_MIN, *greatest = INT8_MAX; return;
-    case TALLY_U8: *least = 0, *greatest = UINT8_MAX; return;
-    case TALLY_I16: *least = INT16_MIN, *greatest = INT16_MAX; return;
-    case TALLY_U16: *least = 0, *greatest = UINT16_MAX; return;
-    case TALLY_I32: *least = INT32_MIN, *greatest = INT32_MAX; return;
-    case TALLY_U32: *least = 0, *greatest = UINT32_MAX; return;
-    case TALLY_U64: *least = 0, *greatest = INT64_MAX; return;
-    default: *least = INT64_MIN, *greatest = INT64_MAX; return;
+    case TALLY_I8:
+        *least = INT8_MIN, *greatest = INT8_MAX;
+        return;
+    case TALLY_U8:
+        *least = 0, *greatest = UINT8_MAX;
+        return;
+    case TALLY_I16:
+        *least = INT16_MIN, *greatest = INT16_MAX;
+        return;
+    case TALLY_U16:
+        *least = 0, *greatest = UINT16_MAX;
+        return;
+    case TALLY_I32:
+        *least = INT32_MIN, *greatest = INT32_MAX;
+        return;
+    case TALLY_U32:
+        *least = 0, *greatest = UINT32_MAX;
+        return;
+    case TALLY_U64:
+        *least = 0, *greatest = INT64_MAX;
+        return;
+    default:
+        *least = INT64_MIN, *greatest = INT64_MAX;
+        return;
     }
 }
 
@@ -192,14 +223,18 @@ static inline __attribute__((always_inline)) void tl_store(void *value, uint64_t
     const uint8_t b1 = (uint8_t)bits;
     const uint16_t b2 = (uint16_t)bits;
     const uint32_t b4 = (uint32_t)bits;
-    if (size == 8) memcpy(value, &bits, 8);
-    else if (size == 4) memcpy(value, &b4, 4);
-    else if (size == 2) memcpy(value, &b2, 2);
-    else memcpy(value, &b1, 1);
+    if (size == 8)
+        memcpy(value, &bits, 8);
+    else if (size == 4)
+        memcpy(value, &b4, 4);
+    else if (size == 2)
+        memcpy(value, &b2, 2);
+    else
+        memcpy(value, &b1, 1);
 }
 
-/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched. `dtype` is a constant where it is
- * called. Reads up to 32 bytes past the number. */
+/* The fast path for one value: 1 and *p at the character after it, or 0 with *p untouched. `dtype` is a constant where
+ * it is called. Reads up to 32 bytes past the number. */
 static inline __attribute__((always_inline)) int tl_fast_value(const char **p, tally_dtype dtype, void *value)
 {
     if (dtype == TALLY_F64 || dtype == TALLY_F32) {

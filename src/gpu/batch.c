@@ -77,7 +77,12 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
                            const tally_view *in, int64_t low, int64_t high, tl_batch *b)
 {
     size_t offset;
-    *b = (tl_batch){.plan = plan, .piece = piece, .row_stride = in->row_stride, .stride = in->stride, .n = in->n, .rows = in->rows,
+    *b = (tl_batch){.plan = plan,
+                    .piece = piece,
+                    .row_stride = in->row_stride,
+                    .stride = in->stride,
+                    .n = in->n,
+                    .rows = in->rows,
                     .listed = in->offsets != NULL};
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
         b->x_byte = (int64_t)offset - low;
@@ -114,19 +119,13 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int64_t flags =
         (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
     const tl_memory *const none = &b->x; /* a kernel does not look at it */
-    return TL_ARGUMENTS(batch_part,
-                        .in_data = tl_memory_of(&b->x),
-                        .in_byte = tl_i64(b->x_byte),
-                        .in_row_stride = tl_i64(b->row_stride),
-                        .in_stride = tl_i64(b->stride),
-                        .in_n = tl_i64(b->n),
-                        .in_seqs = tl_i64(some ? b->longs : b->rows),
-                        .in_flags = tl_i64(flags),
+    return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
+                        .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride), .in_n = tl_i64(b->n),
+                        .in_seqs = tl_i64(some ? b->longs : b->rows), .in_flags = tl_i64(flags),
                         .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
                         .in_ids = tl_memory_of(chosen ? &b->ids : none),
                         .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
-                        .parameter = tl_f64(b->plan->par.value),
-                        .origin = tl_i64(b->piece->origin));
+                        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin));
 }
 
 /* ---- results ---- */
@@ -195,9 +194,6 @@ tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64
 
 tl_arguments_results_part tl_results_arguments(const tl_results *r)
 {
-    return TL_ARGUMENTS(results_part,
-                        .out_data = tl_memory_of(&r->y),
-                        .out_byte = tl_i64(r->byte),
-                        .out_row_stride = tl_i64(r->row_stride),
-                        .out_stride = tl_i64(r->stride));
+    return TL_ARGUMENTS(results_part, .out_data = tl_memory_of(&r->y), .out_byte = tl_i64(r->byte),
+                        .out_row_stride = tl_i64(r->row_stride), .out_stride = tl_i64(r->stride));
 }

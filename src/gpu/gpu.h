@@ -19,11 +19,11 @@ typedef struct tl_memory {
 } tl_memory;
 
 /* A lane is a queue of work that is done in order. Kernels, and the copies of small calls, go to TL_RUN (the caller's
- * stream if there is one); gpu_pieces.c copies beside it. Event n is a place in a lane: see mark. */
+ * stream if there is one); pieces.c copies beside it. Event n is a place in a lane: see mark. */
 enum { TL_RUN, TL_IN, TL_OUT, TL_LANES };
 enum {
-    TL_EVENTS = 32,                      /* for the order of lanes */
-    TL_CLOCKS = 128,                     /* spans that are measured at a time, two events each (gpu_clock.c) */
+    TL_EVENTS = 32,  /* for the order of lanes */
+    TL_CLOCKS = 128, /* spans that are measured at a time, two events each (clock.c) */
     TL_EVENTS_ALL = TL_EVENTS + 2 * TL_CLOCKS
 };
 
@@ -60,8 +60,8 @@ typedef struct tl_gpu_calls {
     tally_status (*open)(tally *ctx, int index, tl_gpu **gpu);
     void (*close)(tl_gpu *gpu);
 
-    /* Work between enter and leave: makes the device current for this thread, and the caller's again. After a failure nothing has
-     * changed, and there is nothing to leave. */
+    /* Work between enter and leave: makes the device current for this thread, and the caller's again. After a failure
+     * nothing has changed, and there is nothing to leave. */
     tally_status (*enter)(tl_gpu *gpu, tally *ctx);
     void (*leave)(tl_gpu *gpu);
 
@@ -77,7 +77,8 @@ typedef struct tl_gpu_calls {
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
     /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program.
-     * TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the first line of its log with an error in it. */
+     * TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the first line of its log with an error in
+     * it. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t number,

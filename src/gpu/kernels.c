@@ -1,20 +1,30 @@
 /* SPDX-License-Identifier: MIT
- * The rows of gpu/kernel/params.def as data, and the check of a launch against them (gpu_kernels.h). */
+ * The rows of gpu/kernel/params.def as data, and the check of a launch against them (kernels.h). */
 #include "kernels.h"
 #include "gpu/kernel/constants.h"
 #include <string.h>
 
 /* tl_parameter lists: parameters_NAME. */
 #define KERNEL(name, threads, blocks) static const tl_parameter parameters_##name[] = {
-#define PART(name, NAME) static const tl_parameter parameters_##name##_part[] = {
-#define IN(type, name) {TL_ARG_MEMORY, "GLOBAL const " #type " *", #name, NULL},
-#define OUT(type, name) {TL_ARG_MEMORY, "GLOBAL " #type " *", #name, NULL},
-#define I64(name) {TL_ARG_I64, "i64 ", #name, NULL},
-#define F64(name) {TL_ARG_F64, "f64 ", #name, NULL},
-#define TAKES(name, NAME) {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
-#define ROOM() {TL_ARG_ROOM, "", "local_bytes", NULL},
-#define PART_END(name) {TL_ARG_NONE, NULL, NULL, NULL}};
-#define END(name) {TL_ARG_NONE, NULL, NULL, NULL}};
+#define PART(name, NAME)              static const tl_parameter parameters_##name##_part[] = {
+#define IN(type, name)                {TL_ARG_MEMORY, "GLOBAL const " #type " *", #name, NULL},
+#define OUT(type, name)               {TL_ARG_MEMORY, "GLOBAL " #type " *", #name, NULL},
+#define I64(name)                     {TL_ARG_I64, "i64 ", #name, NULL},
+#define F64(name)                     {TL_ARG_F64, "f64 ", #name, NULL},
+#define TAKES(name, NAME)             {TL_ARG_NONE, "", #NAME, parameters_##name##_part},
+#define ROOM()                        {TL_ARG_ROOM, "", "local_bytes", NULL},
+#define PART_END(name)                                                                                                 \
+    {                                                                                                                  \
+        TL_ARG_NONE, NULL, NULL, NULL                                                                                  \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    ;
+#define END(name)                                                                                                      \
+    {                                                                                                                  \
+        TL_ARG_NONE, NULL, NULL, NULL                                                                                  \
+    }                                                                                                                  \
+    }                                                                                                                  \
+    ;
 #include "gpu/kernel/params.def"
 
 const tl_gpu_kernel_part tl_gpu_kernel_parts[] = {

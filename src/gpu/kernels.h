@@ -34,28 +34,36 @@ static inline tl_room_argument tl_room(int64_t bytes) { return (tl_room_argument
 
 /* tl_arguments_NAME: a field for each row of a kernel or a part. */
 #define KERNEL(name, threads, blocks) typedef struct tl_arguments_##name {
-#define PART(name, NAME) typedef struct tl_arguments_##name##_part {
-#define IN(type, name) tl_memory_argument name;
-#define OUT(type, name) tl_memory_argument name;
-#define I64(name) tl_i64_argument name;
-#define F64(name) tl_f64_argument name;
-#define TAKES(name, NAME) tl_arguments_##name##_part name;
-#define ROOM() tl_room_argument local_bytes;
-#define PART_END(name) } tl_arguments_##name##_part;
-#define END(name) } tl_arguments_##name;
+#define PART(name, NAME)              typedef struct tl_arguments_##name##_part {
+#define IN(type, name)                tl_memory_argument name;
+#define OUT(type, name)               tl_memory_argument name;
+#define I64(name)                     tl_i64_argument name;
+#define F64(name)                     tl_f64_argument name;
+#define TAKES(name, NAME)             tl_arguments_##name##_part name;
+#define ROOM()                        tl_room_argument local_bytes;
+#define PART_END(name)                                                                                                 \
+    }                                                                                                                  \
+    tl_arguments_##name##_part;
+#define END(name)                                                                                                      \
+    }                                                                                                                  \
+    tl_arguments_##name;
 #include "gpu/kernel/params.def"
 
 /* TL_ROWS_NAME: how many fields that are. */
 #define KERNEL(name, threads, blocks) enum { TL_ROWS_##name = 0
-#define PART(name, NAME) enum { TL_ROWS_##name##_part = 0
-#define IN(type, name) +1
-#define OUT(type, name) +1
-#define I64(name) +1
-#define F64(name) +1
-#define TAKES(name, NAME) +1
-#define ROOM() +1
-#define PART_END(name) };
-#define END(name) };
+#define PART(name, NAME)              enum { TL_ROWS_##name##_part = 0
+#define IN(type, name)                +1
+#define OUT(type, name)               +1
+#define I64(name)                     +1
+#define F64(name)                     +1
+#define TAKES(name, NAME)             +1
+#define ROOM()                        +1
+#define PART_END(name)                                                                                                 \
+    }                                                                                                                  \
+    ;
+#define END(name)                                                                                                      \
+    }                                                                                                                  \
+    ;
 #include "gpu/kernel/params.def"
 
 typedef enum tl_gpu_kernel_id {
@@ -90,13 +98,13 @@ extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments, int count);
 
 /* How many arguments a macro got, up to 16. */
-#define TL_COUNT(...) TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TL_COUNT(...)                                                         TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
 /* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left out. */
-#define TL_ARGUMENTS(kernel, ...)                                                                                     \
-    ({                                                                                                                \
+#define TL_ARGUMENTS(kernel, ...)                                                                                      \
+    ({                                                                                                                 \
         _Static_assert(TL_COUNT(__VA_ARGS__) == TL_ROWS_##kernel, #kernel ": not as many arguments as in params.def"); \
-        (tl_arguments_##kernel){__VA_ARGS__};                                                                         \
+        (tl_arguments_##kernel){__VA_ARGS__};                                                                          \
     })
 #endif

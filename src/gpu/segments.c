@@ -10,7 +10,7 @@
 
 /* What `measure` writes. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];        /* LONGS, BAD, DIFFERENT, NODES .. */
+    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, NODES .. */
     int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
 } measured;
 
@@ -110,7 +110,8 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     if (status) return status;
     all.rows = 1;
     all.offsets = ends;
-    /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of OpenCL's. */
+    /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of
+     * OpenCL's. */
     if (has_offsets(d, in, &offsets, &at) && !at && !((uintptr_t)in->offsets % sizeof(int64_t)) &&
         in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
         d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * reduce and scan on a GPU: which kernels of shape/gpu/ run on what, in which order. */
+ * reduce and scan on a GPU: which kernels of gpu/kernel/ run on what, in which order. */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -53,12 +53,9 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     }
     if (!status) status = tl_gpu_take(d, l->ctx, all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
-    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS,
-                    .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                    .results = tl_results_arguments(r),
-                    .nodes = tl_memory_of(nodes),
-                    .ticket = tl_memory_of(&d->ticket),
-                    .more = tl_i64(more));
+    return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
+                    .results = tl_results_arguments(r), .nodes = tl_memory_of(nodes),
+                    .ticket = tl_memory_of(&d->ticket), .more = tl_i64(more));
 }
 
 /* Dense rows that share a warp's butterfly; *done: how many of them are in full chunks. */
@@ -66,18 +63,14 @@ static tally_status reduce_several(const tl_launch *l, const tl_batch *b, const 
 {
     const int64_t jobs = b->rows * b->n / CHUNK;
     *done = jobs * (CHUNK / b->n);
-    return TL_GO(l, several, jobs,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r),
+    return TL_GO(l, several, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
                  .jobs = tl_i64(jobs));
 }
 
 static tally_status reduce_segments(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    return TL_GO(l, segments, (b->rows + LANES - 1) / LANES,
-                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r),
-                 .longest = tl_i64(CHUNK - 1));
+    return TL_GO(l, segments, (b->rows + LANES - 1) / LANES, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1));
 }
 
 /* The last step of the long sequences, or of all but those; nodes: of the long ones. */
@@ -85,12 +78,9 @@ static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_resul
                            const tl_memory *nodes)
 {
     const int longs = which == TL_LONG_SEQUENCES;
-    return TL_GO(l, finish, longs ? b->longs : b->rows,
-                 .batch = tl_batch_arguments(b, which),
-                 .nodes = tl_memory_of(longs ? nodes : &b->x),
-                 .top = tl_i64(longs ? b->levels : 0),
-                 .results = tl_results_arguments(r),
-                 .longest = tl_i64(longs ? INT64_MAX : CHUNK - 1));
+    return TL_GO(l, finish, longs ? b->longs : b->rows, .batch = tl_batch_arguments(b, which),
+                 .nodes = tl_memory_of(longs ? nodes : &b->x), .top = tl_i64(longs ? b->levels : 0),
+                 .results = tl_results_arguments(r), .longest = tl_i64(longs ? INT64_MAX : CHUNK - 1));
 }
 
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
@@ -133,7 +123,11 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 
 /* ---- scans in one launch ---- */
 
-enum { ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG), ONCE_NODES = 1 << 28, BOARD_SHARE = 16 /* of what the context may hold */ };
+enum {
+    ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
+    ONCE_NODES = 1 << 28,
+    BOARD_SHARE = 16 /* of what the context may hold */
+};
 
 static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
 
@@ -165,7 +159,8 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     tl_gpu_give(d, &d->board.memory);
     d->board.words = d->board.taken = 0;
     void *zeros = calloc(1, bytes);
-    tally_status status = zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board of a scan");
+    tally_status status =
+        zeros ? tl_gpu_take(d, ctx, bytes, &d->board.memory) : tl_no_memory(ctx, bytes, "the board of a scan");
     if (!status) status = d->gpu->calls->write(d->gpu, ctx, &d->board.memory, 0, zeros, bytes);
     if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
     free(zeros);
@@ -176,8 +171,8 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     return status;
 }
 
-/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the memory. Rows
- * shorter than half a tile would leave most of its warps idle. */
+/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the
+ * memory. Rows shorter than half a tile would leave most of its warps idle. */
 static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
 {
     const tl_scalar *op = b->plan->op;
@@ -207,19 +202,11 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     if (groups > jobs) groups = jobs;
     tally_status status = board_for(d, l->ctx, p.words);
     if (status) return status;
-    status = TL_GO(l, scan_once, groups,
-                   .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                   .results = tl_results_arguments(r),
-                   .ticket = tl_memory_of(&d->board.memory),
-                   .ticket0 = tl_i64(d->board.taken),
-                   .epoch = tl_i64(d->board.epoch),
-                   .tiles = tl_i64(p.tiles),
-                   .levels = tl_i64(p.levels),
-                   .jobs = tl_i64(jobs),
-                   .exclusive = tl_i64(from->exclusive),
-                   .seeded = tl_i64(from->seeded),
-                   .init = tl_memory_of(from->memory),
-                   .local_bytes = tl_room(room));
+    status = TL_GO(l, scan_once, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                   .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->board.memory),
+                   .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p.tiles),
+                   .levels = tl_i64(p.levels), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
+                   .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory), .local_bytes = tl_room(room));
     if (!status) d->board.taken += jobs + (STAGES + 1) * groups; /* a group takes so many more than there are */
     return status;
 }
@@ -235,14 +222,9 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)all * (size_t)tl_gpu_state_bytes(b->plan->op), prefix);
     for (int k = b->levels; !status && k >= 1; k--) {
         const int64_t jobs = (k < b->levels ? b->counts[k + 1] : 0) + b->longs;
-        status = TL_GO(l, down, jobs,
-                       .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                       .nodes = tl_memory_of(nodes),
-                       .prefix = tl_memory_of(prefix),
-                       .at_level = tl_i64(k),
-                       .jobs = tl_i64(jobs),
-                       .seeded = tl_i64(from->seeded),
-                       .init = tl_memory_of(from->memory));
+        status = TL_GO(l, down, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
+                       .prefix = tl_memory_of(prefix), .at_level = tl_i64(k), .jobs = tl_i64(jobs),
+                       .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
     }
     return status;
 }
@@ -253,14 +235,9 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
 {
     const int longs = which == TL_LONG_SEQUENCES;
     const int64_t jobs = longs ? b->counts[1] + b->longs : b->rows;
-    return TL_GO(l, scan, jobs,
-                 .batch = tl_batch_arguments(b, which),
-                 .prefix = tl_memory_of(longs ? prefix : &b->x),
-                 .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs),
-                 .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded),
-                 .init = tl_memory_of(from->memory),
+    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, which), .prefix = tl_memory_of(longs ? prefix : &b->x),
+                 .results = tl_results_arguments(r), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
+                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory),
                  .longest = tl_i64(longs ? 0 : CHUNK - 1));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU: which go where (gpu_window.h). */
+ * Windows on a GPU: which go where (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -11,8 +11,8 @@ static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, con
 }
 
 /* For operators that skip NaN: results with fewer than `least` elements that count become empty. */
-static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_plan *count, const tl_geometry *g,
-                          int64_t least)
+static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_plan *count,
+                          const tl_geometry *g, int64_t least)
 {
     const tally_view *v = r->view;
     const int64_t total = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->rows * v->n;
@@ -28,15 +28,17 @@ static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     if (!status) status = windows(d, ctx, &counted, &counts, &all);
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
     if (!status)
-        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                       .results = tl_results_arguments(r), .counts = tl_memory_of(&counts.y), .least = tl_i64(least),
-                       .results_each = tl_i64(v->n), .total = tl_i64(total));
+        status = TL_GO(&l, blank, (total + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                       .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
+                       .counts = tl_memory_of(&counts.y), .least = tl_i64(least), .results_each = tl_i64(v->n),
+                       .total = tl_i64(total));
     tl_gpu_give(d, &counts.y);
     return status;
 }
 
-tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count, const tl_piece *piece,
-                                 const tally_view *in, const tally_view *out, const tally_window_options *o)
+tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                 const tl_piece *piece, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o)
 {
     tl_batch b;
     tl_results r = {.piece = piece};

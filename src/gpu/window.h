@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What the files of windows share: windows as the kernels take them (gpu/kernel/window.cl).
  *
- *   gpu_window.c        which windows go where
- *   gpu_window_long.c   those that no tile holds
- *   gpu_window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
+ *   window.c        which windows go where
+ *   window_long.c   those that no tile holds
+ *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
 #ifndef TL_GPU_WINDOW_H
 #define TL_GPU_WINDOW_H
 #include "work.h"
@@ -13,7 +13,7 @@ typedef struct tl_geometry {
     int valid, whole; /* whole: a window that is not whole is empty */
 } tl_geometry;
 
-/* ---- gpu_window_tiles.c ---- */
+/* ---- window_tiles.c ---- */
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
 /* The elements of a tile of whole windows, as a power of 2. */
@@ -30,9 +30,10 @@ tl_arguments_levels_part tl_levels_arguments(int top, int kept);
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
 /* Windows that a tile holds. */
-tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
+tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g);
 
-/* ---- gpu_window_long.c ---- */
+/* ---- window_long.c ---- */
 
 /* Windows of any length, one sequence after the other. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);

@@ -140,19 +140,10 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
     const tl_levels levels = tl_levels_of(r.w << row, row);
     const int64_t each = TILE_ROWS - (r.w - 1), height = ((r.results - 1) >> r.log) + 1;
     const int64_t jobs = ((height + each - 1) / each) << (r.log - row);
-    return TL_GO(&l, window_rows, jobs,
-                 .from = tl_memory_of(r.from),
-                 .to = tl_memory_of(r.to),
-                 .log = tl_i64(r.log),
-                 .count = tl_i64(r.count),
-                 .shift = tl_i64(r.shift),
-                 .results = tl_i64(r.results),
-                 .rows = tl_i64(r.w),
-                 .levels = tl_levels_arguments(levels.top - row, levels.kept),
-                 .more = tl_i64(r.how == FOLD_ONTO),
-                 .each = tl_i64(each),
-                 .jobs = tl_i64(jobs),
-                 .local_bytes = tl_room(room_of(k, levels)));
+    return TL_GO(&l, window_rows, jobs, .from = tl_memory_of(r.from), .to = tl_memory_of(r.to), .log = tl_i64(r.log),
+                 .count = tl_i64(r.count), .shift = tl_i64(r.shift), .results = tl_i64(r.results), .rows = tl_i64(r.w),
+                 .levels = tl_levels_arguments(levels.top - row, levels.kept), .more = tl_i64(r.how == FOLD_ONTO),
+                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
 }
 
 /* Results of `count` whole windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level
@@ -210,7 +201,13 @@ tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, con
 {
     tally_status status = TALLY_OK;
     for (int64_t s = 0; !status && s < b->rows; s++) {
-        long_case c = {d, ctx, b, r, g, s, b->host_offsets ? b->host_offsets[s + 1] - b->host_offsets[s] : b->n,
+        long_case c = {d,
+                       ctx,
+                       b,
+                       r,
+                       g,
+                       s,
+                       b->host_offsets ? b->host_offsets[s + 1] - b->host_offsets[s] : b->n,
                        g->before + 1 + g->after};
         cutting k;
         const int64_t count = g->valid ? c.n - g->before - g->after : c.n;

@@ -3,13 +3,12 @@
  *
  * A file sees those below it, never one above:
  *
- *   gpu_verbs.c      a call of a verb: as a whole, or in pieces        gpu_push.c     streams and fragments
- *   gpu_pieces.h     host arrays larger than the device: the files of this header
- *   gpu_segments.c   segments whose offsets are on the device          gpu_law.c      the probe's kernels
- *   gpu_shapes.c     reduce, scan                                      gpu_window.c   windows: _tiles.c, _long.c
- *   gpu_batch.c      views brought to the device, results brought back
- *   gpu.c            open, the pool of device memory, programs, launches
- *   gpu_kernels.c    the kernels' parameters      program.c   their texts      gpu_clock.c   times */
+ *   pieces/      a call of a verb, as a whole or in pieces; streams
+ *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
+ *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
+ *   batch.c      views brought to the device, results brought back
+ *   gpu.c        open, the pool of device memory, programs, launches
+ *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
@@ -39,7 +38,7 @@ typedef struct tl_piece {
 } tl_piece;
 extern const tl_piece tl_no_piece;
 
-/* What is measured (gpu_clock.c). */
+/* What is measured (clock.c). */
 typedef struct {
     int on, ready;    /* ready: a span has begun */
     int first, count; /* spans under way, in the ring of TL_CLOCKS */
@@ -59,7 +58,7 @@ typedef struct {
     int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[TL_GPU_POOL], ticket;
     size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
-    tl_memory stage[2 * TL_STAGES], small; /* gpu_stage.c, gpu_along.c: page-locked, kept until close */
+    tl_memory stage[2 * TL_STAGES], small; /* stage.c, along.c: page-locked, kept until close */
     tl_clock clock;
     int64_t launches, on_processors; /* since tally_time: kernels started; elements that the processors took */
     struct { /* what scan_once keeps from call to call: a counter and words (gpu/kernel/scan_once.cl) */
@@ -95,13 +94,13 @@ typedef struct tl_launch {
  * so a kernel loops over its jobs. None: nothing is launched. */
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id kernel, int64_t jobs, tl_spread spread,
                    const tl_argument *arguments, int count);
-#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                        \
-    ({                                                                                                                \
-        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                           \
-        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                            \
-              (int)(sizeof a_ / sizeof(tl_argument)));                                                                \
+#define TL_GO_AS(l, kernel, jobs, spread, ...)                                                                         \
+    ({                                                                                                                 \
+        const tl_arguments_##kernel a_ = TL_ARGUMENTS(kernel, __VA_ARGS__);                                            \
+        tl_go(l, TL_KERNEL_##kernel, jobs, spread, (const tl_argument *)(const void *)&a_,                             \
+              (int)(sizeof a_ / sizeof(tl_argument)));                                                                 \
     })
-/* tl_go of a kernel and its arguments by name (gpu_kernels.h). */
+/* tl_go of a kernel and its arguments by name (kernels.h). */
 #define TL_GO(l, kernel, jobs, ...) TL_GO_AS(l, kernel, jobs, TL_GROUPS, __VA_ARGS__)
 
 /* A view on the device, as the kernels take it (gpu/kernel/batch.cl). */
@@ -111,7 +110,7 @@ typedef struct tl_batch {
     int owned; /* x is ours to give back */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows;
-    const int64_t *host_offsets; /* NULL: none, or they are on the device (gpu_segments.c) */
+    const int64_t *host_offsets; /* NULL: none, or they are on the device (segments.c) */
     int listed;                  /* sequences have offsets */
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
@@ -147,7 +146,7 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
-/* ---- gpu_clock.c: spans of a lane, measured if asked for ---- */
+/* ---- clock.c: spans of a lane, measured if asked for ---- */
 
 double tl_seconds(void);
 void tl_clock_begin(tl_gpu_device *d, tally *ctx, int lane);

@@ -40,11 +40,13 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
         return tl_fail(f->ctx, TALLY_BAD_DATA,
                        "%s%s: the line '%s' has more than %lld columns, which the lines before it have", f->label, at,
                        text, (long long)l->fields);
-    case TL_CELL_QUOTE: return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
+    case TL_CELL_QUOTE:
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a quoted cell is not closed", f->label, at);
     case TL_CELL_LONG:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
                        l->columns ? "line" : "cell", TL_LONGEST);
-    case TL_CELL_RANGE: return range(f, at, bad);
+    case TL_CELL_RANGE:
+        return range(f, at, bad);
     default:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is not a number%s", f->label, at, text,
                        bad->first ? "; if the first line is a header, say so with --header yes" : "");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read never goes
- * through the mapping: it copies with large preads, several threads at once, and asks the kernel to read ahead, so a file of any
- * size passes in bounded memory. Pipes are read in order. */
+ * npy and raw elements. A regular file in native byte order is mapped (info.mapped) for use in memory; tally_file_read
+ * never goes through the mapping: it copies with large preads, several threads at once, and asks the kernel to read
+ * ahead, so a file of any size passes in bounded memory. Pipes are read in order. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -11,8 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { AHEAD = 16 << 20, /* bytes asked for ahead of the reader */
-       SHARE = 4 << 20 };/* bytes worth a thread of their own */
+enum {
+    AHEAD = 16 << 20, /* bytes asked for ahead of the reader */
+    SHARE = 4 << 20
+}; /* bytes worth a thread of their own */
 
 static void map(tally_file *f, int64_t bytes)
 {
@@ -48,9 +50,9 @@ static tally_status truncated(tally_file *f, int64_t have)
     char shape[220];
     const int64_t size = (int64_t)tally_dtype_size(f->info.dtype);
     return tl_fail(f->ctx, TALLY_BAD_DATA,
-                   "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there", f->label,
-                   shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype), (long long)(f->info.elements * size),
-                   (long long)have);
+                   "%s: the file is truncated: shape %s of %s needs %lld bytes of elements, and %lld are there",
+                   f->label, shape_text(f, shape, sizeof shape), tally_dtype_name(f->info.dtype),
+                   (long long)(f->info.elements * size), (long long)have);
 }
 
 tally_status tl_binary_start(tally_file *f)
@@ -63,8 +65,8 @@ tally_status tl_binary_start(tally_file *f)
             if (have / size < f->info.elements) return truncated(f, have);
         } else {
             if (have % size)
-                return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %lld bytes is not a multiple of %lld, the size of %s", f->label,
-                               (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
+                return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %lld bytes is not a multiple of %lld, the size of %s",
+                               f->label, (long long)have, (long long)size, tally_dtype_name(f->info.dtype));
             f->info.elements = have / size;
         }
         posix_fadvise(f->fd, f->pos, 0, POSIX_FADV_SEQUENTIAL);
@@ -87,9 +89,12 @@ static void swap_bytes(unsigned char *p, int64_t n, size_t size)
     uint32_t b4;
     uint64_t b8;
     for (int64_t i = 0; i < n; i++, p += size) {
-        if (size == 2) memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
-        else if (size == 4) memcpy(&b4, p, 4), b4 = __builtin_bswap32(b4), memcpy(p, &b4, 4);
-        else memcpy(&b8, p, 8), b8 = __builtin_bswap64(b8), memcpy(p, &b8, 8);
+        if (size == 2)
+            memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
+        else if (size == 4)
+            memcpy(&b4, p, 4), b4 = __builtin_bswap32(b4), memcpy(p, &b4, 4);
+        else
+            memcpy(&b8, p, 8), b8 = __builtin_bswap64(b8), memcpy(p, &b8, 8);
     }
 }
 
@@ -105,8 +110,10 @@ static int64_t read_shared(tally_file *f, unsigned char *buffer, int64_t n)
     for (int i = 0; i < parts; i++) {
         const int64_t from = n / parts * i, to = i + 1 == parts ? n : n / parts * (i + 1);
         const int64_t r = tl_pread_full(f->fd, buffer + from, (size_t)(to - from), f->pos + from);
-        if (r < 0) error = errno;
-        else got += r;
+        if (r < 0)
+            error = errno;
+        else
+            got += r;
     }
     if (!error) return got; /* short only if the file shrank: an error for the caller anyway */
     errno = error;
@@ -128,10 +135,10 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
     }
     if (r < 0) return tl_input_failed(f);
     f->info.bytes_read = f->pos;
-    if (r < n * size && f->left >= 0)
-        return truncated(f, (f->info.elements - f->left) * size + r);
+    if (r < n * size && f->left >= 0) return truncated(f, (f->info.elements - f->left) * size + r);
     if (r % size)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, the size of %s",
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s: the data ends inside an element: %lld bytes is not a multiple of %lld, the size of %s",
                        f->label, (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
     *got = r / size;
     if (f->left >= 0) f->left -= *got;

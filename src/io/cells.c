@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space, so the fast path can read on
- * without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
+ * The loops over the cells of a chunk of text. A chunk is whole lines and ends with white space, so the fast path can
+ * read on without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
 #include "io.h"
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never skipped. */
+/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never
+ * skipped. */
 static int bad(tl_chunk *c, const char *s, const char *e, int why)
 {
     if (c->skip_bad && why != TL_CELL_QUOTE) {
@@ -45,7 +46,8 @@ static int begins_line(const tl_chunk *c, const char *p)
 }
 
 /* Every cell is a value. */
-static inline __attribute__((always_inline)) void every(tl_chunk *const c, const char delimiter, const tally_dtype dtype)
+static inline __attribute__((always_inline)) void every(tl_chunk *const c, const char delimiter,
+                                                        const tally_dtype dtype)
 {
     const size_t size = tally_dtype_size(dtype);
     const char *p = c->start, *const end = c->end, d = delimiter ? delimiter : ' ';
@@ -73,8 +75,10 @@ static inline __attribute__((always_inline)) void every(tl_chunk *const c, const
         }
         for (t = p; t < end && !white(*t, d);) t++;
         const int why = tl_cell(dtype, p, t, out);
-        if (why == TL_CELL_OK) out += size;
-        else if (!bad(c, p, t, why)) break;
+        if (why == TL_CELL_OK)
+            out += size;
+        else if (!bad(c, p, t, why))
+            break;
         p = t;
     }
     c->count = (out - c->values) / (int64_t)size;
@@ -145,8 +149,10 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             } else {
                 why = TL_CELL_QUOTE;
             }
-            if (columns > 1 && !why && k + 1 < columns && q < stop && *q != '\n') p = d ? q + 1 : q, cell++;
-            else p = q;
+            if (columns > 1 && !why && k + 1 < columns && q < stop && *q != '\n')
+                p = d ? q + 1 : q, cell++;
+            else
+                p = q;
         }
         for (; fields && !why && q < stop && *q != '\n'; cell++) { /* cells after the last wanted one */
             if (cell + 1 == fields) {
@@ -177,19 +183,32 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
 
 static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
-    if (l->columns == 1) rows(c, l, dtype, 1);
-    else if (l->columns) rows(c, l, dtype, l->columns);
-    else every(c, l->delimiter, dtype);
+    if (l->columns == 1)
+        rows(c, l, dtype, 1);
+    else if (l->columns)
+        rows(c, l, dtype, l->columns);
+    else
+        every(c, l->delimiter, dtype);
 }
 
 static inline __attribute__((always_inline)) void cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
     switch (dtype) { /* constants, so that the common types get loops of their own */
-    case TALLY_F64: both(c, l, TALLY_F64); return;
-    case TALLY_F32: both(c, l, TALLY_F32); return;
-    case TALLY_I32: both(c, l, TALLY_I32); return;
-    case TALLY_I64: both(c, l, TALLY_I64); return;
-    default: both(c, l, dtype); return;
+    case TALLY_F64:
+        both(c, l, TALLY_F64);
+        return;
+    case TALLY_F32:
+        both(c, l, TALLY_F32);
+        return;
+    case TALLY_I32:
+        both(c, l, TALLY_I32);
+        return;
+    case TALLY_I64:
+        both(c, l, TALLY_I64);
+        return;
+    default:
+        both(c, l, dtype);
+        return;
     }
 }
 

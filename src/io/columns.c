@@ -51,9 +51,9 @@ struct choice {
     int records, from;
     tally_dtype dtype;
     tl_layout *l;
-    int64_t width;   /* columns there are */
-    char *taken;     /* those that are chosen */
-    int may_name;    /* the first record may be a header; it is one if a column is named by it */
+    int64_t width; /* columns there are */
+    char *taken;   /* those that are chosen */
+    int may_name;  /* the first record may be a header; it is one if a column is named by it */
     int named;
 };
 
@@ -131,14 +131,17 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
 {
     char list[320];
     int64_t lo = by_name(c, s, e, space) + 1, hi = lo;
-    if (lo) c->named = 1;
+    if (lo)
+        c->named = 1;
     else {
         const char *p = s;
         lo = hi = number(&p, e);
         if (lo && p < e && *p == '-') {
             c->l->table = 1;
-            if (++p == e) hi = c->width;
-            else hi = number(&p, e);
+            if (++p == e)
+                hi = c->width;
+            else
+                hi = number(&p, e);
         }
         if (p < e || lo < 1 || hi < lo || hi > c->width) {
             int names = c->may_name > 1;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Where a block of text may be cut for the threads: after a newline that ends a record, not after one in a quoted field. */
+ * Where a block of text may be cut for the threads: after a newline that ends a record, not after one in a quoted
+ * field. */
 #include "io.h"
 #include <string.h>
 

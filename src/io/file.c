@@ -15,7 +15,10 @@ enum { NPY, RAW, TEXT, CSV, UNKNOWN };
 
 static int by_name(const char *path)
 {
-    static const struct { const char *end; int format; } ends[] = {
+    static const struct {
+        const char *end;
+        int format;
+    } ends[] = {
         {".npy", NPY}, {".raw", RAW}, {".bin", RAW}, {".txt", TEXT}, {".csv", CSV}, {".tsv", CSV},
     };
     const size_t n = strlen(path);
@@ -74,7 +77,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
     } while (kind == 2 && f->peek_n > before);
     *format = kind < 0 ? RAW : kind == 1 ? CSV : TEXT;
     if (kind < 0 && !o->dtype && !o->assume)
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s: neither npy nor text; if it is raw elements, say which: --format raw --dtype f64",
                        f->label);
     return TALLY_OK;
 }
@@ -93,7 +97,9 @@ static tally_status start(tally_file *f, const tally_file_options *o)
         f->keeps = o->keep;
         return tl_text_start(f, o, format == CSV);
     }
-    if (o->column) return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column, formats[format]);
+    if (o->column)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column,
+                       formats[format]);
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
                        formats[format]);

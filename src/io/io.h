@@ -23,17 +23,17 @@ typedef struct tl_writer tl_writer;
 /* A file open for reading or (writer) for writing. */
 struct tally_file {
     tally *ctx;
-    char *name;         /* as given, owned */
-    const char *label;  /* for sentences: name, or "standard input" */
+    char *name;        /* as given, owned */
+    const char *label; /* for sentences: name, or "standard input" */
     tally_file_info info;
     int fd, own_fd, regular;
-    int64_t pos, size;  /* regular: the next byte to read and the file's bytes; else bytes taken so far and -1 */
-    char *peek;         /* bytes read ahead while guessing; for pipes they come first when reading */
+    int64_t pos, size; /* regular: the next byte to read and the file's bytes; else bytes taken so far and -1 */
+    char *peek;        /* bytes read ahead while guessing; for pipes they come first when reading */
     size_t peek_n, peek_at, peek_room;
-    int peek_end;       /* the input ends with the peek */
-    int keeps;          /* text: tally_file_line may be asked */
-    int swap;           /* binary: the other byte order */
-    int64_t left;       /* binary: elements not yet read, -1 unknown */
+    int peek_end; /* the input ends with the peek */
+    int keeps;    /* text: tally_file_line may be asked */
+    int swap;     /* binary: the other byte order */
+    int64_t left; /* binary: elements not yet read, -1 unknown */
     void *map;
     size_t map_bytes;
     tl_text *text;
@@ -50,7 +50,8 @@ tally_status tl_file_opened(tally_file **file, tally_status s);
 /* The threads to use for ctx (weak, so that a test may replace it). */
 int tl_io_threads(tally *ctx);
 
-/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n, tl_input_some for at least one. */
+/* input.c: n bytes or fewer at the end; -1 with errno set. tl_input_read waits for all n, tl_input_some for at least
+ * one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
 /* Whether a pipe would make tl_input_some wait. */
@@ -74,20 +75,20 @@ typedef struct tl_want {
     int64_t column, place; /* in the file, among those that are read; both from 0 */
 } tl_want;
 typedef struct tl_layout {
-    int64_t columns;   /* 0: every cell is a value; else how many columns are read */
-    tl_want *want;     /* those, in the file's order */
-    int64_t fields;    /* a line with more cells than this is bad (0: it is not) */
-    char delimiter;    /* 0: white space */
-    int quotes;        /* "..." fields, RFC 4180 */
-    int table;         /* a row of `columns` values a line (ndim 2); else one column, or every cell (ndim 1) */
-    int64_t skip;      /* bytes before the first data line: a byte order mark, a header */
-    char *header;      /* the header's line, or NULL */
-    char **names;      /* with a header: what it calls the columns that are read */
+    int64_t columns; /* 0: every cell is a value; else how many columns are read */
+    tl_want *want;   /* those, in the file's order */
+    int64_t fields;  /* a line with more cells than this is bad (0: it is not) */
+    char delimiter;  /* 0: white space */
+    int quotes;      /* "..." fields, RFC 4180 */
+    int table;       /* a row of `columns` values a line (ndim 2); else one column, or every cell (ndim 1) */
+    int64_t skip;    /* bytes before the first data line: a byte order mark, a header */
+    char *header;    /* the header's line, or NULL */
+    char **names;    /* with a header: what it calls the columns that are read */
 } tl_layout;
 void tl_layout_free(tl_layout *l);
 
-/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a delimiter, a
- * newline or `end`). Quotes that are not closed: *e is NULL. */
+/* field.c: one field of a record: [*s, *e) without blanks around it and without quotes; returns the end of the field (a
+ * delimiter, a newline or `end`). Quotes that are not closed: *e is NULL. */
 const char *tl_field(const char *p, const char *end, const tl_layout *l, const char **s, const char **e);
 /* The end of the line at p: its newline, or `end`. */
 const char *tl_line_end(const char *p, const char *end);
@@ -97,7 +98,9 @@ int tl_sniff_kind(const tally_file *f);
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *layout);
 
 /* columns.c: which columns are read, and whether the first of these records is a header. */
-typedef struct tl_field_text { const char *s, *e; } tl_field_text;
+typedef struct tl_field_text {
+    const char *s, *e;
+} tl_field_text;
 typedef struct tl_record {
     tl_field_text *f;
     int64_t n;
@@ -109,13 +112,15 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 
 /* cells.c: what became of a chunk of text. */
-typedef struct tl_span { uint32_t at, length; } tl_span; /* of a line, from the chunk's start */
+typedef struct tl_span {
+    uint32_t at, length;
+} tl_span; /* of a line, from the chunk's start */
 typedef struct tl_chunk {
-    const char *start, *end;   /* whole lines (TL_PAD readable bytes after end) */
-    int mid_line, in_comment;  /* start is behind cells of its line; inside a comment; in_comment is updated */
+    const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */
+    int mid_line, in_comment; /* start is behind cells of its line; inside a comment; in_comment is updated */
     int has_quote, skip_bad;
-    unsigned char *values;     /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
-    tl_span *lines;            /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
+    unsigned char *values; /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
+    tl_span *lines;        /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
     int64_t count, given, skipped;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* TL_CELL_ */
@@ -127,13 +132,13 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
 int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 int tl_missing(const char *s, const char *e);
 
-/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last record's
- * end. cuts[k] is what was cut off in all (0: no record ends here). */
+/* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last
+ * record's end. cuts[k] is what was cut off in all (0: no record ends here). */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
 
 /* Why a text cannot be read on: a cell, its place, and the beginning of its text. */
 typedef struct tl_bad {
-    int why; /* TL_CELL_, 0: nothing is wrong */
+    int why;   /* TL_CELL_, 0: nothing is wrong */
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;
     char text[48];

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SNIFF = 4096, FIRST = 1 << 16, /* bytes for the format, for the columns */
-       LOOK = 128 };                      /* lines that are looked at, if the first ones have empty cells */
+enum {
+    SNIFF = 4096,
+    FIRST = 1 << 16, /* bytes for the format, for the columns */
+    LOOK = 128
+}; /* lines that are looked at, if the first ones have empty cells */
 
 /* The start of the first line at or after p that is neither blank nor a comment, or NULL. */
 static const char *data_line(const char *p, const char *end)

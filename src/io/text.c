@@ -5,8 +5,9 @@
  *     chunks | 0            | 1            | 2            |
  *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
  *
- * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a mapped
- * file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page cache). */
+ * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a
+ * mapped file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page
+ * cache). */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -21,24 +22,27 @@
 #define TL_TEXT_SHARE (4 << 20)
 #define TL_TEXT_SMALL (1 << 16)
 #endif
-enum { SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
-       SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
-       CHUNKS = 8 };          /* a thread: when one is held up, the others take over its share */
+enum {
+    SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
+    SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
+    CHUNKS = 8
+}; /* a thread: when one is held up, the others take over its share */
 
 struct tl_text {
     tl_layout layout;
     char *buf;
     size_t room, n, end; /* bytes the block can hold, holds, and of those parsed; the rest is carried over */
     unsigned char *stage;
-    size_t a_value;      /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
+    size_t a_value; /* the least bytes of text that a value takes: 2, in rows of several 1 (an empty cell) */
     tl_chunk *chunks;
-    int team, threads, most, chunks_n, now; /* team: all threads there are; most: chunks in a block, several for each of `threads` */
+    int team, threads, most, chunks_n,
+        now; /* team: all threads there are; most: chunks in a block, several for each of `threads` */
     int eof, skip_bad, mid_line, in_comment;
-    int64_t line, col;   /* where the block begins: lines and bytes of its line before it */
-    tl_bad bad;          /* the error that follows the values of this block */
-    int begun;           /* there were values before this block */
-    int header_guessed;  /* nobody said whether there is a header, and there seemed to be none */
-    tl_span *spans;      /* NULL, or the lines of the block's rows */
+    int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
+    tl_bad bad;           /* the error that follows the values of this block */
+    int begun;            /* there were values before this block */
+    int header_guessed;   /* nobody said whether there is a header, and there seemed to be none */
+    tl_span *spans;       /* NULL, or the lines of the block's rows */
     int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
     int64_t line_row;
 };
@@ -110,7 +114,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
     if (!t->chunks) return tl_no_memory(f->ctx, (size_t)t->most * sizeof *t->chunks, "a text reader");
     size_t room = threads < TL_LONGEST / SHARE ? (size_t)threads * SHARE : TL_LONGEST;
-    if (f->regular && f->size - f->pos < (int64_t)room) room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
+    if (f->regular && f->size - f->pos < (int64_t)room)
+        room = (size_t)(f->size - f->pos) + 1; /* the end shows as a short read */
     if ((s = make_room(f, room))) return s;
     f->info.ndim = t->layout.table ? 2 : 1;
     f->info.shape[0] = f->info.elements = -1;
@@ -129,8 +134,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     return TALLY_OK;
 }
 
-/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only said that they were
- * longer). */
+/* Fills the block behind what it holds: 0, or -1 with errno (0: the file became shorter; some of /proc and /sys only
+ * said that they were longer). */
 static int fill(tally_file *f)
 {
     tl_text *const t = f->text;
@@ -145,8 +150,10 @@ static int fill(tally_file *f)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
-            if (r < 0) error = errno;
-            else got += r;
+            if (r < 0)
+                error = errno;
+            else
+                got += r;
         }
         errno = error;
         if (error) return -1;
@@ -198,8 +205,12 @@ static void cut(tl_text *t)
     t->end = cuts[k];
     const int quote = t->layout.quotes && memchr(t->buf, '"', t->end) != NULL;
     for (int i = 0; i < k; i++) {
-        t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i], .end = t->buf + cuts[i + 1], .has_quote = quote, .skip_bad = t->skip_bad,
-                                  .mid_line = i == 0 && t->mid_line, .in_comment = i == 0 && t->in_comment};
+        t->chunks[i] = (tl_chunk){.start = t->buf + cuts[i],
+                                  .end = t->buf + cuts[i + 1],
+                                  .has_quote = quote,
+                                  .skip_bad = t->skip_bad,
+                                  .mid_line = i == 0 && t->mid_line,
+                                  .in_comment = i == 0 && t->in_comment};
     }
     t->chunks_n = k;
 }
@@ -287,7 +298,8 @@ tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got
         for (; t->now < t->chunks_n && n < max; t->now++) {
             tl_chunk *const c = &t->chunks[t->now];
             const int64_t left = c->count - c->given, take = left < max - n ? left : max - n;
-            memcpy((unsigned char *)buffer + (size_t)n * size, c->values + (size_t)c->given * size, (size_t)take * size);
+            memcpy((unsigned char *)buffer + (size_t)n * size, c->values + (size_t)c->given * size,
+                   (size_t)take * size);
             c->given += take;
             n += take;
             if (c->given < c->count) break;

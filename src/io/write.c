@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file or
- * the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
+ * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file
+ * or the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ROOM = 1 << 20,     /* bytes gathered before a write */
-       EARLY = 8 << 20,    /* bytes after which the disk may begin */
-       BATCH = 1 << 14 };  /* values a thread formats at a time */
+enum {
+    ROOM = 1 << 20,  /* bytes gathered before a write */
+    EARLY = 8 << 20, /* bytes after which the disk may begin */
+    BATCH = 1 << 14
+}; /* values a thread formats at a time */
 enum { NPY, RAW, TEXT, CSV };
 
 struct tl_writer {
@@ -26,14 +28,13 @@ struct tl_writer {
     tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
     char *text;                      /* gathered bytes; for text, threads * BATCH values */
     size_t used, room;
-    int64_t put, begun;              /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
+    int64_t put, begun; /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
 };
 
 static tally_status failed(tally_file *f, const char *what)
 {
     f->writer->failed = 1;
-    if (errno == ENOMEM)
-        return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
+    if (errno == ENOMEM) return tl_fail(f->ctx, TALLY_NO_MEMORY, "%s: %s: out of memory", f->label, what);
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
@@ -96,7 +97,8 @@ static tally_status open_output(tally_file *f)
     if (S_ISDIR(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: is a directory", f->label);
     if (S_ISREG(st.st_mode)) {
         if (access(f->name, W_OK) != 0) return failed(f, "writing"); /* a rename would get round a read-only file */
-        f->writer->place.target = realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
+        f->writer->place.target =
+            realpath(f->name, NULL); /* through a symbolic link: replace what it names, not the link */
         return f->writer->place.target ? open_new(f, &st) : failed(f, "creating");
     }
     f->fd = open(f->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
@@ -114,7 +116,8 @@ static tally_status choose(tally_file *f, const char *format)
     if (format && strcmp(format, "auto") != 0) {
         for (int i = 0; i < 4; i++)
             if (strcmp(format, names[i]) == 0) f->writer->format = i;
-        if (f->writer->format < 0) return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv", format);
+        if (f->writer->format < 0)
+            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv", format);
     } else {
         f->writer->format = strcmp(f->name, "-") == 0 ? TEXT : RAW;
         for (int i = 0; i < 4; i++)
@@ -128,14 +131,16 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
 {
     tl_writer *const w = f->writer;
     tally_status s;
-    if (!tally_dtype_size(f->info.dtype)) return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
+    if (!tally_dtype_size(f->info.dtype))
+        return tl_fail(f->ctx, TALLY_INVALID, "dtype %d is no dtype", (int)f->info.dtype);
     if (ndim < 0 || ndim > 8) return tl_fail(f->ctx, TALLY_INVALID, "ndim is %d: must be 0..8", ndim);
     if (ndim && !shape) return tl_fail(f->ctx, TALLY_INVALID, "shape is NULL");
     w->rest = 1;
     f->info.ndim = ndim;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < (i ? 0 : -1))
-            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i, (long long)shape[i], i ? 0 : -1);
+            return tl_fail(f->ctx, TALLY_INVALID, "shape[%d] is %lld: must be at least %d", i, (long long)shape[i],
+                           i ? 0 : -1);
         f->info.shape[i] = shape[i];
         if (i && __builtin_mul_overflow(w->rest, shape[i], &w->rest))
             return tl_fail(f->ctx, TALLY_INVALID, "shape has more elements than 64-bit sizes can count");
@@ -147,10 +152,13 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
     if (w->format == NPY && !w->place.target && w->limit < 0)
-        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: npy needs its shape first, and only a file can be completed later: write text, "
-                       "raw, or to a file", f->label);
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED,
+                       "%s: npy needs its shape first, and only a file can be completed later: write text, "
+                       "raw, or to a file",
+                       f->label);
     const int threads = tl_io_threads(f->ctx);
-    w->room = w->format == NPY || w->format == RAW ? ROOM : (size_t)(threads > 0 ? threads : 1) * BATCH * TL_VALUE_CHARS;
+    w->room =
+        w->format == NPY || w->format == RAW ? ROOM : (size_t)(threads > 0 ? threads : 1) * BATCH * TL_VALUE_CHARS;
     if (!(w->text = malloc(w->room))) return tl_no_memory(f->ctx, w->room, "writing");
     if (w->format == NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
     return TALLY_OK;
@@ -164,8 +172,8 @@ static void writer_end(tally_file *f)
     free(w);
 }
 
-tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim, const int64_t *shape,
-                               int hex, tally_file **file)
+tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
+                               const int64_t *shape, int hex, tally_file **file)
 {
     tally_status s = tl_file_new(ctx, path, "standard output", file);
     if (s) return s;
@@ -187,8 +195,10 @@ static char *format_values(const tally_file *f, char *out, const unsigned char *
     int64_t column = at % w->columns;
     for (int64_t i = 0; i < n; i++, p += size) {
         out = tl_format(out, f->info.dtype, p, w->hex);
-        if (++column == w->columns) *out++ = '\n', column = 0;
-        else *out++ = comma;
+        if (++column == w->columns)
+            *out++ = '\n', column = 0;
+        else
+            *out++ = comma;
     }
     return out;
 }
@@ -265,8 +275,8 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
     if (n == 0) return TALLY_OK;
     if (!data) return tl_fail(file->ctx, TALLY_INVALID, "data is NULL");
     if (w->limit >= 0 && n > w->limit - w->written)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: n is %lld, and the shape leaves room for %lld elements", file->label, (long long)n,
-                       (long long)(w->limit - w->written));
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: n is %lld, and the shape leaves room for %lld elements",
+                       file->label, (long long)n, (long long)(w->limit - w->written));
     if (w->format == TEXT || w->format == CSV) return write_text(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->room - w->used) s = flush(file);
@@ -286,12 +296,12 @@ static tally_status complete(tally_file *f)
 {
     tl_writer *const w = f->writer;
     if (w->limit >= 0 && w->written != w->limit)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: the shape has %lld elements and %lld were written", f->label, (long long)w->limit,
-                       (long long)w->written);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: the shape has %lld elements and %lld were written", f->label,
+                       (long long)w->limit, (long long)w->written);
     if (w->limit >= 0) return TALLY_OK;
     if (w->rest ? w->written % w->rest != 0 : w->written != 0)
-        return tl_fail(f->ctx, TALLY_INVALID, "%s: %lld elements were written, not a multiple of the %lld of one row", f->label,
-                       (long long)w->written, (long long)w->rest);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: %lld elements were written, not a multiple of the %lld of one row",
+                       f->label, (long long)w->written, (long long)w->rest);
     f->info.shape[0] = w->rest ? w->written / w->rest : 0;
     if (w->format != NPY) return TALLY_OK;
     char header[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary counter of the law, and what a
- * fragment is. From start 0 the nodes are the blocks of S(end); from anywhere, pushing neighbours merges siblings only, so
- * the nodes of a slab do not depend on how it was cut. At most 2 log2 n nodes. */
+ * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary counter of the law, and
+ * what a fragment is. From start 0 the nodes are the blocks of S(end); from anywhere, pushing neighbours merges
+ * siblings only, so the nodes of a slab do not depend on how it was cut. At most 2 log2 n nodes. */
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 #include "order.h"

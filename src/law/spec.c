@@ -50,7 +50,8 @@ static void lower(const sequence *q, maybe m, int64_t n, void *out)
         q->op->empty(q->p, out);
 }
 
-void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init, void *out)
+void tl_spec_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, const void *init,
+                    void *out)
 {
     sequence q = {op, p, x, stride};
     lower(&q, S(&q, n, init), n, out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar functions (tl_scalar), and
- * for each instruction set the fast roads (tl_kernel). Shapes and devices see states only as opaque bytes.
+ * What an operator becomes when its text is compiled for one dtype: a row of facts and scalar functions (tl_scalar),
+ * and for each instruction set the fast roads (tl_kernel). Shapes and devices see states only as opaque bytes.
  */
 #ifndef TALLY_KERNEL_H
 #define TALLY_KERNEL_H
@@ -28,18 +28,19 @@ enum {
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
 typedef struct tl_scalar {
-    const char *file;        /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
-    const char *text;        /* the text, src/op/<text>.h */
-    const char *core;        /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
-    const char *lowers;      /* the file whose lower it shares */
-    tally_dtype dtype, acc;  /* acc 0: no arithmetic */
+    const char *file;   /* the operator's instances: of src/op/<file>.h, or those of its nan form, nan<file> */
+    const char *text;   /* the text, src/op/<text>.h */
+    const char *core;   /* the file whose state, lift and combine it shares (itself, or sum for mean, var for std) */
+    const char *lowers; /* the file whose lower it shares */
+    tally_dtype dtype, acc; /* acc 0: no arithmetic */
     tally_dtype out;
     int lanes;
     uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
-    uint8_t widen;      /* TL_WIDEN_...: the elements that the kernels of the processors get, */
-    tally_dtype wide;   /* of this type; their states are those of `core` on it */
-    void (*to_wide)(tl_state *s), (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
+    uint8_t widen;    /* TL_WIDEN_...: the elements that the kernels of the processors get, */
+    tally_dtype wide; /* of this type; their states are those of `core` on it */
+    void (*to_wide)(tl_state *s),
+        (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x);
     void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
@@ -52,8 +53,8 @@ typedef struct tl_scalar {
 /* Is a pass over `bytes` bytes worth prefetching by hand (not where the second cache may hold them)? */
 static inline int tl_fetches(int64_t bytes) { return bytes >= 4 << 20; }
 
-/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes, from `at` on; 0 bytes: nothing.
- * Where a tile is widened, these are not the elements that the kernel gets. */
+/* What to ask the memory for while a tile is worked on: the caller's elements, of `bytes` bytes, from `at` on; 0 bytes:
+ * nothing. Where a tile is widened, these are not the elements that the kernel gets. */
 typedef struct tl_next {
     const char *at;
     int64_t bytes;
@@ -69,14 +70,15 @@ typedef struct tl_convert {
     void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
 } tl_convert;
 
-/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators whose
- * combine is exact have shorter roads there. All the rest is for the types that others are widened to (cpu/widen.h). x: dense elements, any alignment. i: the index of x[0] in
- * its sequence. */
+/* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators
+ * whose combine is exact have shorter roads there. All the rest is for the types that others are widened to
+ * (cpu/widen.h). x: dense elements, any alignment. i: the index of x[0] in its sequence. */
 typedef struct tl_kernel {
     tally_dtype dtype, acc, wide, out; /* wide: of the elements of its states */
 
-    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x has
-     * the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what follows. */
+    /* The nodes of S(n), largest first, one for each set bit of n > 0; returns how many. out has TL_MAX_LEVELS. from: x
+     * has the elements that this conversion takes; NULL: the kernels' own. fetch: x comes from memory, ask for what
+     * follows. */
     int (*nodes)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p);
 
     /* *s = S(n) of the n > 0 elements at x, without init. */
@@ -87,16 +89,16 @@ typedef struct tl_kernel {
                          tl_par p);
 
     /* Stages S(b + j) as soa[j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements at x
-     * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1 and
-     * the tile's node when m == TL_TILE. */
-    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node, tl_next next,
-                     tl_par p);
+     * whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[0] is garbage). Returns 1
+     * and the tile's node when m == TL_TILE. */
+    int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                     tl_next next, tl_par p);
 
-    /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1] is
-     * left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0]. out may be
-     * x. stream: out is aligned to 64 bytes, store past the caches. */
-    void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive, int stream,
-                      tl_next next, tl_par p);
+    /* A full tile to results without staging, for the operator's own lower; NULL: stage it. Inclusive, out[TL_TILE - 1]
+     * is left to the caller (it is lower(S(b + TL_TILE)), which carries into b); exclusive without a prefix, out[0].
+     * out may be x. stream: out is aligned to 64 bytes, store past the caches. */
+    void (*scan_full)(void *out, const void *x, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
+                      int stream, tl_next next, tl_par p);
 
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
@@ -112,11 +114,12 @@ typedef struct tl_kernel {
      * window_vectors of them. */
     int vector_lanes, vector_bytes, window_vectors;
     void (*window_start)(struct tl_window_work *k, const tl_state *before); /* OP_INVERSE: the window before it */
-    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond, int64_t lead,
-                        int64_t m, int64_t i, tl_par p);
+    void (*window_feed)(struct tl_window_work *k, const void *x, const void *old, int64_t back, int64_t beyond,
+                        int64_t lead, int64_t m, int64_t i, tl_par p);
     void (*window_lower)(void *to, const struct tl_window_work *k, int64_t from, int64_t m, int64_t first, int stream,
                          tl_par p);
-    void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks, tl_par p);
+    void (*window_suffix)(struct tl_window_work *k, const void *end, int64_t stop, int64_t high, int64_t blocks,
+                          tl_par p);
 } tl_kernel;
 
 /* The kernels of every operator file for one instruction set; ended by file NULL. */

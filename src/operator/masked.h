@@ -12,16 +12,16 @@
  *
  * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by
  * OP_NAN_WIDEN. */
-#define plain_state TL_N(plain_state)
-#define plain_lift TL_N(plain_lift)
+#define plain_state   TL_N(plain_state)
+#define plain_lift    TL_N(plain_lift)
 #define plain_combine TL_N(plain_combine)
 #define plain_neutral TL_N(plain_neutral)
-#define plain_seed TL_N(plain_seed)
-#define plain_lower TL_N(plain_lower)
+#define plain_seed    TL_N(plain_seed)
+#define plain_lower   TL_N(plain_lower)
 #define plain_lower_1 TL_N(plain_lower_1)
-#define plain_of TL_N(plain_of)
-#define form_of TL_N(form_of)
-#define present TL_N(present)
+#define plain_of      TL_N(plain_of)
+#define form_of       TL_N(form_of)
+#define present       TL_N(present)
 #undef state
 #undef lift
 #undef combine
@@ -32,12 +32,12 @@
 
 #ifndef TL_PLAIN
 #define TL_PLAIN
-#define state plain_state
-#define lift plain_lift
+#define state   plain_state
+#define lift    plain_lift
 #define combine plain_combine
 #define neutral plain_neutral
-#define seed plain_seed
-#define lower plain_lower
+#define seed    plain_seed
+#define lower   plain_lower
 #define lower_1 plain_lower_1
 /* what is changed below, from the inclusion before */
 #undef OP_CORE
@@ -52,12 +52,12 @@
 
 #else
 #undef TL_PLAIN
-#define state TL_N(state)
-#define lift TL_N(lift)
+#define state   TL_N(state)
+#define lift    TL_N(lift)
 #define combine TL_N(combine)
 #define neutral TL_N(neutral)
-#define seed TL_N(seed)
-#define lower TL_N(lower)
+#define seed    TL_N(seed)
+#define lower   TL_N(lower)
 #define lower_1 TL_N(lower_1)
 
 #define OP_MASKED 1
@@ -112,7 +112,7 @@ fn state seed(result v, par p) { return plain_seed(v, p); }
 #endif
 
 #else
-#define TL_COUNTED 1
+#define TL_COUNTED   1
 #define OP_FIELDS(F) OP_STATE(F) F(idx, kept)
 #undef OP_IDEMPOTENT
 #undef OP_INVERSE
@@ -120,10 +120,21 @@ fn state seed(result v, par p) { return plain_seed(v, p); }
 #undef OP_ADDS
 #undef OP_PICKS
 #undef OP_COMMUTES
-typedef struct { OP_FIELDS(FIELD) } state;
+typedef struct {
+    OP_FIELDS(FIELD)
+} state;
 #define COPY(type, f) r.f = s.f;
-fn plain_state plain_of(state s) { plain_state r; OP_STATE(COPY) return r; }
-fn state form_of(plain_state s, idx kept) { state r; OP_STATE(COPY) r.kept = kept; return r; }
+fn plain_state plain_of(state s)
+{
+    plain_state r;
+    OP_STATE(COPY) return r;
+}
+fn state form_of(plain_state s, idx kept)
+{
+    state r;
+    OP_STATE(COPY) r.kept = kept;
+    return r;
+}
 fn state lift(elem x, idx i, par p)
 {
     mask m = present(x);
@@ -145,8 +156,8 @@ fn state combine(state a, state b)
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
 #if !OP_NEUTRAL
-#define CHOOSE(type, f)                                                                                                 \
-    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                                      \
+#define CHOOSE(type, f)                                                                                                \
+    r.f = pick(b.kept == idx_num(0), a.f, r.f);                                                                        \
     r.f = pick(a.kept == idx_num(0), b.f, r.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE

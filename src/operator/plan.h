@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a plan
- * owns nothing and may be copied. */
+ * An operator resolved for a dtype and an instruction set: what every shape runs on. Static tables and one number; a
+ * plan owns nothing and may be copied. */
 #ifndef TALLY_PLAN_H
 #define TALLY_PLAN_H
 #include "kernel.h"
 
 typedef struct tl_plan {
-    const tl_scalar *op;    /* the operator: facts, scalar functions */
-    const tl_kernel *core;  /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
-    const tl_kernel *lower; /* its results: lower_row */
-    const tl_kernel *fold;  /* nodes and fold: for the elements as they are, or those of core */
+    const tl_scalar *op;       /* the operator: facts, scalar functions */
+    const tl_kernel *core;     /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
+    const tl_kernel *lower;    /* its results: lower_row */
+    const tl_kernel *fold;     /* nodes and fold: for the elements as they are, or those of core */
     const tl_convert *fold_in; /* elements for fold, and */
     const tl_convert *in;      /* for core; NULL: they are the same */
     const tl_convert *out;     /* results of lower; NULL: they are the same */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reduce of neighbouring columns: lanes are columns, so no shuffles. Rows are taken eight at a time (a tree in registers),
- * then a binary counter of strips:
+ * reduce of neighbouring columns: lanes are columns, so no shuffles. Rows are taken eight at a time (a tree in
+ * registers), then a binary counter of strips:
  *
  *   rows 8g..8g+7  ->  one strip of level-3 nodes  ->  carry: level l and l make l + 1, as in the counter of a flat fold
  *
@@ -26,7 +26,8 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part
     return r[0];
 }
 
-/* Up to 8 rows of `columns` columns from row `at` on: where they lie, or, widened, in `wide`; *stride becomes theirs. */
+/* Up to 8 rows of `columns` columns from row `at` on: where they lie, or, widened, in `wide`; *stride becomes
+ * theirs. */
 TL_INLINE const E *W(rows)(E *wide, const void *x, int64_t *stride, int64_t at, int count, int columns,
                            const tl_convert *from)
 {

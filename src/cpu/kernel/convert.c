@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: the conversions of convert.def as tl_converts_<isa>[], ended by apply NULL. Plain loops over
- * elements of any alignment, which compilers make vectors of. */
+ * Compiled once an instruction set: the conversions of convert.def as tl_converts_<isa>[], ended by apply NULL. Plain
+ * loops over elements of any alignment, which compilers make vectors of. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
 #include "keys.h"
@@ -22,8 +22,8 @@
 #undef CONVERT
 
 #define CONVERT(kind, from, to, value)                                                                                 \
-    {TL_WIDEN_##kind,      TL_COLUMN(2, from), TL_COLUMN(2, to), TL_COLUMN(3, from), TL_COLUMN(3, to),                 \
-     TL_CAT4(convert, kind, from, to)},
+    {TL_WIDEN_##kind,    TL_COLUMN(2, from), TL_COLUMN(2, to),                                                         \
+     TL_COLUMN(3, from), TL_COLUMN(3, to),   TL_CAT4(convert, kind, from, to)},
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
 #include "convert.def"
     {0}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator says:
+ * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator
+ * says:
  *
  *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares, keys once a chunk
  *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element, 128 bits once a chunk
@@ -8,7 +9,8 @@
  *
  * W(express)(s, x, n, i, fetch, p): *s = the state of n > 0 elements. */
 
-/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else 256. */
+/* Elements a road takes between two looks at its partial result: 16 KiB where a chunk may be searched again, else
+ * 256. */
 #if TL_OUT_IDX
 enum { W(CHUNK) = 16384 / TL_SIZE };
 #else
@@ -16,25 +18,25 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 #endif
 
 /* In a loop that reads `bytes` from x + j on. Beside four vectors the test costs nothing. */
-#define TL_FETCH(j, bytes)                                                                                              \
+#define TL_FETCH(j, bytes)                                                                                             \
     if (fetch) tl_fetch(x + (j), bytes, TL_FETCH_NEXT);
 
 #if OP_EXTREME
-/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0, beside
- * a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the starting infinity)
- * the keys themselves are compared. */
+/* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0,
+ * beside a sum of x != x; in the rare chunk where that matters (a NaN that must win, an extreme of zero or of the
+ * starting infinity) the keys themselves are compared. */
 #if OP_EXTREME > 0
-#define BEATS >
-#define PICK(v, m) TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
+#define BEATS          >
+#define PICK(v, m)     TL_PASTE(TL_OVER_, TL_FLOAT_BYTES)(v, m)
 #define KEY_PICK(v, m) TL_EXTREME(TL_MOST_)(v, m)
-#define KEY_WORST TL_ORD_MIN
-#define KEY_BEST TL_ORD_MAX
+#define KEY_WORST      TL_ORD_MIN
+#define KEY_BEST       TL_ORD_MAX
 #else
-#define BEATS <
-#define PICK(v, m) TL_PASTE(TL_UNDER_, TL_FLOAT_BYTES)(v, m)
+#define BEATS          <
+#define PICK(v, m)     TL_PASTE(TL_UNDER_, TL_FLOAT_BYTES)(v, m)
 #define KEY_PICK(v, m) TL_EXTREME(TL_LEAST_)(v, m)
-#define KEY_WORST TL_ORD_MAX
-#define KEY_BEST TL_ORD_MIN
+#define KEY_WORST      TL_ORD_MAX
+#define KEY_BEST       TL_ORD_MIN
 #endif
 typedef TL_ELEM_T W(evec) __attribute__((vector_size(TL_VECTOR_BYTES)));
 typedef TL_ORD_T W(ovec) __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -67,8 +69,10 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
     for (int k = 0; k < 4; k++) m[k] = (W(evec)){0} + worst;
     for (; j + W(STEP) <= n; j += W(STEP)) {
         TL_FETCH(j, sizeof m)
-        TL_UNROLL for (int k = 0; k < 4; k++) {
-            memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]); /* one by one: a copy of all four would go through memory */
+        TL_UNROLL for (int k = 0; k < 4; k++)
+        {
+            memcpy(&v[k], x + j + k * W(LANES),
+                   sizeof v[k]); /* one by one: a copy of all four would go through memory */
             m[k] = PICK(v[k], m[k]);
         }
         nan |= TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[0], v[1]) | TL_PASTE(TL_NAN_, TL_FLOAT_BYTES)(v[2], v[3]);
@@ -96,7 +100,8 @@ static TL_ORD_T W(chunk_extreme)(const E *x, int64_t n, int fetch)
     for (int k = 0; k < 4; k++) m[k] = (W(ovec)){0} + (TL_ORD_T)KEY_WORST;
     for (; j + W(STEP) <= n; j += W(STEP)) {
         TL_FETCH(j, sizeof m)
-        TL_UNROLL for (int k = 0; k < 4; k++) {
+        TL_UNROLL for (int k = 0; k < 4; k++)
+        {
             memcpy(&v[k], x + j + k * W(LANES), sizeof v[k]);
 #if TL_KIND_F
             W(ovec) number = (v[k] & 0x7fff) <= (TL_FORMAT == 16 ? 0x7c00 : 0x7f80);
@@ -159,7 +164,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
     int64_t j = 0;
     for (; j + 4 * PER <= n; j += 4 * PER) {
         TL_FETCH(j, sizeof a)
-        TL_UNROLL for (int k = 0; k < 4; k++) {
+        TL_UNROLL for (int k = 0; k < 4; k++)
+        {
             memcpy(&v, x + j + k * PER, sizeof v);
             a[k] += v;
         }
@@ -186,7 +192,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
     int64_t j = 0;
     for (; j + (int64_t)sizeof a <= n; j += sizeof a) {
         TL_FETCH(j, sizeof a)
-        TL_UNROLL for (size_t k = 0; k < 4; k++) {
+        TL_UNROLL for (size_t k = 0; k < 4; k++)
+        {
             memcpy(&v, x + j + k * sizeof v, sizeof v);
             a[k] += TL_SUM_BYTES(v ^ bias);
         }
@@ -200,8 +207,9 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 
 #elif OP_ADDS
-/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in u64.
- * A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector width. */
+/* The exact sum of up to CHUNK elements, each biased to unsigned: u8 in u16 lanes, u16 in u32, u32 and u64 halves in
+ * u64. A lane takes both halves of what lies under it: 2 * CHUNK / lanes values stay below its range for every vector
+ * width. */
 #if TL_SIZE == 1
 typedef uint16_t W(lane_t);
 #elif TL_SIZE == 2
@@ -278,8 +286,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
         for (int k = 0; k < 4; k++) a[k] = W(load)(x + k * TL_V, i + k * TL_V, p);
         for (j = 4 * TL_V; j + 4 * TL_V <= n; j += 4 * TL_V) {
             TL_FETCH(j, 4 * TL_V * sizeof(E))
-            TL_UNROLL for (int k = 0; k < 4; k++)
-                a[k] = TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
+            TL_UNROLL for (int k = 0; k < 4; k++) a[k] =
+                TL_VE(combine)(a[k], W(load)(x + j + k * TL_V, i + j + k * TL_V, p));
         }
         a[0] = TL_VE(combine)(TL_VE(combine)(a[0], a[1]), TL_VE(combine)(a[2], a[3]));
         *s = W(lane)(a[0], 0);
@@ -294,8 +302,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
-static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, const tl_convert *from,
-                               int fetch, tl_par p)
+static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, const tl_convert *from, int fetch,
+                               tl_par p)
 {
     const E *x = data;
     int top = 0;
@@ -311,8 +319,8 @@ static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64
     return top;
 }
 
-static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from,
-                               int fetch, tl_par p)
+static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch,
+                               tl_par p)
 {
     SS s;
     (void)from;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What kernels of most users' operators need of <immintrin.h>, from the compiler's builtins. cpu/user.c puts this in its
- * place: gcc 12 reads the real one for 0.3 s, a third of the time that such an operator takes. The roads of
+ * What kernels of most users' operators need of <immintrin.h>, from the compiler's builtins. cpu/user.c puts this in
+ * its place: gcc 12 reads the real one for 0.3 s, a third of the time that such an operator takes. The roads of
  * cpu/kernel/express_kernel.h need the real one. */
 typedef long long __m128i __attribute__((vector_size(16), may_alias));
 typedef long long __m256i __attribute__((vector_size(32), may_alias));

@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT
  * One instance: the operator text of TL_FILE for dtype TL_DT with accumulator TL_ACC. The text is compiled as scalar C
  * and, with TL_ISA set, again over vectors of TL_V lanes, followed by the kernels of each shape. Names get the suffix
- * _s_DT_ACC (scalar) or _v_DT_ACC (vector); TL_S(name) and TL_VE(name) spell them. No include guard: included per instance. */
-#define TL_INST TL_CAT3(TL_CAT(d, TL_DT), TL_ACC, x)
-#define TL_ELEM_T TL_COLUMN(1, TL_DT)
-#define TL_DTYPE TL_COLUMN(2, TL_DT)
-#define TL_SIZE TL_COLUMN(3, TL_DT)
-#define TL_KIND TL_COLUMN(4, TL_DT)
-#define TL_KIND_I (TL_KIND == 1)
-#define TL_KIND_F (TL_KIND == 3)
-#define TL_FORMAT TL_COLUMN(5, TL_DT)
-#define TL_ORD_T TL_COLUMN(6, TL_DT)
-#define TL_ORD_MAX TL_COLUMN(7, TL_DT)
-#define TL_ORD_MIN TL_COLUMN(8, TL_DT)
-#define TL_MISSING TL_COLUMN(9, TL_DT)
-#define TL_REAL_T TL_ACC_COLUMN(1, TL_ACC)
+ * _s_DT_ACC (scalar) or _v_DT_ACC (vector); TL_S(name) and TL_VE(name) spell them. No include guard: included per
+ * instance. */
+#define TL_INST       TL_CAT3(TL_CAT(d, TL_DT), TL_ACC, x)
+#define TL_ELEM_T     TL_COLUMN(1, TL_DT)
+#define TL_DTYPE      TL_COLUMN(2, TL_DT)
+#define TL_SIZE       TL_COLUMN(3, TL_DT)
+#define TL_KIND       TL_COLUMN(4, TL_DT)
+#define TL_KIND_I     (TL_KIND == 1)
+#define TL_KIND_F     (TL_KIND == 3)
+#define TL_FORMAT     TL_COLUMN(5, TL_DT)
+#define TL_ORD_T      TL_COLUMN(6, TL_DT)
+#define TL_ORD_MAX    TL_COLUMN(7, TL_DT)
+#define TL_ORD_MIN    TL_COLUMN(8, TL_DT)
+#define TL_MISSING    TL_COLUMN(9, TL_DT)
+#define TL_REAL_T     TL_ACC_COLUMN(1, TL_ACC)
 #define TL_REAL_DTYPE TL_ACC_COLUMN(2, TL_ACC)
-#define TL_REAL_SIZE TL_ACC_COLUMN(3, TL_ACC)
+#define TL_REAL_SIZE  TL_ACC_COLUMN(3, TL_ACC)
 #define TL_REAL_FLOAT TL_ACC_COLUMN(4, TL_ACC)
 
 #if TL_OUT_SAME
-#define TL_OUT_T TL_ELEM_T
+#define TL_OUT_T     TL_ELEM_T
 #define TL_OUT_DTYPE TL_DTYPE
 #elif TL_OUT_IDX
-#define TL_OUT_T int64_t
+#define TL_OUT_T     int64_t
 #define TL_OUT_DTYPE TALLY_I64
 #elif TL_OUT_BIT
-#define TL_OUT_T uint8_t
+#define TL_OUT_T     uint8_t
 #define TL_OUT_DTYPE TALLY_U8
 #elif TL_RULE_WIDE && TL_KIND == 1 && !TL_REAL_FLOAT
-#define TL_OUT_T int64_t
+#define TL_OUT_T     int64_t
 #define TL_OUT_DTYPE TALLY_I64
 #else
-#define TL_OUT_T TL_REAL_T
+#define TL_OUT_T     TL_REAL_T
 #define TL_OUT_DTYPE TL_REAL_DTYPE
 #endif
 
@@ -42,22 +43,22 @@
 #define TL_ACC_DTYPE TL_REAL_DTYPE
 #endif
 
-#define TL_NARROW (TL_SIZE < 4 ? 4 : TL_SIZE) /* small elements still get 32-bit lanes' worth of lanes */
+#define TL_NARROW    (TL_SIZE < 4 ? 4 : TL_SIZE) /* small elements still get 32-bit lanes' worth of lanes */
 #define TL_LANE_REAL TL_REAL_SIZE
-#define TL_LANE_ORD TL_NARROW
+#define TL_LANE_ORD  TL_NARROW
 #define TL_LANE_ELEM TL_NARROW
-#define TL_LANE_IDX 8
+#define TL_LANE_IDX  8
 #define TL_LANE_WIDE 8
-#define TL_LANE (TL_COUNTED ? 8 : TL_PASTE(TL_LANE_, OP_LANE))
+#define TL_LANE      (TL_COUNTED ? 8 : TL_PASTE(TL_LANE_, OP_LANE))
 
-#define TL_S(name) TL_CAT3(name, s, TL_INST)
-#define TL_VE(name) TL_CAT3(name, v, TL_INST)
+#define TL_S(name)    TL_CAT3(name, s, TL_INST)
+#define TL_VE(name)   TL_CAT3(name, v, TL_INST)
 #define REAL_IS_EXACT (!TL_REAL_FLOAT)
 
 /* Scalar states are packed, so that their bytes have no holes: fragments write them out. */
 #define FIELD(type, name) type name __attribute__((packed));
-#define TL_VECTOR 0
-#define TL_N(name) TL_S(name)
+#define TL_VECTOR         0
+#define TL_N(name)        TL_S(name)
 #include "prelude_cpu.h"
 #if TL_MASKED
 #include "operator/masked.h"
@@ -74,16 +75,16 @@
 
 #ifdef TL_ISA
 #if TL_VECTOR_BYTES / TL_LANE == 2
-#define TL_V 2
+#define TL_V     2
 #define TL_LOG_V 1
 #elif (TL_VECTOR_BYTES / TL_LANE) == 4
-#define TL_V 4
+#define TL_V     4
 #define TL_LOG_V 2
 #elif (TL_VECTOR_BYTES / TL_LANE) == 8
-#define TL_V 8
+#define TL_V     8
 #define TL_LOG_V 3
 #else
-#define TL_V 16
+#define TL_V     16
 #define TL_LOG_V 4
 #endif
 #if TL_LANE == 8
@@ -93,8 +94,8 @@
 #endif
 #undef FIELD
 #define FIELD(type, name) type name;
-#define TL_VECTOR 1
-#define TL_N(name) TL_VE(name)
+#define TL_VECTOR         1
+#define TL_N(name)        TL_VE(name)
 #include "prelude_cpu.h"
 #if TL_MASKED
 #include "operator/masked.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Every (dtype, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h each. From its row in op/ops.def the build
- * passes TL_KINDS_I, _U, _F (0 or 1), TL_RULE_WIDE, _REAL, _F64 or _NONE (the accumulator) and TL_OUT_ACC, _SAME, _IDX or _BIT. */
+ * Every (dtype, accumulator) of the operator in TL_FILE, one cpu/kernel/instance.h each. From its row in op/ops.def the
+ * build passes TL_KINDS_I, _U, _F (0 or 1), TL_RULE_WIDE, _REAL, _F64 or _NONE (the accumulator) and TL_OUT_ACC, _SAME,
+ * _IDX or _BIT. */
 #if TL_RULE_WIDE
 #define TL_INT_ACC u64
 #elif TL_RULE_NONE
@@ -9,20 +10,20 @@
 #define TL_INT_ACC f64
 #endif
 #if TL_RULE_NONE
-#define TL_FLOAT_ACC none
+#define TL_FLOAT_ACC  none
 #define TL_DOUBLE_ACC none
 #elif TL_RULE_F64
-#define TL_FLOAT_ACC f64
+#define TL_FLOAT_ACC  f64
 #define TL_DOUBLE_ACC f64
 #else
-#define TL_FLOAT_ACC f32
-#define TL_DOUBLE_ACC f64
+#define TL_FLOAT_ACC        f32
+#define TL_DOUBLE_ACC       f64
 #define TL_FLOAT_ON_REQUEST 1
 #endif
 
 #if TL_KINDS_I
 #define TL_ACC TL_INT_ACC
-#define TL_DT i8
+#define TL_DT  i8
 #include "instance.h"
 #define TL_DT i16
 #include "instance.h"
@@ -34,7 +35,7 @@
 #endif
 #if TL_KINDS_U
 #define TL_ACC TL_INT_ACC
-#define TL_DT u8
+#define TL_DT  u8
 #include "instance.h"
 #define TL_DT u16
 #include "instance.h"
@@ -46,7 +47,7 @@
 #endif
 #if TL_KINDS_F
 #define TL_ACC TL_FLOAT_ACC
-#define TL_DT f16
+#define TL_DT  f16
 #include "instance.h"
 #define TL_DT bf16
 #include "instance.h"
@@ -54,12 +55,12 @@
 #include "instance.h"
 #undef TL_ACC
 #define TL_ACC TL_DOUBLE_ACC
-#define TL_DT f64
+#define TL_DT  f64
 #include "instance.h"
 #undef TL_ACC
 #if TL_FLOAT_ON_REQUEST
 #define TL_ACC f64
-#define TL_DT f16
+#define TL_DT  f16
 #include "instance.h"
 #define TL_DT bf16
 #include "instance.h"

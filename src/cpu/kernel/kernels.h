@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of one instance for one instruction set, and their row. Of a type that is widened to another (TL_FULL 0) only the
- * roads of exact operators are compiled, of an operator that only lowers another's states (OP_CORE) nothing but lower. */
+ * The kernels of one instance for one instruction set, and their row. Of a type that is widened to another (TL_FULL 0)
+ * only the roads of exact operators are compiled, of an operator that only lowers another's states (OP_CORE) nothing
+ * but lower. */
 #define TL_EXPRESS (!TL_SAME && (OP_EXTREME || OP_ADDS || OP_PICKS || OP_COMMUTES))
 #if TL_FULL || TL_EXPRESS
 #include "vector.h"

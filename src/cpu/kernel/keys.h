@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for conversions (convert.c) and the states
- * of operators on keys (scalar.h). The dialect says the same of one word (cpu/kernel/prelude_cpu.h). */
+ * Elements as keys and halves as floats, in scalar C that compilers make vectors of: for conversions (convert.c) and
+ * the states of operators on keys (scalar.h). The dialect says the same of one word (cpu/kernel/prelude_cpu.h). */
 #ifndef TALLY_KEYS_H
 #define TALLY_KEYS_H
 #include "simd.h"

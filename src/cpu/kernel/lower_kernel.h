@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one after
- * the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of sum). */
+ * lower: staged states to results, a vector at a time. A staging buffer (soa) holds the fields of TL_SOA states one
+ * after the other, so an operator's kernels and another operator's lower can share it (mean lowers the states of
+ * sum). */
 
 /* Field f of a staging buffer starts after the fields before it: TL_SOA entries each. */
 typedef struct {
@@ -10,7 +11,7 @@ typedef struct {
 } W(soa);
 _Static_assert(sizeof(W(soa)) <= TL_SOA_BYTES, "TL_SOA_BYTES is too small for this operator");
 
-TL_INLINE VS W(soa_load)(const W(soa) *b, int64_t j)
+TL_INLINE VS W(soa_load)(const W(soa) * b, int64_t j)
 {
     VS r;
 #define GET(type, f) memcpy(&r.f, b->f + j, sizeof r.f);
@@ -19,14 +20,14 @@ TL_INLINE VS W(soa_load)(const W(soa) *b, int64_t j)
     return r;
 }
 
-TL_INLINE void W(soa_store)(W(soa) *b, int64_t j, VS v)
+TL_INLINE void W(soa_store)(W(soa) * b, int64_t j, VS v)
 {
 #define SET(type, f) memcpy(b->f + j, &v.f, sizeof v.f);
     OP_FIELDS(SET)
 #undef SET
 }
 
-TL_INLINE SS W(soa_get)(const W(soa) *b, int64_t j)
+TL_INLINE SS W(soa_get)(const W(soa) * b, int64_t j)
 {
     SS r;
 #define GET1(type, f) r.f = b->f[j];
@@ -35,7 +36,7 @@ TL_INLINE SS W(soa_get)(const W(soa) *b, int64_t j)
     return r;
 }
 
-TL_INLINE void W(soa_set)(W(soa) *b, int64_t j, SS s)
+TL_INLINE void W(soa_set)(W(soa) * b, int64_t j, SS s)
 {
 #define SET1(type, f) b->f[j] = s.f;
     OP_FIELDS(SET1)
@@ -50,7 +51,7 @@ TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn)
     return r;
 }
 
-TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) *b, int64_t j, int64_t n, int64_t first, tl_par p)
+TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first, tl_par p)
 {
     SS s = W(soa_get)(b, j);
     TL_OUT_T r = TL_S(lower)(s, (TL_REAL_T)n, first, p);
@@ -62,7 +63,7 @@ TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) *b, int64_t j, int64_t n
 }
 
 /* Results of states from .. from + m. count: n + j * dn; index origin: first + j * dfirst. */
-TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) *b, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
+TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
                              int dfirst, int stream, tl_par p)
 {
     int64_t j = 0;

@@ -11,52 +11,52 @@
 #undef TL_TO
 #undef TL_SPLAT
 #if TL_VECTOR
-#define TL_TYPE(T) T __attribute__((vector_size(TL_V * sizeof(T))))
+#define TL_TYPE(T)  T __attribute__((vector_size(TL_V * sizeof(T))))
 #define TL_TO(x, T) __builtin_convertvector(x, TL_TYPE(T))
 /* c - 0 keeps the sign of -0.0; c + 0 would not. */
 #define TL_SPLAT(T, c) ((T)(c) - (TL_TYPE(T)){0})
-#define sel(c, a, b)                                                                                                    \
-    ({                                                                                                                  \
-        __typeof__(a) sel_a = (a), sel_b = (b);                                                                         \
-        __typeof__(sel_a == sel_a) sel_c = (c);                                                                         \
-        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) | (~sel_c & (__typeof__(sel_c))sel_b));                  \
+#define sel(c, a, b)                                                                                                   \
+    ({                                                                                                                 \
+        __typeof__(a) sel_a = (a), sel_b = (b);                                                                        \
+        __typeof__(sel_a == sel_a) sel_c = (c);                                                                        \
+        (__typeof__(sel_a))((sel_c & (__typeof__(sel_c))sel_a) | (~sel_c & (__typeof__(sel_c))sel_b));                 \
     })
 #else
-#define TL_TYPE(T) T
-#define TL_TO(x, T) ((T)(x))
+#define TL_TYPE(T)     T
+#define TL_TO(x, T)    ((T)(x))
 #define TL_SPLAT(T, c) ((T)(c))
-#define sel(c, a, b) ((c) ? (a) : (b))
+#define sel(c, a, b)   ((c) ? (a) : (b))
 #endif
 
-#define fn TL_INLINE
-#define state TL_N(state)
-#define elem TL_N(elem)
-#define real TL_N(real)
-#define ord TL_N(ord)
-#define idx TL_N(idx)
-#define wide TL_N(wide)
-#define mask TL_N(mask)
-#define result TL_N(result)
-#define par tl_par
-#define lift TL_N(lift)
-#define combine TL_N(combine)
-#define uncombine TL_N(uncombine)
-#define twin TL_N(twin)
-#define neutral TL_N(neutral)
-#define seed TL_N(seed)
-#define masked TL_N(masked)
-#define lower TL_N(lower)
-#define lower_1 TL_N(lower_1)
-#define empty TL_N(empty)
-#define empty_1 TL_N(empty_1)
-#define variance TL_N(variance)
-#define canon TL_N(canon)
-#define to_real TL_N(to_real)
-#define to_ord TL_N(to_ord)
-#define from_ord TL_N(from_ord)
-#define root TL_N(root)
+#define fn                 TL_INLINE
+#define state              TL_N(state)
+#define elem               TL_N(elem)
+#define real               TL_N(real)
+#define ord                TL_N(ord)
+#define idx                TL_N(idx)
+#define wide               TL_N(wide)
+#define mask               TL_N(mask)
+#define result             TL_N(result)
+#define par                tl_par
+#define lift               TL_N(lift)
+#define combine            TL_N(combine)
+#define uncombine          TL_N(uncombine)
+#define twin               TL_N(twin)
+#define neutral            TL_N(neutral)
+#define seed               TL_N(seed)
+#define masked             TL_N(masked)
+#define lower              TL_N(lower)
+#define lower_1            TL_N(lower_1)
+#define empty              TL_N(empty)
+#define empty_1            TL_N(empty_1)
+#define variance           TL_N(variance)
+#define canon              TL_N(canon)
+#define to_real            TL_N(to_real)
+#define to_ord             TL_N(to_ord)
+#define from_ord           TL_N(from_ord)
+#define root               TL_N(root)
 #define half_bits_to_float TL_N(half_bits_to_float)
-#define flip TL_N(flip)
+#define flip               TL_N(flip)
 
 typedef TL_TYPE(TL_ELEM_T) elem;
 typedef TL_TYPE(TL_REAL_T) real;
@@ -70,52 +70,52 @@ typedef __typeof__((elem){0} == (elem){0}) mask;
 typedef int mask;
 #endif
 
-#define num(c) TL_SPLAT(TL_REAL_T, c)
-#define ord_num(c) TL_SPLAT(TL_ORD_T, c)
-#define idx_num(c) TL_SPLAT(int64_t, c)
-#define wide_num(c) TL_SPLAT(uint64_t, c)
+#define num(c)        TL_SPLAT(TL_REAL_T, c)
+#define ord_num(c)    TL_SPLAT(TL_ORD_T, c)
+#define idx_num(c)    TL_SPLAT(int64_t, c)
+#define wide_num(c)   TL_SPLAT(uint64_t, c)
 #define NEGATIVE_ZERO (-0.0)
-#define NOT_A_NUMBER __builtin_nan("")
-#define NO_INDEX idx_num(0)
+#define NOT_A_NUMBER  __builtin_nan("")
+#define NO_INDEX      idx_num(0)
 
-#define ord_top ord_num(TL_ORD_MAX)
-#define ord_bottom ord_num(TL_ORD_MIN)
+#define ord_top      ord_num(TL_ORD_MAX)
+#define ord_bottom   ord_num(TL_ORD_MIN)
 #define elem_missing TL_SPLAT(TL_ELEM_T, TL_MISSING)
 
 #if TL_VECTOR
-#define idx_if(m) (-TL_TO(m, int64_t))
-#define wide_if(m) ((wide)(-(m)))
-#define ord_if(m) ((ord)(-(m)))
+#define idx_if(m)        (-TL_TO(m, int64_t))
+#define wide_if(m)       ((wide)(-(m)))
+#define ord_if(m)        ((ord)(-(m)))
 #define sel_idx(c, a, b) sel(TL_TO(c, int64_t), a, b)
-#define pick(c, a, b) sel(__builtin_convertvector(c, __typeof__((a) == (a))), a, b)
+#define pick(c, a, b)    sel(__builtin_convertvector(c, __typeof__((a) == (a))), a, b)
 #else
-#define idx_if(m) ((int64_t)((m) != 0))
-#define wide_if(m) ((uint64_t)((m) != 0))
-#define ord_if(m) ((TL_ORD_T)((m) != 0))
+#define idx_if(m)        ((int64_t)((m) != 0))
+#define wide_if(m)       ((uint64_t)((m) != 0))
+#define ord_if(m)        ((TL_ORD_T)((m) != 0))
 #define sel_idx(c, a, b) ((c) ? (a) : (b))
-#define pick(c, a, b) ((c) ? (a) : (b))
+#define pick(c, a, b)    ((c) ? (a) : (b))
 #endif
 
 /* The bits of x as another type of the same size. */
 #ifndef TL_BITS
-#define TL_BITS(T, x)                                                                                                   \
-    ({                                                                                                                  \
-        __typeof__(x) bits_x = (x);                                                                                     \
-        T bits_r;                                                                                                       \
-        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS");                                                      \
-        memcpy(&bits_r, &bits_x, sizeof bits_r);                                                                        \
-        bits_r;                                                                                                         \
+#define TL_BITS(T, x)                                                                                                  \
+    ({                                                                                                                 \
+        __typeof__(x) bits_x = (x);                                                                                    \
+        T bits_r;                                                                                                      \
+        _Static_assert(sizeof bits_x == sizeof bits_r, "TL_BITS");                                                     \
+        memcpy(&bits_r, &bits_x, sizeof bits_r);                                                                       \
+        bits_r;                                                                                                        \
     })
 #endif
 
 #if TL_FORMAT == 16 || TL_FORMAT == 17
-#define TL_HALF_INF (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
-#define is_nan(x) (((x) & 0x7fff) > TL_HALF_INF)
-#define is_number(x) (((x) & 0x7fff) <= TL_HALF_INF)
-#define is_nonzero(x) (((x) & 0x7fff) != 0)
+#define TL_HALF_INF   (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define is_nan(x)     (((x)&0x7fff) > TL_HALF_INF)
+#define is_number(x)  (((x)&0x7fff) <= TL_HALF_INF)
+#define is_nonzero(x) (((x)&0x7fff) != 0)
 #else
-#define is_nan(x) ((x) != (x))
-#define is_number(x) ((x) == (x))
+#define is_nan(x)     ((x) != (x))
+#define is_number(x)  ((x) == (x))
 #define is_nonzero(x) ((x) != 0)
 #endif
 
@@ -179,10 +179,10 @@ TL_INLINE real root(real x)
 TL_INLINE real canon(real x) { return x; }
 #endif
 
-#define to_result(x) TL_TO(x, TL_OUT_T)
+#define to_result(x)      TL_TO(x, TL_OUT_T)
 #define result_to_real(v) TL_TO(v, TL_REAL_T)
-#define to_wide(x) TL_TO(x, uint64_t)
-#define wide_sign(x) ((wide)(TL_TO(x, int64_t) >> 63) & wide_num(TL_KIND_I ? ~0ull : 0))
+#define to_wide(x)        TL_TO(x, uint64_t)
+#define wide_sign(x)      ((wide)(TL_TO(x, int64_t) >> 63) & wide_num(TL_KIND_I ? ~0ull : 0))
 #define signed_to_real(x) TL_TO((idx)(x), TL_REAL_T)
-#define wide_to_real(x) TL_TO(x, TL_REAL_T)
-#define idx_to_real(x) TL_TO(x, TL_REAL_T)
+#define wide_to_real(x)   TL_TO(x, TL_REAL_T)
+#define idx_to_real(x)    TL_TO(x, TL_REAL_T)

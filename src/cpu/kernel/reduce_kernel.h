@@ -11,21 +11,21 @@
 TL_INLINE SS W(finish)(VS *w, int count)
 {
     int across = __builtin_ctz((unsigned)count);
-#define STEP(s)                                                                                                         \
-    if ((s) < TL_LOG_V) {                                                                                               \
-        if (count > 1) {                                                                                                \
-            count /= 2;                                                                                                 \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1]);                                  \
-        } else {                                                                                                        \
-            w[0] = W(step)(s, w[0], w[0]);                                                                              \
-        }                                                                                                               \
+#define STEP(s)                                                                                                        \
+    if ((s) < TL_LOG_V) {                                                                                              \
+        if (count > 1) {                                                                                               \
+            count /= 2;                                                                                                \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1]);                                 \
+        } else {                                                                                                       \
+            w[0] = W(step)(s, w[0], w[0]);                                                                             \
+        }                                                                                                              \
     }
     STEP(0)
     STEP(1)
     STEP(2)
     STEP(3)
 #undef STEP
-#define ACROSS(s)                                                                                                       \
+#define ACROSS(s)                                                                                                      \
     if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0]);
     ACROSS(0)
     ACROSS(1)
@@ -44,7 +44,8 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 1024 }; /* elements widened at a time */
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
-static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch, tl_par p)
+static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch,
+                                                    tl_par p)
 {
     VS w[W(BLOCKS)];
     E wide[W(PIECE)];

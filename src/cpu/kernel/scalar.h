@@ -66,32 +66,32 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 
 #if TL_CONVERTS_STATES
 #include "keys.h"
-#define TL_WIDE_ord TL_COLUMN(6, TL_WIDE)
+#define TL_WIDE_ord  TL_COLUMN(6, TL_WIDE)
 #define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
-#define TL_WIDE_idx int64_t
+#define TL_WIDE_idx  int64_t
 #if TL_WIDEN != TL_WIDEN_DOUBLE || TL_SIZE == 4
-#define TL_TO_WIDE_elem(v) (TL_WIDE_elem)(v)
+#define TL_TO_WIDE_elem(v)   (TL_WIDE_elem)(v)
 #define TL_FROM_WIDE_elem(v) (TL_S(elem))(v)
 #elif TL_FORMAT == 16
-#define TL_TO_WIDE_elem(v) half_to_float(v)
+#define TL_TO_WIDE_elem(v)   half_to_float(v)
 #define TL_FROM_WIDE_elem(v) float_to_half(bits32((float)(v)))
 #else
-#define TL_TO_WIDE_elem(v) bf16_to_float(v)
+#define TL_TO_WIDE_elem(v)   bf16_to_float(v)
 #define TL_FROM_WIDE_elem(v) (TL_S(elem))(bits32((float)(v)) >> 16)
 #endif
-#define TL_TO_WIDE_idx(v) v
+#define TL_TO_WIDE_idx(v)   v
 #define TL_FROM_WIDE_idx(v) v
 #if TL_WIDEN == TL_WIDEN_VALUE && TL_KIND == 3
-#define TL_TO_WIDE_ord(v) key16_to_key32(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define TL_TO_WIDE_ord(v)   key16_to_key32(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define TL_FROM_WIDE_ord(v) key32_to_key16(v, TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #elif TL_KIND == 3 && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) /* the ends stay the ends */
-#define TL_TO_WIDE_ord(v) (v == INT16_MAX ? INT32_MAX : v == INT16_MIN ? INT32_MIN : v)
+#define TL_TO_WIDE_ord(v)   (v == INT16_MAX ? INT32_MAX : v == INT16_MIN ? INT32_MIN : v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v > INT16_MAX ? INT16_MAX : v < INT16_MIN ? INT16_MIN : v)
 #elif TL_KIND == 2 && TL_SIZE >= 4 && TL_WIDEN != TL_WIDEN_NONZERO
-#define TL_TO_WIDE_ord(v) (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE)) /* biased by the least key */
+#define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)((v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE)) /* biased by the least key */
 #define TL_FROM_WIDE_ord(v) ((TL_S(ord))(v) ^ (TL_S(ord))TL_COLUMN(8, TL_WIDE))
 #else
-#define TL_TO_WIDE_ord(v) (TL_WIDE_ord)(v)
+#define TL_TO_WIDE_ord(v)   (TL_WIDE_ord)(v)
 #define TL_FROM_WIDE_ord(v) (TL_S(ord))(v)
 #endif
 /* The state of the law's type and the same state of the kernels' type (TL_WIDE), field by field. */

@@ -14,19 +14,19 @@ TL_INLINE void W(down)(VS *v, VS start, int absent)
 {
     VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
-    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++)
-        TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
+        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
     VS e[TL_V];
     e[0] = start;
-    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
-        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--) {
-            VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
-            VS from = e[j];
-            VS middle = TL_VE(combine)(from, left);
-            if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
-            e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
-            e[2 * j + 1] = s < TL_LOG_G ? W(high1)(from, middle) : W(high2)(from, middle);
-        }
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
+    {
+        VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+        VS from = e[j];
+        VS middle = TL_VE(combine)(from, left);
+        if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+        e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
+        e[2 * j + 1] = s < TL_LOG_G ? W(high1)(from, middle) : W(high2)(from, middle);
+    }
     TL_UNROLL for (int j = 0; j < TL_V; j++) v[j] = e[j];
 }
 
@@ -116,40 +116,42 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
             W(down)(v, w[1][0], 1);
         else
             W(down)(v, w[1][j], 0);
-        TL_UNROLL for (int k = 0; k < TL_V; k++)
-            W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
+        TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
     }
     memcpy(node, &whole, sizeof whole);
     return m == TL_TILE;
 }
 
 #if TL_SCAN_FULL
-/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the groups
- * after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle, to). */
-TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t n, int stream, tl_par p)
+/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the
+ * groups after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle,
+ * to). */
+TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t n, int stream,
+                           tl_par p)
 {
     VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
-    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++)
-        TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] = W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+    TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
+        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
     from[0] = start;
     to[0] = end;
-    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--)
-        TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--) {
-            int inside = s < TL_LOG_G;
-            VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
-            VS a = from[j], z = to[j], middle = TL_VE(combine)(a, left);
-            if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
-            if (s > 0 || exclusive) {
-                from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
-                from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
-            }
-            if (s > 0 || !exclusive) {
-                to[2 * j] = inside ? W(low1)(middle, z) : W(low2)(middle, z);
-                to[2 * j + 1] = inside ? W(high1)(middle, z) : W(high2)(middle, z);
-            }
+    TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
+    {
+        int inside = s < TL_LOG_G;
+        VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
+        VS a = from[j], z = to[j], middle = TL_VE(combine)(a, left);
+        if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
+        if (s > 0 || exclusive) {
+            from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
+            from[2 * j + 1] = inside ? W(high1)(a, middle) : W(high2)(a, middle);
         }
-    TL_UNROLL for (int k = 0; k < TL_V; k++) {
+        if (s > 0 || !exclusive) {
+            to[2 * j] = inside ? W(low1)(middle, z) : W(low2)(middle, z);
+            to[2 * j + 1] = inside ? W(high1)(middle, z) : W(high2)(middle, z);
+        }
+    }
+    TL_UNROLL for (int k = 0; k < TL_V; k++)
+    {
         TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], W(counts)(n + k * TL_V, 1), (TL_VE(idx)){0}, p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
@@ -158,10 +160,10 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
 }
 
-/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE - 1] to
- * the caller. stream: out is aligned to a vector of results. */
-static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node, int exclusive,
-                            int stream, tl_next next, tl_par p)
+/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE -
+ * 1] to the caller. stream: out is aligned to a vector of results. */
+static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node,
+                            int exclusive, int stream, tl_next next, tl_par p)
 {
     enum { TOP = TL_TILE_LEVEL / TL_LOG_V - 1, BLOCKS = TL_TILE / (TL_V * TL_V) };
     const E *x = data;

@@ -2,9 +2,9 @@
  * What the kernels of an instance share: vectors of states, loads, and the network of simd.h over whole states.
  *
  * SS is a scalar state, VS a vector of TL_V states (structure of arrays). E is an element. */
-#define SS TL_S(state)
-#define VS TL_VE(state)
-#define E TL_ELEM_T
+#define SS      TL_S(state)
+#define VS      TL_VE(state)
+#define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
 /* Both operands of twin are full nodes of equal size; operators with a cheaper combine for that say so (OP_TWIN). */
@@ -65,21 +65,21 @@ TL_INLINE void W(put)(VS *v, int lane, SS s)
 #undef PUT
 }
 
-#define SHUFFLER(name, pattern)                                                                                         \
-    TL_INLINE VS W(name)(VS a, VS b)                                                                                    \
-    {                                                                                                                   \
-        VS r;                                                                                                           \
-        OP_FIELDS(pattern)                                                                                               \
-        return r;                                                                                                       \
+#define SHUFFLER(name, pattern)                                                                                        \
+    TL_INLINE VS W(name)(VS a, VS b)                                                                                   \
+    {                                                                                                                  \
+        VS r;                                                                                                          \
+        OP_FIELDS(pattern)                                                                                             \
+        return r;                                                                                                      \
     }
-#define MOVE_NEXT(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));
+#define MOVE_NEXT(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(NEXT));
 #define MOVE_EVEN1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN1));
-#define MOVE_ODD1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD1));
-#define MOVE_LOW1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW1));
+#define MOVE_ODD1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD1));
+#define MOVE_LOW1(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW1));
 #define MOVE_HIGH1(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH1));
 #define MOVE_EVEN2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(EVEN2));
-#define MOVE_ODD2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD2));
-#define MOVE_LOW2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW2));
+#define MOVE_ODD2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(ODD2));
+#define MOVE_LOW2(type, f)  r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(LOW2));
 #define MOVE_HIGH2(type, f) r.f = TL_SHUFFLE(a.f, b.f, TL_PATTERN(HIGH2));
 SHUFFLER(next, MOVE_NEXT)
 SHUFFLER(even1, MOVE_EVEN1)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which kernels an instance has, from what its text says (OP_WIDEN): all of them if its elements are what others are widened
- * to (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE is the type of the elements that its kernels get. */
+ * Which kernels an instance has, from what its text says (OP_WIDEN): all of them if its elements are what others are
+ * widened to (TL_FULL), else at most its own reduction (kernels.h). TL_WIDE is the type of the elements that its
+ * kernels get. */
 #define TL_WIDEN TL_PASTE(TL_WIDEN_, OP_WIDEN)
 #if TL_WIDEN == TL_WIDEN_REAL || TL_WIDEN == TL_WIDEN_REAL_ONE
 #define TL_WIDE TL_ACC
@@ -36,7 +37,7 @@
 #endif
 
 /* The state of an element is the element, and the result is the state. */
-#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                          \
+#if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                         \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)
 #define TL_BARE 1
 #else
@@ -44,7 +45,8 @@
 #endif
 
 /* It lowers its own results: those of keys that are states of its own too are made in registers. */
-#if TL_FULL || ((TL_OUT_SAME || defined(OP_ABSENT)) && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) && TL_KIND == 3 && TL_SIZE >= 4)
+#if TL_FULL || ((TL_OUT_SAME || defined(OP_ABSENT)) && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH) &&      \
+                TL_KIND == 3 && TL_SIZE >= 4)
 #define TL_LOWERS 1
 #else
 #define TL_LOWERS 0

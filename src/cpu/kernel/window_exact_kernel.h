@@ -32,8 +32,8 @@ TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
     return r;
 }
 
-static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old, int64_t at, int64_t m, int64_t i,
-                                               tl_par p)
+static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, const E *old, int64_t at, int64_t m,
+                                               int64_t i, tl_par p)
 {
     W(soa) *past = k->past;
     VS *carry = k->carry;

@@ -24,8 +24,8 @@
 
 /* The states (DIRECT: the elements) of m elements, behind the history, of which `back` are before x, and `lead` places.
  * Fetches a tile ahead. */
-static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back, int64_t lead, int64_t m,
-                                                      int64_t i, tl_par p)
+static __attribute__((noinline)) void W(window_stage)(tl_window_work *k, const E *x, int64_t back, int64_t lead,
+                                                      int64_t m, int64_t i, tl_par p)
 {
     void *z = k->stage;
     int64_t at = W(HISTORY) + lead - back, j = 0;

@@ -19,19 +19,19 @@ enum {
 enum { TL_WINDOW_LADDER, TL_WINDOW_SLIDE, TL_WINDOW_BLOCKS, TL_WINDOW_TWO };
 
 typedef struct tl_window_work {
-    int64_t w;      /* elements of a window */
-    int mode;       /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS, TWO idempotent */
-    int64_t last;   /* places of the tile before */
-    int64_t row;    /* rows (BLOCKS: vectors of the block) fed so far */
+    int64_t w;              /* elements of a window */
+    int mode;               /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS, TWO idempotent */
+    int64_t last;           /* places of the tile before */
+    int64_t row;            /* rows (BLOCKS: vectors of the block) fed so far */
     tl_next next, next_old; /* the elements to prefetch from the tile's first place on, and those that leave */
-    void *wide;     /* widened elements and results (widen.h) */
-    void *stage;    /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
-    const void *z0; /* the same, or where to find them without staging */
-    void *z2;       /* nodes of 4 elements, where the low bits of w need them */
-    void *past;     /* folds of the high bits */
-    void *ring;     /* the levels' delay lines; BLOCKS: the block */
-    void *delay;    /* the partial folds' delay lines */
-    void *carry;    /* TL_WINDOW_CARRY vectors */
-    void *stash;    /* one row for each level */
+    void *wide;             /* widened elements and results (widen.h) */
+    void *stage;            /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
+    const void *z0;         /* the same, or where to find them without staging */
+    void *z2;               /* nodes of 4 elements, where the low bits of w need them */
+    void *past;             /* folds of the high bits */
+    void *ring;             /* the levels' delay lines; BLOCKS: the block */
+    void *delay;            /* the partial folds' delay lines */
+    void *carry;            /* TL_WINDOW_CARRY vectors */
+    void *stash;            /* one row for each level */
 } tl_window_work;
 #endif

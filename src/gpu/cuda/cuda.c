@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu_*.c.
+ * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu/.
  *
- *   cuda.c           the device, its memory; sees the other three
- *   cuda_program.c   where code comes from, launches
- *   cuda_lanes.c     copies, page-locked memory, events
- *   cuda_devices.c   the driver, which devices it has, its errors; sees none of the others
+ *   cuda.c      the device, its memory; sees the other three
+ *   program.c   where code comes from, launches
+ *   lanes.c     copies, page-locked memory, events
+ *   devices.c   the driver, which devices it has, its errors; sees none of the others
  *
  * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
 #include "cuda.h"

@@ -26,7 +26,7 @@ typedef struct {
 /* Functions of libcuda that a file calls: LIST(F) has F(name, symbol, parameters) for each. Static pointers of these
  * names, and a function that finds them; 0: some are not there. */
 #define TL_CUDA_DECLARE(name, symbol, parameters) static int(*name) parameters;
-#define TL_CUDA_FIND(name, symbol, parameters) whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
+#define TL_CUDA_FIND(name, symbol, parameters)    whole = whole && (*(void **)&name = dlsym(library, #symbol)) != NULL;
 #define TL_CUDA_CALLS(LIST, find)                                                                                      \
     LIST(TL_CUDA_DECLARE)                                                                                              \
     static int find(void *library)                                                                                     \
@@ -35,7 +35,7 @@ typedef struct {
         LIST(TL_CUDA_FIND) return whole;                                                                               \
     }
 
-/* ---- cuda_devices.c ---- */
+/* ---- devices.c ---- */
 
 /* libcuda; NULL: it is not here. */
 void *tl_cuda_library(void);
@@ -50,7 +50,7 @@ typedef struct {
 /* Device number index; NULL: there are only *count. */
 const tl_cuda_found *tl_cuda_find(int index, int *count);
 
-/* ---- cuda_program.c ---- */
+/* ---- program.c ---- */
 
 /* Finds its functions in libcuda; 0: some are not there. */
 int tl_cuda_find_programs(void *library);
@@ -60,7 +60,7 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
                             tl_spread spread, int threads, const tl_argument *arguments, int count);
 
-/* ---- cuda_lanes.c ---- */
+/* ---- lanes.c ---- */
 
 /* Finds its functions in libcuda; 0: some are not there. */
 int tl_cuda_find_lanes(void *library);

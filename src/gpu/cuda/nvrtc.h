@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * NVRTC, NVIDIA's compiler as a library, opened at run time. cuda_program.c compiles with it what is neither embedded nor on
+ * NVRTC, NVIDIA's compiler as a library, opened at run time. program.c compiles with it what is neither embedded nor on
  * disk; the build's cmake/kernels.c compiles with it what is embedded. Both with the same options. */
 #ifndef TALLY_NVRTC_H
 #define TALLY_NVRTC_H

@@ -12,46 +12,50 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 
-#define fn static __device__ __forceinline__
-#define seldom_fn fn /* prelude_opencl.h */
-#define far_fn static __device__ __noinline__ /* roads seldom taken: out of line, or they would be copied everywhere */
-#define KERNEL_1(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define fn                                     static __device__ __forceinline__
+#define seldom_fn                              fn /* prelude_opencl.h */
+#define far_fn                                 static __device__ __noinline__ /* roads seldom taken: out of line, or
+                                                                                 they would be copied everywhere */
+#define KERNEL_1(name, threads)                extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
-#define KERNEL_0(name, threads) static __device__ void name /* nobody calls it, so it costs its parsing */
+#define KERNEL_0(name, threads)                static __device__ void name /* nobody calls it, so it costs its parsing
+                                                                              */
 #define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
-#define PICK_(a, b, ...) b
-#define PICK(...) PICK_(__VA_ARGS__, 0, 0)
-#define CHOSEN_(which, pick) which##pick
-#define CHOSEN_KERNEL(which, pick) CHOSEN_(which, pick)
-#define KERNEL(name, threads) CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
-#define KERNEL_BLOCKS(name, threads, blocks) CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, blocks)
+#define PICK_(a, b, ...)                       b
+#define PICK(...)                              PICK_(__VA_ARGS__, 0, 0)
+#define CHOSEN_(which, pick)                   which##pick
+#define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
+#define KERNEL(name, threads)                  CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
+#define KERNEL_BLOCKS(name, threads, blocks)   CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, blocks)
 #else
-#define KERNEL KERNEL_1
+#define KERNEL        KERNEL_1
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
 #endif
 #define GLOBAL
 #define LOCAL
-#define SHARED __shared__
+#define SHARED         __shared__
 #define ALIGNED(bytes) __align__(bytes)
 /* Local memory whose size the launch gives: the last parameter, where the API wants one. */
 extern __shared__ __align__(16) u8 tl_room[];
 #define ROOM_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
-#define UNROLL _Pragma("unroll")
-#define ROLLED _Pragma("unroll 1")
-#define BARRIER() __syncthreads()
-#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
-#define ADD_LOCAL(p, v) atomicAdd(p, v)
-#define SKIPS 1 /* warps may leave out work that others do: exchanges need no barrier */
-#define ADDRESS(p) ((u64)(p))
+#define UNROLL            _Pragma("unroll")
+#define ROLLED            _Pragma("unroll 1")
+#define BARRIER()         __syncthreads()
+#define ADD_GLOBAL(p, v)  atomicAdd(p, v) /* to a u32; what was there before */
+#define ADD_LOCAL(p, v)   atomicAdd(p, v)
+#define SKIPS             1 /* warps may leave out work that others do: exchanges need no barrier */
+#define ADDRESS(p)        ((u64)(p))
 
-/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before that of no
- * vector, though every GPU does it.) */
+/* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before
+ * that of no vector, though every GPU does it.) */
 fn void post_word(GLOBAL u64 *p, u64 value, u64 mark)
 {
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p), "l"(value), "l"(mark) : "memory");
+    asm volatile("{ .reg .b128 t; mov.b128 t, {%1, %2}; st.relaxed.gpu.global.b128 [%0], t; }" ::"l"(p), "l"(value),
+                 "l"(mark)
+                 : "memory");
 #else
     asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(p), "l"(value), "l"(mark) : "memory");
 #endif
@@ -60,7 +64,10 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
 {
     u64 mark;
 #if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1203
-    asm volatile("{ .reg .b128 t; ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 {%0, %1}, t; }" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
+    asm volatile("{ .reg .b128 t; ld.relaxed.gpu.global.b128 t, [%2]; mov.b128 {%0, %1}, t; }"
+                 : "=l"(*value), "=l"(mark)
+                 : "l"(p)
+                 : "memory");
 #else
     asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
 #endif
@@ -105,6 +112,9 @@ template <bool across, class T> fn T shuffle(T v, int at)
 #define SHUFFLE(across, type, to, from, at) to = shuffle<across>(from, at)
 
 /* Four neighbours in memory, one access (two of 16 bytes for elements of 8). */
-#define QUAD_ALIGN (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
+#define QUAD_ALIGN     (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }
+#define QUAD_OF(T, align)                                                                                              \
+    struct ALIGNED(align) {                                                                                            \
+        T x, y, z, w;                                                                                                  \
+    }

@@ -44,8 +44,8 @@ void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 }
 
 /* Loads what was compiled from this text: embedded in the library (no user's is), else of the disk cache, else now, by
- * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first two
- * opens NVRTC. */
+ * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first
+ * two opens NVRTC. */
 static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, int users, CUmodule *module)
 {
     size_t bytes = 0;
@@ -54,8 +54,7 @@ static tally_status load(const cuda *g, tally *ctx, const char *text, size_t len
     char arch[16], tag[160];
     const char *wish = users ? tl_nvrtc_quick : NULL;
     snprintf(arch, sizeof arch, "sm_%d", g->capability);
-    size_t tag_length =
-        (size_t)snprintf(tag, sizeof tag, "cuda %s %s%s", arch, tl_nvrtc_options, wish ? wish : "");
+    size_t tag_length = (size_t)snprintf(tag, sizeof tag, "cuda %s %s%s", arch, tl_nvrtc_options, wish ? wish : "");
     char *key = malloc(tag_length + length);
     if (!key) return tl_no_memory(ctx, tag_length + length, "a program");
     memcpy(key, tag, tag_length);
@@ -86,8 +85,8 @@ tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t len
     return status;
 }
 
-tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number, tl_spread spread,
-                            int threads, const tl_argument *arguments, int count)
+tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
+                            tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
     cuda *g = (cuda *)gpu;
     int64_t groups = number;
@@ -123,7 +122,7 @@ tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const 
         int64_t rounds = (number - 1) / program->kernels[at].resident + 1;
         groups = (number + rounds - 1) / rounds;
     }
-    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN], values,
-                           NULL);
+    error = cuLaunchKernel(f, (unsigned)groups, 1, 1, (unsigned)threads, 1, 1, (unsigned)room, g->stream[TL_RUN],
+                           values, NULL);
     return error ? tl_cuda_failed(ctx, error, name) : TALLY_OK;
 }

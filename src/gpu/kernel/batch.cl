@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * What every GPU shape starts from: a batch of sequences in memory, and states that lanes pass to each other.
  *
- * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of the
- * next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h). First node of sequence s: first[l][s] if lengths differ, else s * count. */
+ * A sequence of n items is cut into chunks of 1024 elements; their nodes are level 1. 256 nodes of a level make one of
+ * the next, so level l has n >> LEVEL_LOG(l) full nodes (constants.h). First node of sequence s: first[l][s] if lengths
+ * differ, else s * count. */
 typedef struct {
     GLOBAL const u8 *x;          /* element 0 of row 0 */
     i64 row_stride, stride, n;   /* in elements; n: of every sequence without offsets */
@@ -14,10 +15,10 @@ typedef struct {
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
-#define BATCH_OF_PARAMETERS                                                                                             \
-    batch b;                                                                                                            \
-    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,          \
-    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,              \
+#define BATCH_OF_PARAMETERS                                                                                            \
+    batch b;                                                                                                           \
+    b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,         \
+    b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,             \
     b.p.origin = origin
 
 fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
@@ -107,11 +108,11 @@ enum { PACKED = 0 OP_FIELDS(SIZE_OF) };
 #undef SIZE_OF
 far_fn void pack(GLOBAL u8 *to, state v)
 {
-#define PACK(type, f)                                                                                                   \
-    {                                                                                                                   \
-        const u8 *from = (const u8 *)&v.f;                                                                              \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
-        to += sizeof(type);                                                                                             \
+#define PACK(type, f)                                                                                                  \
+    {                                                                                                                  \
+        const u8 *from = (const u8 *)&v.f;                                                                             \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                            \
+        to += sizeof(type);                                                                                            \
     }
     OP_FIELDS(PACK)
 #undef PACK
@@ -119,11 +120,11 @@ far_fn void pack(GLOBAL u8 *to, state v)
 far_fn state unpack(GLOBAL const u8 *from)
 {
     state v;
-#define UNPACK(type, f)                                                                                                 \
-    {                                                                                                                   \
-        u8 *to = (u8 *)&v.f;                                                                                            \
-        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                             \
-        from += sizeof(type);                                                                                           \
+#define UNPACK(type, f)                                                                                                \
+    {                                                                                                                  \
+        u8 *to = (u8 *)&v.f;                                                                                           \
+        UNROLL for (int k = 0; k < (int)sizeof(type); k++) to[k] = from[k];                                            \
+        from += sizeof(type);                                                                                          \
     }
     OP_FIELDS(UNPACK)
 #undef UNPACK
@@ -147,7 +148,8 @@ fn maybe nothing(par p)
 /* The node of lane m's neighbourhood and mine: `right` says that mine is the right one. */
 fn state meet(state mine, state got, int right)
 {
-#if OP_NEUTRAL && !TL_USER /* every built-in one with a neutral state also commutes, bit for bit (the matrix of tests would show it) */
+#if OP_NEUTRAL && !TL_USER /* every built-in one with a neutral state also commutes, bit for bit (the matrix of tests
+                              would show it) */
     return TWIN(mine, got);
 #else
     return TWIN(choose(right, got, mine), choose(right, mine, got));
@@ -220,30 +222,31 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
-/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at `start`.
- * Numbers from `limit` on repeat the last one; limit 0 gives zeros. One test a chunk, so that the loads run together. */
-#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                                        \
-    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                            \
-    {                                                                                                                   \
-        i64 mine = at + lane_index() * QUAD;                                                                            \
-        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                                          \
-            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                                           \
-        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {                                  \
-            UNROLL for (int r = 0; r < rows_; r++)                                                                      \
-            {                                                                                                           \
+/* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at
+ * `start`. Numbers from `limit` on repeat the last one; limit 0 gives zeros. One test a chunk, so that the loads run
+ * together. */
+#define LOAD_ROWS(name, item, rows_, fast_load, slow_load, none)                                                       \
+    fn void name(item e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                           \
+    {                                                                                                                  \
+        i64 mine = at + lane_index() * QUAD;                                                                           \
+        if (at + rows_ * LANES * QUAD <= limit && can_##name(b, start + at)) {                                         \
+            UNROLL for (int r = 0; r < rows_; r++) fast_load;                                                          \
+        } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {                                 \
+            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
+            {                                                                                                          \
                 UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = ((GLOBAL const item *)b.x)[start + mine + r * LANES * QUAD + k];\
-            }                                                                                                           \
-        } else {                                                                                                        \
-            UNROLL for (int r = 0; r < rows_; r++)                                                                      \
-            {                                                                                                           \
-                i64 i = mine + r * LANES * QUAD;                                                                        \
-                if (limit <= 0) {                                                                                       \
-                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                                               \
-                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                   \
-                    slow_load;                                                                                          \
-                }                                                                                                       \
-            }                                                                                                           \
-        }                                                                                                               \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
+            {                                                                                                          \
+                i64 i = mine + r * LANES * QUAD;                                                                       \
+                if (limit <= 0) {                                                                                      \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = none;                                              \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                  \
+                    slow_load;                                                                                         \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 
 fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
@@ -259,7 +262,8 @@ fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
     UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
-/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait for the loads before it. */
+/* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait for the loads before
+ * it. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
 {
     if (b.stride == 1 && i + QUAD <= limit && can_load_e(b, start + i))
@@ -283,7 +287,8 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 }
 #define can_load_h can_load_e
 #define can_load_r can_load_e
-LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r], load_some(b, start, i, limit)), 0)
+LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
+    load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
@@ -302,8 +307,8 @@ typedef struct {
     i64 row_stride, stride;
 } results;
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
-#define RESULTS_OF_PARAMETERS                                                                                           \
-    results out;                                                                                                        \
+#define RESULTS_OF_PARAMETERS                                                                                          \
+    results out;                                                                                                       \
     out.x = out_data + out_byte, out.row_stride = out_row_stride, out.stride = out_stride
 
 far_fn void store_apart(GLOBAL u8 *p, result v)
@@ -347,8 +352,9 @@ fn void store_empty(GLOBAL u8 *p, par q)
 }
 #if OP_LANES == 1
 typedef QUAD_OF(result, QUAD_OUT_ALIGN) result_quad;
-/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results of 8 bytes are exchanged by pairs of
- * lanes first: a store of 16 bytes of every lane's 32 would send half sectors to memory (scan of f64 0.54 of a copy). */
+/* The results of a warp's quads side by side; to: lane 0's first one, aligned as a quad. Results of 8 bytes are
+ * exchanged by pairs of lanes first: a store of 16 bytes of every lane's 32 would send half sectors to memory (scan of
+ * f64 0.54 of a copy). */
 fn void store_row(GLOBAL u8 *to, const result *w)
 {
     result_quad r;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * One warp, one chunk of ROWS rows of 128 items: 4 a lane, next to each other, 32 lanes a row. The text is used twice, for
- * elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2 rows). */
+ * One warp, one chunk of ROWS rows of 128 items: 4 a lane, next to each other, 32 lanes a row. The text is used twice,
+ * for elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2
+ * rows). */
 enum { N(CHUNK) = ROWS * LANES * QUAD };
 
-/* v[r]: the node of the lane's four items of row r. `every`: elements are numbered anew from each multiple of it (CHUNK or more: not). */
+/* v[r]: the node of the lane's four items of row r. `every`: elements are numbered anew from each multiple of it (CHUNK
+ * or more: not). */
 fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every)
 {
     UNROLL for (int r = 0; r < ROWS; r++)
@@ -15,9 +17,9 @@ fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every)
     }
 }
 
-/* The nodes of a full chunk's rows, from fold_quads: in v[0] of the lanes l whose low bits, the first for the highest, spell the row. Rows are
- * folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives row j + m away, its partner the
- * reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+/* The nodes of a full chunk's rows, from fold_quads: in v[0] of the lanes l whose low bits, the first for the highest,
+ * spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives
+ * row j + m away, its partner the reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
 fn void N(fold_across)(state *v, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -40,7 +42,8 @@ fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state
     N(fold_across)(v, box);
 }
 
-/* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the row it holds. */
+/* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
+ * row it holds. */
 fn state N(fold_lanes)(state v, LOCAL state *box)
 {
     UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1);
@@ -53,8 +56,8 @@ fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
     return N(fold_lanes)(v[0], box);
 }
 
-/* Row r's items as states, q, and its node from v, the lane's node of the four; left: what the lane's neighbours at its bits
- * hold, for row_start. */
+/* Row r's items as states, q, and its node from v, the lane's node of the four; left: what the lane's neighbours at its
+ * bits hold, for row_start. */
 fn state N(row_node)(state v, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -110,7 +113,8 @@ seldom_fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LO
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
         state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
-        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1), node = N(row_node)(TWIN(two, TWIN(q2, q3)), left, box);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1), node = N(row_node)(TWIN(two, TWIN(q2, q3)), left,
+            box);
         if (r == last) {
             maybe start = N(row_start)(rows[r], left), with = then(start, two);
             if (rest & 2) start = with;

@@ -27,7 +27,14 @@ enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };
 /* scan_once.cl: a tile has a warp for each of its TILE_WARPS chunks, and two more. Its number has BOARD_LEVELS digits
  * of RADIX_LOG bits. STAGES tiles are in local memory. The board: ONCE_HEADER bytes, then words of ONCE_WORD bytes, a
  * piece of a state and the epoch. */
-enum { ONCE_THREADS = (TILE_WARPS + 2) * LANES, STAGES = 3, RADIX_LOG = 5, BOARD_LEVELS = 4, ONCE_HEADER = 16, ONCE_WORD = 16 };
+enum {
+    ONCE_THREADS = (TILE_WARPS + 2) * LANES,
+    STAGES = 3,
+    RADIX_LOG = 5,
+    BOARD_LEVELS = 4,
+    ONCE_HEADER = 16,
+    ONCE_WORD = 16
+};
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };

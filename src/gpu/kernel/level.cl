@@ -13,8 +13,8 @@ KERNEL_OF(nodes)
     }
 }
 
-/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines. Chunk c of
- * 32 columns a job, all columns of a chunk before the next. */
+/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
+ * Chunk c of 32 columns a job, all columns of a chunk before the next. */
 KERNEL_OF(columns)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16, STEPS = CHUNK_e / STEP }; /* registers */
@@ -33,11 +33,13 @@ KERNEL_OF(columns)
             if (ADDRESS(x) % TL_SIZE == 0) {
                 UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
             } else {
-                UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step); /* unrolled: e stays in registers */
+                /* unrolled: e stays in registers */
+                UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
             }
             UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
             x += STEP * step;
-            UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3 times slower */
+            UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3
+                                                  times slower */
                 UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)]);
             for (int t = j; t & 1; t >>= 1) v[0] = TWIN(stack[--top], v[0]);
             stack[top++] = v[0];

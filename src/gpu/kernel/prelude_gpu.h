@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of one
- * work-item. The assembler (gpu/program.c) defines, for the instance:
+ * The operator dialect on a GPU, after prelude_cuda.h or prelude_opencl.h: every word is a plain type or function of
+ * one work-item. The assembler (gpu/program.c) defines, for the instance:
  *
  *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
  *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
@@ -11,10 +11,10 @@
  *                                                             WHOLE_LOG     of window_whole
  */
 #if TL_KIND == 2
-#define ORD_LOW 0
+#define ORD_LOW  0
 #define ORD_HIGH (~(ord)0)
 #else
-#define ORD_LOW ((ord)((u64)1 << (8 * TL_SIZE - 1)))
+#define ORD_LOW  ((ord)((u64)1 << (8 * TL_SIZE - 1)))
 #define ORD_HIGH (~ORD_LOW)
 #endif
 typedef ELEM_T elem;
@@ -29,27 +29,32 @@ typedef struct {
     i64 origin; /* index of the first element here in its whole sequence: 0 but for pieces of longer ones (batch.cl) */
 } par;
 
-#define REAL_IS_EXACT (!TL_REAL_FLOAT)
+#define REAL_IS_EXACT     (!TL_REAL_FLOAT)
 #define FIELD(type, name) type name;
 #ifdef POCL_DEVICE_ADDRESS_BITS /* both, then a choice: ?: of divisions would be branches (prelude_opencl.h, BARRIER) */
-#define sel(c, a, b) ({ __typeof__(a) a_ = (a); __typeof__(b) b_ = (b); (c) ? a_ : b_; })
+#define sel(c, a, b)                                                                                                   \
+    ({                                                                                                                 \
+        __typeof__(a) a_ = (a);                                                                                        \
+        __typeof__(b) b_ = (b);                                                                                        \
+        (c) ? a_ : b_;                                                                                                 \
+    })
 #else
 #define sel(c, a, b) ((c) ? (a) : (b))
 #endif
 #define sel_idx(c, a, b) sel(c, a, b)
-#define pick(c, a, b) sel(c, a, b)
-#define TL_N(name) name
-#define num(c) ((real)(c))
-#define ord_num(c) ((ord)(c))
-#define idx_num(c) ((idx)(c))
-#define wide_num(c) ((wide)(c))
-#define idx_if(m) ((idx)((m) != 0))
-#define wide_if(m) ((wide)((m) != 0))
-#define ord_if(m) ((ord)((m) != 0))
-#define ord_top ((ord)(ORD_HIGH))
-#define ord_bottom ((ord)(ORD_LOW))
-#define NEGATIVE_ZERO (-0.0)
-#define NO_INDEX ((idx)0)
+#define pick(c, a, b)    sel(c, a, b)
+#define TL_N(name)       name
+#define num(c)           ((real)(c))
+#define ord_num(c)       ((ord)(c))
+#define idx_num(c)       ((idx)(c))
+#define wide_num(c)      ((wide)(c))
+#define idx_if(m)        ((idx)((m) != 0))
+#define wide_if(m)       ((wide)((m) != 0))
+#define ord_if(m)        ((ord)((m) != 0))
+#define ord_top          ((ord)(ORD_HIGH))
+#define ord_bottom       ((ord)(ORD_LOW))
+#define NEGATIVE_ZERO    (-0.0)
+#define NO_INDEX         ((idx)0)
 /* Of the accumulator's type: a conversion from another width need not keep a NaN's bits. */
 #if TL_REAL_FLOAT == 4
 #define NOT_A_NUMBER as_f32(0x7fc00000u)
@@ -58,16 +63,16 @@ typedef struct {
 #endif
 
 #if TL_FORMAT
-#define TL_HALF_INF (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
-#define is_nan(x) (((x) & 0x7fff) > TL_HALF_INF)
-#define is_number(x) (((x) & 0x7fff) <= TL_HALF_INF)
-#define is_nonzero(x) (((x) & 0x7fff) != 0)
-#define elem_missing ((elem)(TL_FORMAT == 16 ? 0x7e00 : 0x7fc0))
-#define elem_bits(x) (x)
-#define bits_elem(b) ((elem)(b))
+#define TL_HALF_INF   (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define is_nan(x)     (((x)&0x7fff) > TL_HALF_INF)
+#define is_number(x)  (((x)&0x7fff) <= TL_HALF_INF)
+#define is_nonzero(x) (((x)&0x7fff) != 0)
+#define elem_missing  ((elem)(TL_FORMAT == 16 ? 0x7e00 : 0x7fc0))
+#define elem_bits(x)  (x)
+#define bits_elem(b)  ((elem)(b))
 #else
-#define is_nan(x) ((x) != (x))
-#define is_number(x) ((x) == (x))
+#define is_nan(x)     ((x) != (x))
+#define is_number(x)  ((x) == (x))
 #define is_nonzero(x) ((x) != 0)
 #if TL_KIND == 3 && TL_SIZE == 4
 #define elem_missing as_f32(0x7fc00000u)
@@ -122,10 +127,10 @@ fn real root(real x) { return sqrt_f32(x); }
 fn real root(real x) { return sqrt_f64(x); }
 #endif
 
-#define to_result(x) ((result)(x))
+#define to_result(x)      ((result)(x))
 #define result_to_real(v) ((real)(v))
-#define to_wide(x) ((wide)(x))
-#define wide_sign(x) ((wide)((i64)(x) >> 63) & (TL_KIND == 1 ? ~(wide)0 : (wide)0))
+#define to_wide(x)        ((wide)(x))
+#define wide_sign(x)      ((wide)((i64)(x) >> 63) & (TL_KIND == 1 ? ~(wide)0 : (wide)0))
 #define signed_to_real(x) ((real)(i64)(x))
-#define wide_to_real(x) ((real)(u64)(x))
-#define idx_to_real(x) ((real)(i64)(x))
+#define wide_to_real(x)   ((real)(u64)(x))
+#define idx_to_real(x)    ((real)(i64)(x))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each level, the
- * highest first. Short sequences need nothing else. */
+ * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each
+ * level, the highest first. Short sequences need nothing else. */
 
 KERNEL_OF(finish)
 {
@@ -25,8 +25,8 @@ KERNEL_OF(finish)
     }
 }
 
-/* Dense sequences of n = 128, 256 or 512 elements that follow each other: a chunk holds several, and its butterfly stops where they
- * end. jobs: chunks; the sequences after the last full chunk are finish's. */
+/* Dense sequences of n = 128, 256 or 512 elements that follow each other: a chunk holds several, and its butterfly
+ * stops where they end. jobs: chunks; the sequences after the last full chunk are finish's. */
 KERNEL_OF(several)
 {
     BATCH_OF_PARAMETERS;
@@ -40,7 +40,8 @@ KERNEL_OF(several)
         i64 at = (chunk < jobs ? chunk : 0) * CHUNK_e;
         state v[8];
         fold_rows_e(v, b, 0, at, b.n, box);
-        /* the lane holds the node of `row`; rows of one sequence differ in the low bits of row, the high ones of these lanes */
+        /* the lane holds the node of `row`; rows of one sequence differ in the low bits of row, the high ones of these
+         * lanes */
         state two = meet(v[0], exchange(v[0], 4, box), lane >> 2 & 1);
         state four = meet(two, exchange(two, 2, box), lane >> 1 & 1);
         state mine = choose(rows == 4, four, choose(rows == 2, two, v[0]));
@@ -52,9 +53,10 @@ KERNEL_OF(several)
 }
 
 #ifdef TL_CUDA
-/* One sequence in one launch. A tile is 8 warps of 1 << more chunks each; the group that finishes last makes the nodes of 256 tiles, of
- * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows after the last
- * chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
+/* One sequence in one launch. A tile is 8 warps of 1 << more chunks each; the group that finishes last makes the nodes
+ * of 256 tiles, of 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last
+ * tile and the rows after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a
+ * tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
 /* S after `count` < 32 nodes, one a lane, which `before` has come to. */
@@ -72,12 +74,13 @@ typedef struct {
     i64 tiles, from;
     int each, warp; /* chunks of a tile's warp; my warp */
 } tiling;
-/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads; then the next one
- * is asked for before the exchanges of this one. */
+/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
+ * then the next one is asked for before the exchanges of this one. */
 fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
 {
     const int lane = lane_index();
-    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next tile's first */
+    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next
+                                                                                   tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
     elem e[ROWS_E][QUAD];
     int turn = 0;
@@ -117,7 +120,8 @@ KERNEL_OF(once)
     BOX
     SHARED u32 order;
     SHARED state parts[2 * TILE_WARPS];
-    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more, log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
+    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
+        log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
     const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
     GLOBAL state *rest = nodes + tiles + groups + over;

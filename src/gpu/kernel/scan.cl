@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * scan: nodes of chunks, level by level (level.cl), then from the highest level down S at the first item of every
- * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has one
- * more entry there than nodes: S after the last of them. */
+ * node (down), then the elements themselves (scan). prefix, like nodes, has all levels, level 1 first; a sequence has
+ * one more entry there than nodes: S after the last of them. */
 
-/* What comes before sequence s. seeded: SEED_VALUE the value init[0], SEED_STATES a state for each sequence, packed (batch.cl). */
+/* What comes before sequence s. seeded: SEED_VALUE the value init[0], SEED_STATES a state for each sequence, packed
+ * (batch.cl). */
 fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 {
     maybe r = nothing(p);
@@ -55,7 +56,8 @@ KERNEL_OF(down)
     }
 }
 
-/* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known: none of the warp's is ABSENT. */
+/* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known: none of the warp's is
+ * ABSENT. */
 fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
 {
     const i64 i = row + lane_index() * QUAD;
@@ -79,9 +81,10 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
     }
 }
 
-/* The results of row r of the chunk at `at`, whose elements x the lane holds; calls with r = 0, 1, 2, ... rows[0]: S before the chunk;
- * after: S after it, if it is full; last: its last row. */
-fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack, state after,
+/* The results of row r of the chunk at `at`, whose elements x the lane holds; calls with r = 0, 1, 2, ... rows[0]: S
+ * before the chunk; after: S after it, if it is full; last: its last row. */
+fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack,
+    state after,
                  int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -97,7 +100,8 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
     /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
-    /* moved, so that there is one call: two are half as much code again, and end PoCL 5.0 (prelude_opencl.h, BARRIER) */
+    /* moved, so that there is one call: two are half as much code again, and end PoCL 5.0 (prelude_opencl.h,
+     * BARRIER) */
     if (!exclusive) {
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
@@ -124,6 +128,7 @@ KERNEL_OF(scan)
         if (at + (1 << ELEMENTS_LOG) <= n && !longest) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
-        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1, exclusive, box);
+        UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1,
+            exclusive, box);
     }
 }

@@ -101,11 +101,13 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
 }
 /* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited
  * for: f64 0.60 of a copy instead of 0.77.) */
-fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after, LOCAL state *box)
+fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after,
+    LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
     state left[BOARD_LEVELS][5], v[BOARD_LEVELS];
-    const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with its registers, 16 % slower */
+    const int together = sizeof(state) <= 4; /* the levels' exchanges side by side: 2^20 f32 6 % faster; 2^27 f64, with
+                                                its registers, 16 % slower */
     neighbours(d, s, k, top, own, v);
     *after = start;
     UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
@@ -187,7 +189,8 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (job >= t.jobs) return;
     const spot p = spot_of(t, job);
     maybe before, after;
-    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p), &before, &after, box);
+    look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p),
+        &before, &after, box);
     if (lane_index() == 0) {
         RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
         RING(r->after, PAIR, i + 1) = after.s;
@@ -201,7 +204,8 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     maybe rows[ROWS_E + 1], before;
     state stack[LOG_ROWS_E + 1], left[5];
     before.s = RING(r->before, PAIR, i), before.have = RING(r->have, PAIR, i);
-    const state after_tile = RING(r->after, PAIR, i), node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
+    const state after_tile = RING(r->after, PAIR, i);
+    const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
     row_node_s(node, left, box); /* lane c: of chunk c */
     maybe mine = row_start_s(before, left);
     rows[0].s = from_lane(mine.s, warp, box);
@@ -212,7 +216,8 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     {
         elem x[QUAD];
         put_quad(x, stage[k * LANES]);
-        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * PART(CHUNK), t.b.n, x, k, rows, stack, after, ROWS_P - 1, t.exclusive, box);
+        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * PART(CHUNK), t.b.n, x, k, rows, stack, after, ROWS_P - 1,
+            t.exclusive, box);
     }
 }
 
@@ -226,7 +231,8 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     const i64 at = (p.k << TILE_LOG) + warp * PART(CHUNK);
     const int some = next < t.jobs && at < t.b.n;
     if (some) PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
-    LOCAL quad *stage = stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index(); /* the place of tile i too */
+    /* the place of tile i too */
+    LOCAL quad *stage = stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
     state v[ROWS_P];
@@ -252,7 +258,8 @@ KERNEL_OF(scan_once)
     task t;
     t.b = b, t.out = out, t.ticket = ticket, t.init = init;
     t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded;
-    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles, t.d.levels = (int)levels;
+    t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles,
+        t.d.levels = (int)levels;
 
     if (thread_index() == TILE_WARPS * LANES) r.taken[0] = (i64)atomicAdd(ticket, (u64)1) - ticket0;
     BARRIER();

@@ -3,8 +3,9 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into `measured` (constants.h), which is zero: how many segments are long (a chunk or more), descend or begin below zero, are not as long as the
- * first one; nodes of each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
+/* Into `measured` (constants.h), which is zero: how many segments are long (a chunk or more), descend or begin below
+ * zero, are not as long as the first one; nodes of each level. ids: the long ones, in any order (their nodes lie in
+ * that order; no result depends on it). */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
@@ -22,7 +23,8 @@ KERNEL_OF(measure)
         if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
         if (is_long) {
             place = ADD_LOCAL(&part[LONGS], 1);
-            for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1], (u32)level_count(n, l));
+            for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1],
+                (u32)level_count(n, l));
         }
         BARRIER();
         if (t == LONGS)
@@ -81,8 +83,8 @@ KERNEL_OF(firsts)
 #ifdef TL_CUDA
 enum { TINY_LOG = 5 };
 
-/* S(n) of a lane's own n < 32 elements: nodes of four, as a binary counter holds them, then the rest. The turns are those of the
- * warp's longest. */
+/* S(n) of a lane's own n < 32 elements: nodes of four, as a binary counter holds them, then the rest. The turns are
+ * those of the warp's longest. */
 fn maybe tiny(batch b, i64 start, int n)
 {
     state node[TINY_LOG - 2], two = nothing(b.p).s, one = two;
@@ -96,7 +98,8 @@ fn maybe tiny(batch b, i64 start, int n)
         elem e[QUAD];
         const int i = q * QUAD;
         UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
-        state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p), s3 = lift_e(e[3], i + 3, b.p);
+        state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p),
+            s3 = lift_e(e[3], i + 3, b.p);
         state pair = TWIN(s0, s1), four = TWIN(pair, TWIN(s2, s3));
         if (i + QUAD > n) {
             two = pair;

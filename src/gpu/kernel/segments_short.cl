@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Short segments, 32 of them a warp: a lane does a tiny one (below 32 elements) by itself, the warp together one after the other of
- * the rest. */
+ * Short segments, 32 of them a warp: a lane does a tiny one (below 32 elements) by itself, the warp together one after
+ * the other of the rest. */
 
 #ifdef TL_CUDA
 KERNEL_OF(segments)

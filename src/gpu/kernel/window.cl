@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * window: result j folds elements start .. start + length - 1, numbered from start. Doubling: Y_k[i] is the node of the 2^k
- * items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the window folds Y at the set bits of its length, high to low:
+ * window: result j folds elements start .. start + length - 1, numbered from start. Doubling: Y_k[i] is the node of the
+ * 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the window folds Y at the set bits of its length, high
+ * to low:
  *
  *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (the higher bits of the length)]
  *
@@ -29,8 +30,8 @@ fn span span_of(i64 j, i64 n, i64 before, i64 after, i64 valid)
 }
 fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
 
-/* One tile of results: which sequence, results j0 .. j1 - 1, items lo .. lo + count - 1 of n. inside: all its windows have the whole
- * length and lie one item apart. */
+/* One tile of results: which sequence, results j0 .. j1 - 1, items lo .. lo + count - 1 of n. inside: all its windows
+ * have the whole length and lie one item apart. */
 typedef struct {
     i64 s, n, j0, j1, lo;
     int count, inside;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Windows of their whole length w. A thread holds quads of four neighbouring items: Y_1 and Y_2 of a quad need its right
- * neighbour only, and from level 2 on a level is one store and one load of a quad:
+ * Windows of their whole length w. A thread holds quads of four neighbouring items: Y_1 and Y_2 of a quad need its
+ * right neighbour only, and from level 2 on a level is one store and one load of a quad:
  *
  *   Y_0 in local memory -> own quad, next quad -> Y_1, Y_2 in registers
  *   level k >= 2:  store Y_k, barrier, load the quad 2^k items to the right, Y_(k+1) in registers
  *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others change between two arrays
  *
- * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for quads, so
- * loads are single elements, side by side. */
+ * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
+ * quads, so loads are single elements, side by side. */
 enum { WHOLE = 1 << WHOLE_LOG, WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
@@ -22,9 +22,11 @@ typedef struct {
     GLOBAL u8 *out;
     i64 lo, n;                         /* number of item 0, below 0 at an edge; items of the sequence */
     int results, before, beyond;       /* items from `before` on and below `beyond` are in the sequence */
-    int dense_items, dense_results;    /* all WHOLE items are side by side in it; every window is whole, its results quads */
+    int dense_items, dense_results;    /* all WHOLE items are side by side in it; every window is whole, its results
+                                          quads */
 } stretch;
-fn void stretch_of(LOCAL stretch *p, batch b, results out, i64 job, i64 before, i64 after, i64 valid, i64 least, i64 tiles, i64 each)
+fn void stretch_of(LOCAL stretch *p, batch b, results out, i64 job, i64 before, i64 after, i64 valid, i64 least,
+    i64 tiles, i64 each)
 {
     const tile t = tile_of(b, job, before, after, valid, tiles, each);
     const i64 lo = valid ? t.j0 : t.j0 - before, w = before + after + 1, count = t.j1 - t.j0 + w - 1;
@@ -53,7 +55,8 @@ fn void load_whole(LOCAL state *z, batch b, stretch p, i64 shift)
 }
 
 /* `count` results of a quad, one by one, at an edge or not side by side. */
-far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 length, i64 least, i64 edges, par q)
+far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 length, i64 least,
+    i64 edges, par q)
 {
     ROLLED for (int c = 0; c < QUAD && c < count; c++)
     {
@@ -64,7 +67,8 @@ far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i6
         if (whole || edges == EDGES_TOO) store_maybe(to + c * step, m, length, start + c, q);
     }
 }
-fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 length, i64 least, i64 edges, const four *v)
+fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 length, i64 least, i64 edges,
+    const four *v)
 {
     const i64 start = p->lo + q;
 #if OP_LANES == 1
@@ -76,11 +80,13 @@ fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 le
         return;
     }
 #endif
-    store_some(p->out + q * out.stride * (i64)(OP_LANES * sizeof(result)), out.stride * (i64)(OP_LANES * sizeof(result)),
+    store_some(p->out + q * out.stride * (i64)(OP_LANES * sizeof(result)),
+        out.stride * (i64)(OP_LANES * sizeof(result)),
                p->results - q, *v, start, p->n, w, length, least, edges, b.p);
 }
 
-/* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most that. */
+/* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most
+ * that. */
 fn four quad_at(LOCAL const four *z, int q, int m, int far)
 {
     if ((m + 1) * WINDOW_THREADS + far > WHOLE_QUADS && q >= WHOLE_QUADS) q = WHOLE_QUADS - 1;
@@ -127,18 +133,21 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept)
 /* What a launch makes of its tiles. */
 typedef struct {
     int what;            /* PART_RESULTS; of a longer window (window_long.cl) PART_LEVEL, PART_LAST_BITS */
-    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded onto */
+    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded
+                            onto */
     i64 shift, length;   /* number of item 0 in the window's sequence; elements of the window */
 } part;
 
-/* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room: an array of WHOLE
- * states for each level that is kept, and up to two. */
+/* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
+ * an array of WHOLE states for each level that is kept, and up to two. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
-fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS, TILES_PARAMETERS, LEVELS_PARAMETERS, part of)
+fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS,
+    TILES_PARAMETERS, LEVELS_PARAMETERS, part of)
 {
     const int w = (int)(before + after + 1), top = (int)top_level, kept = (int)kept_levels, me = thread_index();
     int turn = 0;
-    if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least, tiles, each);
+    if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least,
+        tiles, each);
     BARRIER();
     for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
         const stretch p = tile_at[turn];
@@ -194,6 +203,7 @@ KERNEL_OF(window_whole)
     SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
     part all;
     all.what = PART_RESULTS, all.states = 0, all.shift = 0, all.length = before + after + 1;
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each, edges, top_level, kept_levels, all);
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each,
+        edges, top_level, kept_levels, all);
 }
 #endif

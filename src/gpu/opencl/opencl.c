@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in opencl_devices.c,
- * memory is in opencl_memory.c. API calls only; the shapes are in gpu_*.c. */
+ * An OpenCL device's calls: contexts, queues, programs, launches. Which devices there are is found in devices.c,
+ * memory is in memory.c. API calls only; the shapes are in gpu/. */
 #include "opencl.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,8 +56,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
     int count;
     const tl_opencl_found *found = tl_opencl_find(index, &count);
     if (!found) return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d: there are %d OpenCL devices here", index, count);
-    if (found->reason[0])
-        return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text, found->reason);
+    if (found->reason[0]) return tl_fail(ctx, TALLY_NO_DEVICE, "opencl:%d (%s): %s", index, found->text, found->reason);
     opencl *g = calloc(1, sizeof *g);
     if (!g) return tl_no_memory(ctx, sizeof *g, "a device");
     g->base.calls = &calls;
@@ -87,7 +86,8 @@ static int cl_shares_memory(const tl_gpu *gpu)
 }
 static int64_t cl_local_bytes(const tl_gpu *gpu)
 {
-    return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) - 2048; /* what a kernel has anyway */
+    return (int64_t)tl_opencl_number(((const opencl *)gpu)->id, CL_DEVICE_LOCAL_MEM_SIZE) -
+           2048; /* what a kernel has anyway */
 }
 
 /* ---- programs ---- */
@@ -109,7 +109,8 @@ static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t l
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
     p->program = tl_cl.clCreateProgramWithSource(g->context, 1, &text, &length, &error);
     if (p->program)
-        error = tl_cl.clBuildProgram(p->program, 1, &g->id, g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
+        error =
+            tl_cl.clBuildProgram(p->program, 1, &g->id, g->shuffles ? OPTIONS " -D TL_SHUFFLES" : OPTIONS, NULL, NULL);
     if (!error) {
         *program = p;
         return TALLY_OK;
@@ -136,7 +137,8 @@ static tally_status cl_launch(tl_gpu *gpu, tally *ctx, tl_program *program, cons
                               tl_spread spread, int threads, const tl_argument *arguments, int count)
 {
     opencl *g = (opencl *)gpu;
-    if (spread != TL_GROUPS) return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
+    if (spread != TL_GROUPS)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "OpenCL: kernel %s: launches are numbers of groups", name);
     cl_int error = CL_SUCCESS;
     const int at = tl_kernel_number(ctx, program->kernels[0].name, sizeof program->kernels[0], program->count, name);
     if (at < 0) return TALLY_UNSUPPORTED;

@@ -124,7 +124,7 @@ typedef struct {
     int processors, shuffles; /* shuffles: warps of 32 work-items in step, and PTX in texts (prelude_opencl.h) */
 } opencl;
 
-/* ---- opencl_devices.c ---- */
+/* ---- devices.c ---- */
 
 /* An error as a sentence. */
 tally_status tl_opencl_failed(tally *ctx, cl_int error, const char *call);
@@ -139,7 +139,7 @@ int tl_opencl_describe(int index, tally_device_info *info);
 /* A device's number; 0 if it has none. */
 uint64_t tl_opencl_number(cl_device_id id, cl_uint what);
 
-/* ---- opencl_memory.c: calls of tl_gpu_calls ---- */
+/* ---- memory.c: calls of tl_gpu_calls ---- */
 tally_status tl_cl_allocate(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
 void tl_cl_release(tl_gpu *gpu, tl_memory *memory);
 tally_status tl_cl_write(tl_gpu *gpu, tally *ctx, const tl_memory *to, size_t offset, const void *from, size_t bytes);

@@ -13,24 +13,24 @@ typedef ulong u64;
 typedef float f32;
 typedef double f64;
 
-#define fn static inline
-#define far_fn static __attribute__((noinline))
+#define fn                    static inline
+#define far_fn                static __attribute__((noinline))
 #define KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
-#define GLOBAL __global
-#define LOCAL __local
-#define SHARED __local
-#define ALIGNED(bytes) __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
-#define ROOM_OF_PARAMETER ((__local u8 *)room_)
-#define UNROLL _Pragma("unroll")
-#define ROLLED _Pragma("unroll 1")
-/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and a
- * barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing leads
- * to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
-#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#define GLOBAL                __global
+#define LOCAL                 __local
+#define SHARED                __local
+#define ALIGNED(bytes)        __attribute__((aligned(bytes)))
+#define ROOM_PARAMETER        , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
+#define ROOM_OF_PARAMETER     ((__local u8 *)room_)
+#define UNROLL                _Pragma("unroll")
+#define ROLLED                _Pragma("unroll 1")
+/* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and
+ * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
+ * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
+#define BARRIER()        barrier(CLK_LOCAL_MEM_FENCE)
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
-#define ADD_LOCAL(p, v) atomic_add(p, v)
-#define ADDRESS(p) ((u64)(size_t)(p))
+#define ADD_LOCAL(p, v)  atomic_add(p, v)
+#define ADDRESS(p)       ((u64)(size_t)(p))
 
 #define as_u32(x) as_uint((f32)(x))
 #define as_u64(x) as_ulong((f64)(x))
@@ -44,44 +44,49 @@ fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }
 
 #ifdef TL_SHUFFLES
-/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose shuffles OpenCL
- * has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes (H200). */
+/* The host says so of NVIDIA's devices (opencl.c): a warp is 32 work-items in step, and the compiler takes PTX, whose
+ * shuffles OpenCL has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes
+ * (H200). */
 #define WARPS_IN_GROUP 8
-#define seldom_fn far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
+#define seldom_fn                                                                                                      \
+    far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
 #define SKIPS 1
 fn int lane_index() { return (int)get_local_id(0) & 31; }
 #define SHUFFLE_0 "idx"
 #define SHUFFLE_1 "bfly"
-#define SHUFFLE(across, type, to, from, at)                                                                             \
-    {                                                                                                                   \
-        union {                                                                                                         \
-            type value;                                                                                                 \
-            u32 word[(sizeof(type) + 3) / 4];                                                                           \
-        } u_;                                                                                                           \
-        u_.word[0] = 0;                                                                                                 \
-        u_.value = from;                                                                                                \
-        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++)                                                 \
-        {                                                                                                               \
-            u32 got_;                                                                                                   \
-            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;"                           \
-                         : "=r"(got_)                                                                                   \
-                         : "r"(u_.word[k_]), "r"(at));                                                                  \
-            u_.word[k_] = got_;                                                                                         \
-        }                                                                                                               \
-        to = u_.value;                                                                                                  \
+#define SHUFFLE(across, type, to, from, at)                                                                            \
+    {                                                                                                                  \
+        union {                                                                                                        \
+            type value;                                                                                                \
+            u32 word[(sizeof(type) + 3) / 4];                                                                          \
+        } u_;                                                                                                          \
+        u_.word[0] = 0;                                                                                                \
+        u_.value = from;                                                                                               \
+        UNROLL for (int k_ = 0; k_ < (int)(sizeof(type) + 3) / 4; k_++)                                                \
+        {                                                                                                              \
+            u32 got_;                                                                                                  \
+            __asm__ volatile("shfl.sync." SHUFFLE_##across ".b32 %0, %1, %2, 31, 0xffffffff;"                          \
+                             : "=r"(got_)                                                                              \
+                             : "r"(u_.word[k_]), "r"(at));                                                             \
+            u_.word[k_] = got_;                                                                                        \
+        }                                                                                                              \
+        to = u_.value;                                                                                                 \
     }
 #else
-/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. Exchanges are barriers
- * then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a branch: so nothing with an
- * exchange in it is left out, even where its result is not needed. */
+/* OpenCL 1.2 has no sub-groups: a warp is a group of 32 work-items that exchange states through local memory. Exchanges
+ * are barriers then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
+ * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
-#define seldom_fn fn
-#define SKIPS 0
+#define seldom_fn      fn
+#define SKIPS          0
 fn int lane_index() { return (int)get_local_id(0); }
 #endif
 fn i64 warp_index() { return (i64)get_group_id(0) * WARPS_IN_GROUP + get_local_id(0) / 32 % WARPS_IN_GROUP; }
 fn i64 warp_count() { return (i64)get_num_groups(0) * WARPS_IN_GROUP; }
 
-#define QUAD_ALIGN (TL_SIZE * 4)
+#define QUAD_ALIGN     (TL_SIZE * 4)
 #define QUAD_OUT_ALIGN (TL_OUT_SIZE * 4)
-#define QUAD_OF(T, align) struct ALIGNED(align) { T x, y, z, w; }
+#define QUAD_OF(T, align)                                                                                              \
+    struct ALIGNED(align) {                                                                                            \
+        T x, y, z, w;                                                                                                  \
+    }

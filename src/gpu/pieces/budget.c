@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Whether a call on host arrays goes in pieces (gpu_pieces.h), and how large its pieces may be. */
+ * Whether a call on host arrays goes in pieces (pieces.h), and how large its pieces may be. */
 #include "pieces.h"
 
 enum {

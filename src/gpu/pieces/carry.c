@@ -32,7 +32,8 @@ static void copy_past(char *to, const char *from, int64_t bytes)
         memcpy(to, from, (size_t)head);
         for (to += head, from += head, bytes -= head; bytes >= 64; to += 64, from += 64, bytes -= 64)
             for (int i = 0; i < 64; i += 16)
-                _mm_stream_si128((__m128i *)(void *)(to + i), _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+                _mm_stream_si128((__m128i *)(void *)(to + i),
+                                 _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
         _mm_sfence();
     }
 #endif
@@ -67,7 +68,10 @@ static void carry(const tl_haul *h, int64_t e0, int64_t e1)
     }
 }
 
-static int64_t share_of(const tl_haul *h, int i, int of) { return h->e0 + (int64_t)((__int128)(h->e1 - h->e0) * i / of); }
+static int64_t share_of(const tl_haul *h, int i, int of)
+{
+    return h->e0 + (int64_t)((__int128)(h->e1 - h->e0) * i / of);
+}
 
 void tl_carry(int threads, const tl_haul *in, const tl_haul *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
- * that fit, and sequences that do not fit by themselves cut along (gpu_along.c). gpu_pieces.h has the picture. */
+ * that fit, and sequences that do not fit by themselves cut along (along.c). pieces.h has the picture. */
 #include "pieces.h"
 #include <stdlib.h>
 

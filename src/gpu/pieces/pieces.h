@@ -15,11 +15,11 @@
  *
  * A file sees those below it:
  *
- *   gpu_verbs.c    a verb: as a whole or in pieces     gpu_push.c     streams and fragments
- *   gpu_pieces.c   views cut into rows that fit
- *   gpu_along.c    sequences that do not fit, cut along
- *   gpu_stage.c    pieces moved through the lanes      gpu_budget.c   whether, and how large
- *   gpu_carry.c    what the threads copy for them      the shapes, on views that fit (gpu_work.h) */
+ *   verbs.c    a verb: as a whole or in pieces     push.c     streams and fragments
+ *   pieces.c   views cut into rows that fit
+ *   along.c    sequences that do not fit, cut along
+ *   stage.c    pieces moved through the lanes      budget.c   whether, and how large
+ *   carry.c    what the threads copy for them      the shapes, on views that fit (work.h) */
 #ifndef TALLY_GPU_PIECES_H
 #define TALLY_GPU_PIECES_H
 #include "gpu/work.h"
@@ -81,7 +81,7 @@ struct tl_pipe {
     int wrote; /* results have reached the caller's host memory */
 };
 
-/* ---- gpu_stage.c ---- */
+/* ---- stage.c ---- */
 
 /* Sets up a side: where the memory is. output: elements are results of `bytes` bytes. */
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
@@ -90,7 +90,7 @@ tally_status tl_pipe_run(tl_pipe *p);
 /* Page-locked memory of at least `bytes` bytes, in place of *m. */
 tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
 
-/* ---- gpu_carry.c: the threads' part ---- */
+/* ---- carry.c: the threads' part ---- */
 
 /* Elements of a rectangle; where its (r0, i0) lies in the caller's memory. */
 int64_t tl_side_count(const tl_side *s, const tl_rect *r);
@@ -108,7 +108,7 @@ typedef struct tl_haul {
 /* Both hauls, by all threads. */
 void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
 
-/* ---- gpu_along.c ---- */
+/* ---- along.c ---- */
 
 /* Pieces along sequences that are too long for the device: in's sequences (no offsets), neighbours if there are
  * several. budget: bytes of a piece on the device. */
@@ -145,7 +145,7 @@ tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tall
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t *made);
 
-/* ---- gpu_pieces.c; between enter and leave ---- */
+/* ---- pieces.c; between enter and leave ---- */
 
 /* A call on these views, as a whole: its own ones, or some rows of them. */
 tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
@@ -153,7 +153,7 @@ tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, co
 /* By pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 
-/* ---- gpu_budget.c ---- */
+/* ---- budget.c ---- */
 
 /* Is this call one for pieces? */
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);

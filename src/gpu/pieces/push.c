@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments on a GPU device: a push that is large goes there in pieces (gpu_along.c), whatever else the
+ * Streams and fragments on a GPU device: a push that is large goes there in pieces (along.c), whatever else the
  * processors take. */
 #include "pieces.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (gpu_pieces.h). A
- * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2 out;
- * gpu_carry.c fills and empties the blocks. */
+ * Pieces on their way: from the caller's memory through page-locked blocks to the device, and back (pieces.h). A
+ * piece crosses in `steps` parts of at most STAGE_BYTES; step k of piece j moves part k of j in and part k of j - 2
+ * out; carry.c fills and empties the blocks. */
 #include "pieces.h"
 
 static const int64_t STAGE_BYTES = 8 << 20; /* 8 blocks of it stay in a third cache of 64 MB, and cross in 150 us */
@@ -190,8 +190,8 @@ static tally_status issue(run *r, int64_t j)
     status = r->c->follow(r->gpu, p->ctx, TL_OUT, TL_DONE + slot);
     p->wrote = 1;
     if (!status)
-        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot], kept_from(&p->out, part) * p->out.bytes,
-                         tl_side_count(&p->out, &part->out) * p->out.bytes);
+        status = to_host(r, tl_side_corner(&p->out, &part->out), &p->out.buffer[slot],
+                         kept_from(&p->out, part) * p->out.bytes, tl_side_count(&p->out, &part->out) * p->out.bytes);
     if (!status) status = r->c->mark(r->gpu, p->ctx, TL_OUT, TL_STORED + slot);
     return status;
 }
@@ -209,8 +209,8 @@ static tally_status run_pieces(run *r)
             status = r->c->follow(r->gpu, p->ctx, TL_IN, TL_DONE + (int)(j % TL_RING));
         if (!status && j < r->pieces && p->in.straight) {
             const tl_rect *rect = &r->part[j % PARTS].in;
-            status =
-                to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect), tl_side_count(&p->in, rect) * p->in.bytes);
+            status = to_device(r, &p->in.buffer[j % TL_RING], 0, tl_side_corner(&p->in, rect),
+                               tl_side_count(&p->in, rect) * p->in.bytes);
         }
         for (int64_t k = 0; !status && k < r->steps; k++) status = step(r, j, k);
         if (!status && j < r->pieces) status = issue(r, j);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs on a GPU device: a call goes as a whole, or in pieces (gpu_pieces.h). */
+ * The three verbs on a GPU device: a call goes as a whole, or in pieces (pieces.h). */
 #include "pieces.h"
 
 /* In pieces where host arrays are large, and where the device's memory did not suffice for the whole. */
