@@ -232,9 +232,8 @@ void plot_bytes(const shape_report *s, FILE *f)
         snprintf(value, sizeof value, "%.2f MB", 32e-6 * (double)x->counts.sectors);
         bar_row(f, x->rung->name, (double)x->counts.sectors / most, 0, 0, value);
     }
-    fprintf(f, "</div><figcaption>Sectors of 32 bytes that all warps ask of global memory, before any cache. On a "
-               "device the model runs at most 2^20 "
-               "elements.</figcaption></figure>\n");
+    fprintf(f, "</div><figcaption>Sectors of 32 bytes that all warps ask of global memory, before any "
+               "cache.</figcaption></figure>\n");
 }
 
 void plot_errors(const shape_report *s, FILE *f)

@@ -240,7 +240,32 @@ code 1 "$tally" ladder try y.cu --device model
 has 'y.cu:8: the ladder has one dimension: threadIdx.x' err
 sed 's/int \*out/short *out/' reduce3.cu >short.cu
 code 1 "$tally" ladder try short.cu --device model
-has 'short.cu:5: a parameter is of int, unsigned' err
+has 'short.cu:5: a parameter is of char, int, unsigned' err
+cat >bytes.cu <<'CU'
+// like: scan/tiled_scan
+__global__ void tile_scan(const unsigned char *in, unsigned char *out, unsigned char *sums, int n)
+{
+    __shared__ unsigned char data[256];
+    int tid = threadIdx.x, i = blockIdx.x * 256 + tid;
+    data[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (int s = 1; s < 256; s *= 2) {
+        unsigned char left = tid >= s ? data[tid - s] : 0;
+        __syncthreads();
+        data[tid] += left;
+        __syncthreads();
+    }
+    if (i < n) out[i] = data[tid];
+    if (tid == 255) sums[blockIdx.x] = data[tid];
+}
+__global__ void propagate(unsigned char *out, const unsigned char *sums, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (blockIdx.x > 0 && i < n) out[i] += sums[blockIdx.x - 1];
+}
+CU
+code 0 "$tally" ladder try bytes.cu --device model
+has '^types u8; sum' out
 sed 's/data\[tid\] = i/data[tid] = unused(i)/' reduce3.cu >call.cu
 code 1 "$tally" ladder try call.cu --device model
 has "call.cu:9: the model has no function 'unused'" err
@@ -391,6 +416,12 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     code 0 "$tally" ladder transpose --device "$device" --runs 0 --n 4999
     code 0 "$tally" ladder histogram --device "$device" --runs 0 --n 4999 --dtype u32
     code 0 "$tally" ladder reduce --rung warp_reduce --device "$device" --runs 0 --n 4999 --dtype i64
+    code 0 "$tally" ladder reduce --rung bulk_copy,grid_sync --device "$device" --runs 1 --n 4999
+    tr -s '\n ' ' ' <out >words
+    has 'bulk_copy - - skipped' words
+    has 'not for this device: reduce/bulk_copy.cl needs bulk copies .* compute capability 9.0 on' words
+    has 'not for this device: in reduce/grid_sync.cl all groups wait for each other, and OpenCL does not promise' words
+    code 0 "$tally" ladder scan --rung "$(without scan)" --device "$device" --runs 0 --n 70001 --dtype u8
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
     ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
