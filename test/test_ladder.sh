@@ -422,6 +422,8 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     has 'not for this device: reduce/bulk_copy.cl needs bulk copies .* compute capability 9.0 on' words
     has 'not for this device: in reduce/grid_sync.cl all groups wait for each other, and OpenCL does not promise' words
     code 0 "$tally" ladder scan --rung "$(without scan)" --device "$device" --runs 0 --n 70001 --dtype u8
+    code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000 --html small.html
+    has 'No ceiling is known at this size' small.html
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
     ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
