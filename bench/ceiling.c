@@ -14,11 +14,11 @@ static int can(const ceiling_loop *loop, size_t in, size_t out)
 {
     switch (loop->kind) {
     case CEILING_READ:
-        return out <= in / FEW;
+        return out <= in / FEW || out <= LINE;
     case CEILING_COPY:
         return out == in;
     case CEILING_MIX:
-        return out > in / FEW;
+        return out > in / FEW && out > LINE;
     }
     return 0;
 }
