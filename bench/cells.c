@@ -68,10 +68,10 @@ int cells_operators(tally *ctx, const char *folder)
     DIR *d = folder ? opendir(folder) : NULL;
     for (const char *const *name = tally_operators(); *name && operator_count < OPERATORS_MOST; name++) {
         tally_operator_info info;
-        const char *const needs = tally_operator(NULL, *name, TALLY_F64, &info) &&
-                                          tally_operator(NULL, *name, TALLY_I64, &info)
-                                      ? ":0.1" /* a parameter that must be given */
-                                      : "";
+        const char *const needs =
+            tally_operator(NULL, *name, TALLY_F64, &info) && tally_operator(NULL, *name, TALLY_I64, &info)
+                ? ":0.1" /* a parameter that must be given */
+                : "";
         snprintf(operators[operator_count++], CLIFF_WORD, "%s%s", *name, needs);
     }
     for (struct dirent *e; d && (e = readdir(d)) && file_count < OPERATORS_MOST;)
@@ -81,7 +81,9 @@ int cells_operators(tally *ctx, const char *folder)
     for (int i = 0; i < file_count && operator_count < OPERATORS_MOST; i++) {
         const char *const name = strrchr(files[i], '/') + 1;
         const size_t length = strlen(name) - 2;
-        snprintf(operators[operator_count++], CLIFF_WORD, "%.*s", (int)(length < CLIFF_WORD ? length : CLIFF_WORD - 1), name);
+        if (length >= CLIFF_WORD) continue;
+        memcpy(operators[operator_count], name, length);
+        operators[operator_count++][length] = 0;
     }
     return cells_define(ctx);
 }
@@ -95,8 +97,8 @@ int cells_define(tally *ctx)
 
 void cell_key(const cell *c, const char *device, char *key, size_t room)
 {
-    snprintf(key, room, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op, tally_dtype_name(c->dtype), c->shape, c->view,
-             c->size);
+    snprintf(key, room, "%s,%d,%s,%s,%s,%s,%s", device, c->threads, c->op, tally_dtype_name(c->dtype), c->shape,
+             c->view, c->size);
 }
 
 /* ---- what was given out already: a table of hashes ---- */
@@ -157,7 +159,7 @@ static int of_size(const walk *k, cell *c)
 {
     const struct sheet *s = k->sheet;
     for (int o = 0; o < operator_count; o++) {
-        snprintf(c->op, sizeof c->op, "%s", operators[o]);
+        memcpy(c->op, operators[o], sizeof c->op);
         if (!listed(s->ops, c->op) || !listed(k->chosen->ops, c->op)) continue;
         for (int d = 1; tally_dtype_name((tally_dtype)d); d++) {
             c->dtype = (tally_dtype)d;
@@ -188,8 +190,9 @@ static int of_size(const walk *k, cell *c)
 /* The next word of a list; 0: there is none. */
 static int next_word(const char **at, char *word)
 {
-    const size_t length = strcspn(*at, " ,");
-    snprintf(word, CLIFF_WORD, "%.*s", (int)length, *at);
+    const size_t length = strcspn(*at, " ,"), kept = length < CLIFF_WORD ? length : CLIFF_WORD - 1;
+    memcpy(word, *at, kept);
+    word[kept] = 0;
     *at += length;
     *at += strspn(*at, " ,");
     return length > 0;

@@ -88,10 +88,15 @@ static int count_one(const cell *c, void *with)
 static int team(run_state *s, int threads)
 {
     place *p = s->p;
+    char device[sizeof p->device];
     if (!p->threads || p->threads == threads) return 1;
+    memcpy(device, p->device, sizeof device);
     cell_free(p);
     p->close(p);
-    return place_open(p, p->device, threads) && cells_define(p->ctx);
+    const size_t slow = p->slow; /* --bytes */
+    const int good = place_open(p, device, threads) && cells_define(p->ctx);
+    p->slow = slow;
+    return good;
 }
 
 static int measure_one(const cell *c, void *with)
@@ -134,8 +139,8 @@ static int flag(int argc, char **argv, const char *name)
 /* Every argument is an option, with its value where it has one. */
 static int options_known(int argc, char **argv)
 {
-    static const char *const valued[] = {"--file", "--device", "--threads", "--ops", "--types", "--shapes", "--views",
-                                         "--sizes", "--seconds", "--rounds", "--bytes", "--operators"};
+    static const char *const valued[] = {"--file",  "--device", "--threads", "--ops",    "--types", "--shapes",
+                                         "--views", "--sizes",  "--seconds", "--rounds", "--bytes", "--operators"};
     static const char *const flags[] = {"--quick", "--full", "--list"};
     for (int i = 1; i < argc; i++) {
         int good = 0;
@@ -156,8 +161,9 @@ int main(int argc, char **argv)
     if (!options_known(argc, argv)) return 2;
     const char *path = option(argc, argv, "--file"), *device = option(argc, argv, "--device"), *value;
     const char *set = flag(argc, argv, "--quick") ? "quick" : flag(argc, argv, "--full") ? "full" : "all";
-    const selection chosen = {option(argc, argv, "--ops"), option(argc, argv, "--types"), option(argc, argv, "--shapes"),
-                              option(argc, argv, "--views"), option(argc, argv, "--sizes")};
+    const selection chosen = {option(argc, argv, "--ops"), option(argc, argv, "--types"),
+                              option(argc, argv, "--shapes"), option(argc, argv, "--views"),
+                              option(argc, argv, "--sizes")};
     s.listing = flag(argc, argv, "--list");
     if (!path && !s.listing) return fprintf(stderr, "%s", usage), 2;
     if ((value = option(argc, argv, "--rounds"))) s.rounds = atoi(value) > 2 ? atoi(value) : 3;

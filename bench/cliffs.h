@@ -16,7 +16,15 @@
 enum { CLIFF_WORD = 64, CLIFF_KEY = 512, CLIFF_TEAMS = 8, CLIFF_LOOPS = 96 };
 
 typedef enum cliff_verb { CLIFF_REDUCE, CLIFF_SCAN, CLIFF_WINDOW } cliff_verb;
-typedef enum cliff_cut { CUT_FLAT, CUT_ROWS, CUT_COLUMNS, CUT_SEGMENTS, CUT_HEAVY, CUT_STRIDED, CUT_MISALIGNED } cliff_cut;
+typedef enum cliff_cut {
+    CUT_FLAT,
+    CUT_ROWS,
+    CUT_COLUMNS,
+    CUT_SEGMENTS,
+    CUT_HEAVY,
+    CUT_STRIDED,
+    CUT_MISALIGNED
+} cliff_cut;
 
 typedef struct cell {
     char op[CLIFF_WORD], shape[CLIFF_WORD], view[CLIFF_WORD], size[CLIFF_WORD];
@@ -32,18 +40,18 @@ typedef struct cell {
 
 typedef struct place place;
 struct place {
-    tally *ctx;          /* the device's */
-    char device[32];     /* as tally_open takes it, */
-    char text[320];      /* and what it is: model and driver */
-    int threads;         /* of the processors; 0 on a GPU */
-    size_t fast;         /* bytes that its cache holds well, of all threads */
-    size_t slow;         /* bytes of an array that comes from memory */
+    tally *ctx;                             /* the device's */
+    char device[32];                        /* as tally_open takes it, */
+    char text[320];                         /* and what it is: model and driver */
+    int threads;                            /* of the processors; 0 on a GPU */
+    size_t fast;                            /* bytes that its cache holds well, of all threads */
+    size_t slow;                            /* bytes of an array that comes from memory */
     void *(*alloc)(place *p, size_t bytes); /* NULL: there is no memory */
     void (*free)(place *p, void *memory, size_t bytes);
     int (*put)(place *p, void *to, const void *from, size_t bytes); /* host to place; 0: failed */
     int (*get)(place *p, void *to, const void *from, size_t bytes); /* place to host */
     void (*finish)(place *p);                                       /* waits for what was issued */
-    /* The ceiling's loops for these bytes: how many there are, what they are called; `repeat` runs of one are issued by run. */
+    /* The ceiling's loops for these bytes: how many there are and their names. run: issues `repeat` runs of one. */
     int (*loops)(place *p, size_t in, size_t out);
     const char *(*name)(place *p, int loop);
     void (*run)(place *p, int loop, void *dst, size_t out, const void *src, size_t in, int repeat);
@@ -66,7 +74,7 @@ typedef struct gpu_loops {
     int count;
     gpu_loop loop[CLIFF_LOOPS];
 } gpu_loops;
-enum { GPU_GROUP = 256 };
+enum { GPU_GROUP = 256, GPU_SLOW = 256 << 20 /* bytes of an array that comes from memory */ };
 extern const char gpu_text[];
 extern const char *const gpu_kernels[]; /* ended by NULL */
 void gpu_list(gpu_loops *list, size_t in, size_t out, int processors);
@@ -108,8 +116,8 @@ typedef enum outcome { CELL_DONE, CELL_NOTHING, CELL_UNSUPPORTED, CELL_FAILED } 
 outcome cell_measure(place *p, tally *cpu, const cell *c, int rounds, figures *f);
 void cell_free(place *p); /* arrays that were kept */
 
-/* law.c: compares results that are in host memory with the law, one by one, in bits. in: the view, verb: what was asked.
- * Writes "compared/all" to what; 0 and a sentence there if one differs. */
+/* law.c: compares results that are in host memory with the law, one by one, in bits. in: the view. Writes
+ * "compared/all" to what; 0 and a sentence there if one differs. */
 int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_window_options *w, const void *out,
               char *what, size_t room);
 

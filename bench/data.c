@@ -36,7 +36,7 @@ void data_fill(void *to, size_t bytes, tally_dtype dtype)
     for (int64_t i = 0; i < words; i++) x[i] = (hash((uint64_t)i) & keep) | set;
 }
 
-/* A length of a Pareto distribution with alpha 0.8, at most 10^6: over half of the segments have one or two elements. */
+/* A length of a Pareto distribution with alpha 0.8, at most 10^6: over half of them are one or two. */
 static int64_t heavy(uint64_t random)
 {
     const double u = ((double)(random >> 11) + 0.5) * 0x1p-53, length = floor(pow(u, -1 / 0.8));
@@ -49,7 +49,7 @@ int64_t *data_offsets(int64_t n, int64_t mean, int64_t *count)
     *count = 0;
     if (offsets) offsets[0] = 0;
     while (offsets && at < n) {
-        const uint64_t random = hash((uint64_t)*count ^ UINT64_C(0x5E6)) ;
+        const uint64_t random = hash((uint64_t)*count ^ UINT64_C(0x5E6));
         const int64_t length = mean ? (int64_t)(random % (uint64_t)(2 * mean + 1)) : heavy(random);
         at = length < n - at ? at + length : n;
         if (*count + 2 > room) {

@@ -167,13 +167,11 @@ int law_check(tally *ctx, const cell *c, const tally_view *in, const tally_windo
         q.x = (const char *)in->data + from * in->stride * (in->offsets ? 1 : 0) * q.op->elem_bytes +
               (in->offsets ? 0 : from * q.op->elem_bytes);
         q.out_stride = columns ? in->rows : 1;
-        const int64_t first = c->verb == CLIFF_REDUCE ? row
-                              : in->offsets           ? from
-                              : columns               ? row
-                                                      : row * in->n;
+        const int64_t first = c->verb == CLIFF_REDUCE ? row : in->offsets ? from : columns ? row : row * in->n;
         q.out = (const char *)out + first * q.op->result_bytes;
         const int64_t share = WORK / (looked * ((in->rows + step - 1) / step));
-        const int good = c->verb == CLIFF_WINDOW ? windows(&q, w, share > 4 ? share : 4) : sums(&q, c->verb == CLIFF_SCAN);
+        const int good =
+            c->verb == CLIFF_WINDOW ? windows(&q, w, share > 4 ? share : 4) : sums(&q, c->verb == CLIFF_SCAN);
         if (!good) {
             snprintf(what, room, "other bits than the law's in sequence %lld", (long long)row);
             return 0;

@@ -15,7 +15,10 @@ static const ceiling_loop *list[CEILING_LOOPS];
 
 static void *alloc(place *p, size_t bytes) { return (void)p, memory_huge(bytes); }
 static void release(place *p, void *memory, size_t bytes) { (void)p, memory_free(memory, bytes); }
-static int same(place *p, void *to, const void *from, size_t bytes) { return (void)p, to == from || memcpy(to, from, bytes); }
+static int same(place *p, void *to, const void *from, size_t bytes)
+{
+    return (void)p, to == from || memcpy(to, from, bytes);
+}
 static void finish(place *p) { (void)p; }
 /* A job that is too short for a team has one thread's loops beside it, so each loop stands here twice. */
 static int half;
@@ -50,8 +53,16 @@ int place_cpu(place *p, const char *device, int threads)
 {
     char words[64];
     snprintf(words, sizeof words, "%s,threads=%d", device, threads);
-    *p = (place){.threads = threads, .alloc = alloc, .free = release, .put = same, .get = same, .finish = finish,
-                 .loops = loops, .name = name, .run = run, .close = shut};
+    *p = (place){.threads = threads,
+                 .alloc = alloc,
+                 .free = release,
+                 .put = same,
+                 .get = same,
+                 .finish = finish,
+                 .loops = loops,
+                 .name = name,
+                 .run = run,
+                 .close = shut};
     if (tally_open(&p->ctx, words)) return fprintf(stderr, "cliffs: %s\n", tally_error(NULL)), 0;
     const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE);
     char model[200];

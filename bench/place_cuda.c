@@ -87,7 +87,8 @@ static int compile(cuda *g, int capability)
     if (failed("the ceilings' kernels do not compile", error)) return free(code), 0;
     error = cuModuleLoadData(&g->module, code);
     free(code);
-    for (int k = 0; !error && gpu_kernels[k]; k++) error = cuModuleGetFunction(&g->kernel[k], g->module, gpu_kernels[k]);
+    for (int k = 0; !error && gpu_kernels[k]; k++)
+        error = cuModuleGetFunction(&g->kernel[k], g->module, gpu_kernels[k]);
     return !failed("the ceilings' kernels do not load", error);
 }
 
@@ -97,7 +98,10 @@ static void *alloc(place *p, size_t bytes)
     (void)p;
     return failed("memory", cuMemAlloc(&a, bytes)) ? NULL : (void *)(uintptr_t)a;
 }
-static void release(place *p, void *memory, size_t bytes) { (void)p, (void)bytes, cuMemFree((address)(uintptr_t)memory); }
+static void release(place *p, void *memory, size_t bytes)
+{
+    (void)p, (void)bytes, cuMemFree((address)(uintptr_t)memory);
+}
 static int put(place *p, void *to, const void *from, size_t bytes)
 {
     p->finish(p);
@@ -132,9 +136,9 @@ static void run(place *p, int loop, void *dst, size_t out, const void *src, size
     int k = 0, error = 0;
     while (l->kernel && strcmp(gpu_kernels[k], l->kernel)) k++;
     for (; repeat > 0 && !error; repeat--)
-        error = !l->kernel
-                    ? cuMemcpyDtoDAsync(y, x, in, g->stream)
-                    : cuLaunchKernel(g->kernel[k], (unsigned)l->groups, 1, 1, GPU_GROUP, 1, 1, 0, g->stream, arguments, NULL);
+        error = !l->kernel ? cuMemcpyDtoDAsync(y, x, in, g->stream)
+                           : cuLaunchKernel(g->kernel[k], (unsigned)l->groups, 1, 1, GPU_GROUP, 1, 1, 0, g->stream,
+                                            arguments, NULL);
     if (failed(l->name, error)) exit(1);
 }
 
@@ -150,16 +154,24 @@ int place_cuda(place *p, int number)
     int device = 0, major = 0, minor = 0, cache = 0;
     char model[120] = "", words[32];
     size_t room = 0, total = 0;
-    *p = (place){.alloc = alloc, .free = release, .put = put, .get = get, .finish = finish, .loops = loops,
-                 .name = name, .run = run, .close = shut, .own = g};
+    *p = (place){.alloc = alloc,
+                 .free = release,
+                 .put = put,
+                 .get = get,
+                 .finish = finish,
+                 .loops = loops,
+                 .name = name,
+                 .run = run,
+                 .close = shut,
+                 .own = g};
     if (!g || !find()) return free(g), 0;
-    if (failed("the device", cuInit(0) || cuDeviceGet(&device, number) || cuDeviceGetName(model, sizeof model, device) ||
-                                 cuDeviceGetAttribute(&g->processors, PROCESSORS, device) ||
-                                 cuDeviceGetAttribute(&cache, L2_BYTES, device) ||
-                                 cuDeviceGetAttribute(&major, MAJOR, device) ||
-                                 cuDeviceGetAttribute(&minor, MINOR, device) ||
-                                 cuDevicePrimaryCtxRetain(&g->context, device) || cuCtxSetCurrent(g->context) ||
-                                 cuStreamCreate(&g->stream, NON_BLOCKING) || cuMemGetInfo(&room, &total)) ||
+    if (failed("the device",
+               cuInit(0) || cuDeviceGet(&device, number) || cuDeviceGetName(model, sizeof model, device) ||
+                   cuDeviceGetAttribute(&g->processors, PROCESSORS, device) ||
+                   cuDeviceGetAttribute(&cache, L2_BYTES, device) || cuDeviceGetAttribute(&major, MAJOR, device) ||
+                   cuDeviceGetAttribute(&minor, MINOR, device) || cuDevicePrimaryCtxRetain(&g->context, device) ||
+                   cuCtxSetCurrent(g->context) || cuStreamCreate(&g->stream, NON_BLOCKING) ||
+                   cuMemGetInfo(&room, &total)) ||
         !compile(g, 10 * major + minor))
         return free(g), 0;
     snprintf(words, sizeof words, "cuda:%d", number);
@@ -171,6 +183,6 @@ int place_cuda(place *p, int number)
     for (int i = 0; !tally_device(i, &info); i++)
         if (!strcmp(info.name, words)) snprintf(p->text, sizeof p->text, "%.300s", info.text);
     p->fast = cache > 0 ? (size_t)cache / 4 : (size_t)1 << 22;
-    p->slow = room / 8 < (size_t)1 << 30 ? room / 8 : (size_t)1 << 30;
+    p->slow = room / 8 < GPU_SLOW ? room / 8 : GPU_SLOW;
     return 1;
 }

@@ -31,8 +31,15 @@
 CALLS(DECLARE)
 #define FIND(type, name, parameters) whole = whole && (*(void **)&name = dlsym(library, #name)) != NULL;
 
-enum { BUFFERS = 16, MOST_KERNELS = 16, UNITS = 0x1002, GLOBAL_MEMORY = 0x101F, MOST_ALLOC = 0x1010, BUILD_LOG = 0x1183,
-       READ_WRITE = 1 };
+enum {
+    BUFFERS = 16,
+    MOST_KERNELS = 16,
+    UNITS = 0x1002,
+    GLOBAL_MEMORY = 0x101F,
+    MOST_ALLOC = 0x1010,
+    BUILD_LOG = 0x1183,
+    READ_WRITE = 1
+};
 
 typedef struct opencl {
     void *device, *context, *queue, *program, *kernel[MOST_KERNELS];
@@ -168,8 +175,16 @@ int place_opencl(place *p, int number)
     opencl *g = calloc(1, sizeof *g);
     uint64_t memory = 0, most = 0;
     unsigned units = 1;
-    *p = (place){.alloc = alloc, .free = release, .put = put, .get = get, .finish = finish, .loops = loops,
-                 .name = name, .run = run, .close = shut, .own = g};
+    *p = (place){.alloc = alloc,
+                 .free = release,
+                 .put = put,
+                 .get = get,
+                 .finish = finish,
+                 .loops = loops,
+                 .name = name,
+                 .run = run,
+                 .close = shut,
+                 .own = g};
     if (!g || !(g->device = find(number)) || !build(g)) return free(g), 0;
     clGetDeviceInfo(g->device, UNITS, sizeof units, &units, NULL);
     clGetDeviceInfo(g->device, GLOBAL_MEMORY, sizeof memory, &memory, NULL);
@@ -183,6 +198,6 @@ int place_opencl(place *p, int number)
         if (!strcmp(info.name, p->device)) snprintf(p->text, sizeof p->text, "%.300s", info.text);
     if (most > memory / 8) most = memory / 8;
     p->fast = (size_t)1 << 22;
-    p->slow = most < (uint64_t)1 << 30 ? (size_t)most : (size_t)1 << 30;
+    p->slow = most < GPU_SLOW ? (size_t)most : GPU_SLOW;
     return 1;
 }
