@@ -51,6 +51,16 @@ for wrong in "--ops summ" "--types f33" "--views rows=3" "--sizes l3" "--shapes 
     [[ $answer == cliffs:* ]] || fail "$wrong: $answer"
 done
 
+# an operator that promises what it does not do (a twin that is not its combine) has other bits than the law, in every view
+mkdir -p liars && awk '/^fn result lower/ { print "fn state twin(state a, state b) { state r; r.s = a.s + b.s + num(1.0); return r; }" }
+    /^#define OP_STATE/ { print "#define OP_TWIN 1" } { print }' "$TALLY_SOURCE/examples/operators/sumsq.h" >liars/liar.h
+for case in "reduce flat" "scan columns=16" "window=5 segments=20"; do
+    read -r shape view <<<"$case"
+    answer=$("$PWD/out/cliffs" --file liar.csv --operators liars --ops liar --types f32 --sizes 2^12 --threads 1 --shapes "$shape" --views "$view" 2>&1)
+    [ $? -eq 1 ] && [[ $answer == *"other bits than the law's"* ]] || fail "a wrong result is not seen: $answer"
+done
+grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
+
 # a table whose words README has not: the check sees it
 mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" copy/bench/ && cp a.csv copy/bench/
 printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/README.md
