@@ -9,8 +9,7 @@
 #define TL_IS_INDEX 0
 #endif
 /* OP_ macros that a file leaves out count as 0. */
-/* A path, not a division: */
-/* clang-format off */
+/* clang-format off: a path has no blanks */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */
 #include "cpu/kernel/instances.h"
