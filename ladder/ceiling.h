@@ -9,6 +9,7 @@ typedef struct ceiling {
     int64_t bytes;
     int threads;
     uint64_t sum;
+    int walk[2][2]; /* of reads and copies, of one thread and of all: 0, or the one that was chosen and 1 */
     char *a, *b;
 } ceiling;
 int ceiling_open(ceiling *c, int64_t bytes, int threads); /* 1: there is no memory for two arrays */

@@ -286,8 +286,9 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     double read = 0, copy = 0;
     if (ceiling_open(&m, each, all))
         return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
+    const int team = m.threads < all ? 1 : all; /* as many as there can be */
     for (int r = -2; r < 2 * runs; r++) {
-        m.threads = r % 2 ? all : 1;
+        m.threads = r % 2 ? team : 1;
         const double reading = ceiling_read(&m), copying = ceiling_copy(&m);
         if (r >= 0 && (read == 0 || reading < read)) read = reading;
         if (r >= 0 && (copy == 0 || copying < copy)) copy = copying;
