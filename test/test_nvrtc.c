@@ -52,7 +52,7 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
     status =
-        tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes, log);
+        tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", NULL, &code, &bytes, log);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
            1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
@@ -144,10 +144,10 @@ static void try_wish(void)
     static const char option[] = "--no-such-option=1", text[] = "extern \"C\" __global__ void k() {}\n";
     void *code;
     size_t bytes = 0;
-    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, &code, &bytes, NULL), "a wish not granted");
+    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, NULL, &code, &bytes, NULL), "a wish not granted");
     check(code && bytes > 0, "%zu bytes of code", bytes);
     free(code);
-    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
+    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
               strstr(tally_error(ctx), "no-such-option"),
           "an unknown option: '%s'", tally_error(ctx));
 }
