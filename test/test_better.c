@@ -183,6 +183,19 @@ static void try_best(void)
     check(tally_open(&none, "cuda:0,code=fast") == TALLY_INVALID && !none &&
               !strcmp(tally_error(NULL), "code is 'fast': must be auto, quick or best"),
           "code=fast: '%s'", tally_error(NULL));
+    begin();
+    setenv("TALLY_CODE", "best", 1);
+    ctx = open_fake("");
+    until(ctx, "sum", " best", "TALLY_CODE=best");
+    tally_close(ctx);
+    ctx = open_fake(",code=auto"); /* wins */
+    until(ctx, "mine", " best quick best", "TALLY_CODE=best and code=auto");
+    tally_close(ctx);
+    setenv("TALLY_CODE", "slow", 1);
+    check(tally_open(&none, "cuda:0") == TALLY_INVALID && !none &&
+              !strcmp(tally_error(NULL), "TALLY_CODE is 'slow': must be auto, quick or best"),
+          "TALLY_CODE=slow: '%s'", tally_error(NULL));
+    unsetenv("TALLY_CODE");
 }
 
 /* Several programs wait for the thread, of two contexts; some are wanted no more when their context is closed. */

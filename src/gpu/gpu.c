@@ -27,8 +27,8 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
     return TALLY_OK;
 }
 
-/* code=HOW. */
-static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+/* code=HOW, or TALLY_CODE. */
+static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text, size_t length)
 {
     static const char *const names[] = {[TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -36,8 +36,12 @@ static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, siz
             d->code = (tl_code)i;
             return TALLY_OK;
         }
-    return tl_fail(ctx, TALLY_INVALID, "code is '%.*s': must be auto, quick or best", length < 40 ? (int)length : 40,
-                   text);
+    return tl_fail(ctx, TALLY_INVALID, "%s is '%.*s': must be auto, quick or best", what,
+                   length < 40 ? (int)length : 40, text);
+}
+static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+{
+    return set_code_of(ctx, d, "code", text, length);
 }
 
 /* Takes the options that are a GPU's, and leaves those of the processors in `rest`. */
@@ -48,7 +52,8 @@ static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *optio
         tally_status (*set)(tally *, tl_gpu_device *, const char *text, size_t length);
     } ours[] = {{"memory=", set_memory}, {"code=", set_code}};
     enum { OURS = sizeof ours / sizeof *ours };
-    tally_status status = TALLY_OK;
+    const char *env = getenv("TALLY_CODE");
+    tally_status status = env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
     while (!status && *options) {
         size_t length = strcspn(options, ","), used = strlen(rest);
