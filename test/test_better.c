@@ -284,6 +284,14 @@ static void try_close(void)
     check(files_here() == 2 && atomic_load(best) == 1, "closed: %d files, %d compiled", files_here(),
           atomic_load(best));
     begin();
+    ctx = open_fake("");
+    calls(ctx, "mine", WORTH);
+    for (int i = 0; i < PATIENCE_MS && (!atomic_load(best) || threads_here() > 1); i++) pause_ms(1);
+    close_soon(ctx, "made, and no call since");
+    ctx = open_fake("");
+    until(ctx, "mine", " quick best", "made in the context before");
+    close_soon(ctx, "made in the context before");
+    begin();
     setting("FAKE_NVRTC_MS", 300);
     setting("FAKE_NVRTC_DEAF", 1); /* as NVRTC before it could be stopped: closing waits */
     ctx = open_fake("");
@@ -345,7 +353,7 @@ static void try_memory(void)
         atomic_store(&counting, 1);
         tally_status status = tally_open(&ctx, "cuda:0,probe=off,threads=1");
         for (int i = 0; !status && i < WORTH; i++) status = reduce(ctx, "sum");
-        for (int i = 0; !status && i < 100 && files_here() + atomic_load(running) != 1; i++) pause_ms(1);
+        for (int i = 0; !status && i < 100 && (!i || atomic_load(running)); i++) pause_ms(1);
         if (!status) status = reduce(ctx, "sum");
         check(status == TALLY_OK || status == TALLY_NO_MEMORY, "allocation %d failed: %s", k, tally_error(ctx));
         tally_close(ctx);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Better code made beside the calls (better.h).
  *
- *   caller   ask ------------------- a later call: take -> cuModuleLoadData
- *             |                        ^
- *   thread    +-> disk, else NVRTC ----+-> disk      one program after the other; it ends with the last of them
+ *   caller   ask -------- a later call: take -> disk, cuModuleLoadData
+ *             |              ^
+ *   thread    +-> NVRTC -----+      one program after the other; it ends with the last of them
  *
- * No thread outlives tally_close, and none is in the compiler when the process runs its exit handlers, which take the
+ * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers do. No thread outlives tally_close, and none is in the compiler when the process runs its exit handlers, which take the
  * compiler's library apart: ours, registered after that was opened, comes before. In a forked child there is no thread,
  * and locks may be held for ever: there nothing is asked for, and what is dropped is only freed. */
 #define _GNU_SOURCE
@@ -29,6 +29,7 @@ struct tl_better {
     atomic_int stop, answered; /* stop: for the compiler */
     int unwanted;              /* the thread discards it */
     void *code;
+    size_t bytes;
 };
 
 struct tl_beside {
@@ -48,6 +49,12 @@ static pid_t exits; /* the process whose exit handler is registered */
 
 static int is_here(const tl_beside *b) { return b->owner == getpid(); }
 
+/* Stores what it has; by a caller alone. */
+static void keep(const tl_better *j)
+{
+    if (j->code) tl_cuda_code_store(&j->text, TL_CODE_BEST, j->code, j->bytes);
+}
+
 static void discard(tl_better *j)
 {
     free((void *)(uintptr_t)j->text.text);
@@ -56,15 +63,6 @@ static void discard(tl_better *j)
 }
 
 /* ---- the thread ---- */
-
-/* On disk since it was asked for (another context or process made it), or now by NVRTC. */
-static void make(tl_better *j)
-{
-    size_t bytes;
-    j->code = tl_cuda_code_load(&j->text, TL_CODE_BEST, &bytes);
-    if (j->code || tl_cuda_code_make(NULL, &j->text, TL_CODE_BEST, &j->stop, &j->code, &bytes)) return;
-    tl_cuda_code_store(&j->text, TL_CODE_BEST, j->code, bytes);
-}
 
 static void *work(void *argument)
 {
@@ -75,7 +73,7 @@ static void *work(void *argument)
         b->first = j->next;
         if (!b->first) b->last = &b->first;
         pthread_mutex_unlock(&b->lock);
-        make(j);
+        if (tl_cuda_code_make(NULL, &j->text, TL_CODE_BEST, &j->stop, &j->code, &j->bytes)) j->code = NULL;
         pthread_mutex_lock(&b->lock);
         b->now = NULL;
         atomic_fetch_sub(&b->waiting, 1);
@@ -202,6 +200,7 @@ int tl_better_take(tl_better **better, void **code)
 {
     tl_better *j = *better;
     if (!atomic_load_explicit(&j->answered, memory_order_acquire)) return 0;
+    keep(j);
     *code = j->code;
     j->code = NULL;
     *better = NULL;
@@ -230,5 +229,7 @@ void tl_better_drop(tl_better **better)
         }
         pthread_mutex_unlock(&b->lock);
     }
-    if (ours) discard(j);
+    if (!ours) return;
+    if (is_here(b) && atomic_load_explicit(&j->answered, memory_order_acquire)) keep(j);
+    discard(j);
 }

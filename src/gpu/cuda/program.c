@@ -136,8 +136,15 @@ int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
 void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length)
 {
     cuda *g = (cuda *)gpu;
-    p->better = tl_better_ask(&g->beside, &(tl_cuda_text){text, length, g->capability});
-    if (!p->better) p->launches = -1; /* no NVRTC, no thread or no memory */
+    const tl_cuda_text t = {text, length, g->capability};
+    size_t bytes;
+    void *code = tl_cuda_code_load(&t, TL_CODE_BEST, &bytes); /* made meanwhile, for another context */
+    if (code)
+        replace(p, code);
+    else
+        p->better = tl_better_ask(&g->beside, &t);
+    free(code);
+    if (!p->better) p->launches = -1; /* it is there; or no NVRTC, no thread, no memory */
 }
 
 /* ---- launches ---- */
