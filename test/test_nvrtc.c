@@ -51,8 +51,8 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     tally_status status = tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    status =
-        tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", NULL, &code, &bytes, log);
+    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", NULL, &code,
+                              &bytes, log);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
            1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));

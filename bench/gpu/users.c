@@ -84,22 +84,22 @@ static int by_value(const void *a, const void *b)
 
 /* ---- the ceilings ---- */
 
-static const char read_text[] =
-    "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *x, unsigned long long n, unsigned *out)\n"
-    "{\n"
-    "    unsigned a = 0;\n"
-    "    const unsigned long long step = (unsigned long long)gridDim.x * 512;\n"
-    "    unsigned long long i = blockIdx.x * 512ull + threadIdx.x;\n"
-    "    for (; i + 7 * step < n; i += 8 * step) {\n"
-    "        uint4 v[8];\n"
-    "#pragma unroll\n"
-    "        for (int k = 0; k < 8; k++) v[k] = __ldcs(x + i + k * step);\n"
-    "#pragma unroll\n"
-    "        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;\n"
-    "    }\n"
-    "    for (; i < n; i += step) a ^= x[i].x ^ x[i].w;\n"
-    "    if (a == 0x12345678) *out = a;\n"
-    "}\n";
+static const char read_text[] = "extern \"C\" __global__ void __launch_bounds__(512) read_all(const uint4 *x, unsigned "
+                                "long long n, unsigned *out)\n"
+                                "{\n"
+                                "    unsigned a = 0;\n"
+                                "    const unsigned long long step = (unsigned long long)gridDim.x * 512;\n"
+                                "    unsigned long long i = blockIdx.x * 512ull + threadIdx.x;\n"
+                                "    for (; i + 7 * step < n; i += 8 * step) {\n"
+                                "        uint4 v[8];\n"
+                                "#pragma unroll\n"
+                                "        for (int k = 0; k < 8; k++) v[k] = __ldcs(x + i + k * step);\n"
+                                "#pragma unroll\n"
+                                "        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;\n"
+                                "    }\n"
+                                "    for (; i < n; i += step) a ^= x[i].x ^ x[i].w;\n"
+                                "    if (a == 0x12345678) *out = a;\n"
+                                "}\n";
 
 static void find_device(int number)
 {
@@ -274,8 +274,8 @@ int main(int argc, char **argv)
         if (tally_use_stream(ctx[code], stream)) stop("stream", tally_error(ctx[code]));
     }
     const double ceiling[2] = {time_of(CODES, 0, 0), time_of(CODES + 1, 0, 0)};
-    printf("%lld f32 on %s, median of %d rounds of %d calls; read %.0f GB/s, copy %.0f GB/s (in and out)\n", (long long)n,
-           device, rounds, INNER, 4e-6 * (double)n / ceiling[0], 8e-6 * (double)n / ceiling[1]);
+    printf("%lld f32 on %s, median of %d rounds of %d calls; read %.0f GB/s, copy %.0f GB/s (in and out)\n",
+           (long long)n, device, rounds, INNER, 4e-6 * (double)n / ceiling[0], 8e-6 * (double)n / ceiling[1]);
     printf("%-22s %26s   %13s %7s  %7s\n", "", "first call, ms", "ratio", "", "auto");
     printf("%-9s %-12s %8s %8s %8s   %6s %6s %7s  %7s  %s\n", "operator", "shape", "quick", "best", "auto", "quick",
            "best", "of sum", "after", "bits");

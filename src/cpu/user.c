@@ -34,7 +34,8 @@ static const char *const isa_flags[] = {
 static int is_express(const tl_scalar *op)
 {
     const tl_facts *f = &op->user->user->facts;
-    return op->exact && (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
+    return op->exact &&
+           (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
 }
 
 /* Of the processors' kernels? Operators' texts and those of GPUs are not. */

@@ -250,6 +250,7 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     char *text;
     size_t length;
     if (d->program_count == TL_GPU_PROGRAMS) {
+        c->wait(d->gpu, NULL); /* its kernels may be under way */
         if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
@@ -260,8 +261,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     wanted->program = NULL;
     status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code, &wanted->program);
     if (!status && !wanted->program && is_law)
-        status = c->build(d->gpu, ctx, text, length, d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code,
-                          &wanted->program);
+        status =
+            c->build(d->gpu, ctx, text, length, d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
     if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
@@ -289,7 +290,8 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
     size_t length;
     if (!c->refresh) return;
     const double start = d->clock.on ? tl_seconds() : 0;
-    if (c->refresh(d->gpu, b->program) && !tl_program_text(NULL, b->op, b->shape, c->prelude, b->kernel, &text, &length)) {
+    if (c->refresh(d->gpu, b->program) &&
+        !tl_program_text(NULL, b->op, b->shape, c->prelude, b->kernel, &text, &length)) {
         c->improve(d->gpu, b->program, text, length);
         free(text);
     }

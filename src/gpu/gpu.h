@@ -44,8 +44,8 @@ typedef struct tl_argument {
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* How a program gets its code. QUICK: by as little optimisation as a compiler offers, because somebody waits. AUTO: as
- * QUICK unless the best is at hand, and the best later (tl_gpu_calls.refresh). EMBEDDED: from the library or not at all.
- * The bits are the same. */
+ * QUICK unless the best is at hand, and the best later (tl_gpu_calls.refresh). EMBEDDED: from the library or not at
+ * all. The bits are the same. */
 typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
 
 /* What a program keeps of its kernels. */
@@ -81,13 +81,13 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller). Caller owns *program; NULL: it is not embedded. how: where by_kernel is 0, it
-     * is never EMBEDDED, and may mean nothing. TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the
+    /* Compiles text (cached by the caller). Caller owns *program; NULL: it is not embedded. how: where by_kernel is 0,
+     * it is never EMBEDDED, and may mean nothing. TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the
      * first line of its log with an error in it. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
-    /* Before a launch: takes better code of the program, if it is there. 1: it is wanted now; then improve gets the text,
-     * and makes it beside the calls. Nothing can fail: the program stays as it is. NULL: there is none. */
+    /* Before a launch: takes better code of the program, if it is there. 1: it is wanted now; then improve gets the
+     * text, and makes it beside the calls. Nothing can fail: the program stays as it is. NULL: there is none. */
     int (*refresh)(tl_gpu *gpu, tl_program *program);
     void (*improve)(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t number,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA driver that is none, as libcuda.so.1, for test_embed.c and test_better.c: one device, memory of the host, modules that are
- * looked at and not run, kernels that do nothing. It must have every function of src/gpu/cuda/.
+ * A CUDA driver that is none, as libcuda.so.1, for test_embed.c and test_better.c: one device, memory of the host,
+ * modules that are looked at and not run, kernels that do nothing. It must have every function of src/gpu/cuda/.
  * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing
  * for a thread without a current context. fake_cuda_push_fails: the push of a context that many calls from now fails
  * (0: none). fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held, _peak: bytes of memory now, and

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * An NVRTC that is none, as libnvrtc.so.13, for test_better.c. Its code is "\x7fquick" or "\x7fbest", by the option that
- * asks for quick code, and fake/cuda.c says which of them was loaded. The best takes FAKE_NVRTC_MS milliseconds, in which
- * it asks once each whether to give up; FAKE_NVRTC_FAILS=1: it is not made; FAKE_NVRTC_DEAF=1: nobody can stop it.
- * fake_nvrtc_quick, fake_nvrtc_best: programs it was asked for; fake_nvrtc_running: in the compiler now. It aborts when
- * it is taken apart at the end of a process while it compiles. */
+ * An NVRTC that is none, as libnvrtc.so.13, for test_better.c. Its code is "\x7fquick" or "\x7fbest", by the option
+ * that asks for quick code, and fake/cuda.c says which of them was loaded. The best takes FAKE_NVRTC_MS milliseconds,
+ * in which it asks once each whether to give up; FAKE_NVRTC_FAILS=1: it is not made; FAKE_NVRTC_DEAF=1: nobody can stop
+ * it. fake_nvrtc_quick, fake_nvrtc_best: programs it was asked for; fake_nvrtc_running: in the compiler now. It aborts
+ * when it is taken apart at the end of a process while it compiles. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static __attribute__((destructor)) void at_end(void)
 }
 
 int nvrtcVersion(int *major, int *minor) { return *major = 13, *minor = 0; }
-int nvrtcCreateProgram(program **p, const char *text, const char *name, int n, const char *const *a, const char *const *b)
+int nvrtcCreateProgram(program **p, const char *text, const char *name, int n, const char *const *a,
+                       const char *const *b)
 {
     *p = calloc(1, sizeof **p);
     return !*p || !text || !name || n || a || b;
@@ -52,7 +53,13 @@ int nvrtcCompileProgram(program *p, int count, const char *const *options)
     atomic_fetch_sub(&fake_nvrtc_running, 1);
     return error;
 }
-static const char *code_of(const program *p) { return p->best ? "\x7f" "best" : "\x7f" "quick"; }
+static const char *code_of(const program *p)
+{
+    return p->best ? "\x7f"
+                     "best"
+                   : "\x7f"
+                     "quick";
+}
 int nvrtcGetCUBINSize(program *p, size_t *bytes) { return *bytes = strlen(code_of(p)) + 1, 0; }
 int nvrtcGetCUBIN(program *p, char *to) { return strcpy(to, code_of(p)), 0; }
 int nvrtcGetPTXSize(program *p, size_t *bytes) { return nvrtcGetCUBINSize(p, bytes); }

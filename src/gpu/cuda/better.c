@@ -5,9 +5,10 @@
  *             |              ^
  *   thread    +-> NVRTC -----+      one program after the other; it ends with the last of them
  *
- * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers do. No thread outlives tally_close, and none is in the compiler when the process runs its exit handlers, which take the
- * compiler's library apart: ours, registered after that was opened, comes before. In a forked child there is no thread,
- * and locks may be held for ever: there nothing is asked for, and what is dropped is only freed. */
+ * The thread reads no environment of ours, writes no file and sees no CUDA context: the callers do. No thread outlives
+ * tally_close, and none is in the compiler when the process runs its exit handlers, which take the compiler's library
+ * apart: ours, registered after that was opened, comes before. In a forked child there is no thread, and locks may be
+ * held for ever: there nothing is asked for, and what is dropped is only freed. */
 #define _GNU_SOURCE
 #include "better.h"
 #include "nvrtc.h"
@@ -18,14 +19,14 @@
 #include <unistd.h>
 
 enum {
-    WAITING_MOST = 64,    /* texts of 60 KB each */
+    WAITING_MOST = 64,     /* texts of 60 KB each */
     STACK_BYTES = 16 << 20 /* the compiler recurses */
 };
 
 struct tl_better {
     tl_better *next;
     tl_beside *beside;
-    tl_cuda_text text; /* a copy */
+    tl_cuda_text text;         /* a copy */
     atomic_int stop, answered; /* stop: for the compiler */
     int unwanted;              /* the thread discards it */
     void *code;

@@ -23,7 +23,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 CALLS(DECLARE)
 #undef DECLARE
 static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
-static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *); /* CUDA 12.9 and newer */
+static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *); /* newer ones have it */
 
 #define OPTIONS(F)                                                                                                     \
     F("--fmad=false")                                                                                                  \

@@ -8,7 +8,7 @@
 
 enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
-    WORTH = 3, /* the launch from which on a program is worth better code: the probe's scan has two */
+    WORTH = 3,                 /* the launch from which on a program is worth better code: the probe's scan has two */
     SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
 };
 
@@ -25,7 +25,8 @@ TL_CUDA_CALLS(PROGRAM_CALLS, find)
 int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
-    CUmodule module, before; /* before: the quick code that it had first; work under way, or a graph of the caller's, may
+    CUmodule module,
+        before; /* before: the quick code that it had first; work under way, or a graph of the caller's, may
                                 still want it */
     int count;
     int launches;      /* of quick code that is to become better; -1: of code that stays */
