@@ -122,8 +122,8 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  * NULL and tally_error(NULL) holds the sentence (per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
-/* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped, which
- * takes at most one of its steps, half a second. ctx may be NULL. Streams and fragments opened from it must
+/* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped after the
+ * step that it is at, a second at most for most kernels. ctx may be NULL. Streams and fragments opened from it must
  * be closed first. */
 TALLY_API void tally_close(tally *ctx);
 

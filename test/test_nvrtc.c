@@ -150,6 +150,10 @@ static void try_wish(void)
     check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
               strstr(tally_error(ctx), "no-such-option"),
           "an unknown option: '%s'", tally_error(ctx));
+    const atomic_int stop = 1; /* before it begins; an NVRTC that cannot be stopped goes on */
+    const tally_status status = tl_nvrtc_compile(ctx, text, "sm_90", NULL, NULL, &stop, &code, &bytes, NULL);
+    check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d", (int)status);
+    free(code);
 }
 
 static void try_set(int all, const char *arch)
