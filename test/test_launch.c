@@ -67,9 +67,9 @@ static int d_owns(tl_gpu *g, const void *p, tl_memory *m, size_t *at)
     return 0;
 }
 static tally_status d_enter(tl_gpu *g, tally *c) { return (void)g, (void)c, TALLY_OK; }
-static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, int users, tl_program **p)
+static tally_status d_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how, tl_program **p)
 {
-    (void)g, (void)c, (void)users;
+    (void)g, (void)c, (void)how;
     check(strlen(text) == length && !strstr(text, "KERNEL_OF(") && !strstr(text, "PARAMETERS_OF("),
           "heads of kernels are written out");
     return *p = calloc(1, sizeof **p), TALLY_OK;
