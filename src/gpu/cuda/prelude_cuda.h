@@ -43,6 +43,7 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define UNROLL            _Pragma("unroll")
 #define ROLLED            _Pragma("unroll 1")
 #define BARRIER()         __syncthreads()
+#define WARP_BARRIER()    __syncwarp() /* of the lanes of a warp alone */
 #define ADD_GLOBAL(p, v)  atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)   atomicAdd(p, v)
 #define SKIPS             1 /* warps may leave out work that others do: exchanges need no barrier */

@@ -36,6 +36,13 @@ enum {
     ONCE_WORD = 16
 };
 
+/* forest.cl: elements and segments of a warp's room. */
+enum { FOREST_ROOM = CHUNK, FOREST_SEQUENCES = 128, FOREST_NODES = FOREST_ROOM / 8 + FOREST_ROOM / 64 };
+/* Its bytes: starts, nodes, elements with gaps between them. */
+#define FOREST_NODES_AT                         (8 * FOREST_SEQUENCES + 16)
+#define FOREST_ELEMENTS_AT(state_bytes)         ((FOREST_NODES_AT + FOREST_NODES * (int)(state_bytes) + 15) / 16 * 16)
+#define FOREST_BYTES(state_bytes, elem_bytes)   (FOREST_ELEMENTS_AT(state_bytes) + FOREST_ROOM / 16 * 17 * (int)(elem_bytes))
+
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
 enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, MEASURED_WORDS = NODES + NODE_LEVELS };
