@@ -3,22 +3,25 @@
 #include "work.h"
 #include "gpu/kernel/constants.h"
 
-/* Sequences of a job: what a warp's room holds of equal ones; as many segments as it has starts for. */
-static int64_t each_of(const tl_batch *b)
+enum { JOBS_EACH = 32 }; /* of a processor, if there are so many */
+
+/* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do then. */
+static int64_t each_of(const tl_launch *l, const tl_batch *b)
 {
-    if (b->listed) return FOREST_SEQUENCES;
-    return b->n ? FOREST_ROOM / b->n : FOREST_ROOM;
+    const int64_t nodes = FOREST_NODES(tl_gpu_state_bytes(b->plan->op)), groups = b->n >> 3;
+    const int64_t fit = b->listed || groups * FOREST_SEQUENCES <= nodes ? FOREST_SEQUENCES : nodes / groups;
+    const int64_t fair = b->rows / ((int64_t)JOBS_EACH * l->d->gpu->calls->processors(l->d->gpu));
+    return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
 static int64_t room_of(const tl_launch *l, const tl_batch *b)
 {
-    const int warps = l->d->gpu->calls->warps_in_group(l->d->gpu);
-    return (int64_t)warps * FOREST_BYTES(tl_gpu_state_bytes(b->plan->op), b->plan->op->elem_bytes);
+    return (int64_t)l->d->gpu->calls->warps_in_group(l->d->gpu) * FOREST_BYTES(tl_gpu_state_bytes(b->plan->op));
 }
 
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    const int64_t each = each_of(b), jobs = b->rows / each + (b->rows % each != 0);
+    const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
     return TL_GO(l, forest_reduce, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1), .each = tl_i64(each),
                  .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(l, b)));

@@ -36,12 +36,11 @@ enum {
     ONCE_WORD = 16
 };
 
-/* forest.cl: elements and segments of a warp's room. */
-enum { FOREST_ROOM = CHUNK, FOREST_SEQUENCES = 128, FOREST_NODES = FOREST_ROOM / 8 + FOREST_ROOM / 64 };
-/* Its bytes: starts, nodes, elements with gaps between them. */
-#define FOREST_NODES_AT                         (8 * FOREST_SEQUENCES + 16)
-#define FOREST_ELEMENTS_AT(state_bytes)         ((FOREST_NODES_AT + FOREST_NODES * (int)(state_bytes) + 15) / 16 * 16)
-#define FOREST_BYTES(state_bytes, elem_bytes)   (FOREST_ELEMENTS_AT(state_bytes) + FOREST_ROOM / 16 * 17 * (int)(elem_bytes))
+/* forest.cl: what a warp's room holds: sequences of a job, nodes of groups of 8 elements, and of 64. */
+enum { FOREST_SEQUENCES = 128 };
+#define FOREST_NODES(state_bytes)   ((state_bytes) <= 4 ? 512 : (state_bytes) <= 8 ? 256 : 128)
+#define FOREST_NODES_AT             (12 * FOREST_SEQUENCES + 16)
+#define FOREST_BYTES(state_bytes)   (FOREST_NODES_AT + FOREST_NODES(state_bytes) / 8 * 9 * (int)(state_bytes))
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
