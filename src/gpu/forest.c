@@ -8,15 +8,15 @@ enum { JOBS_EACH = 32 }; /* of a processor, if there are so many */
 /* Sequences of a job: as many as a warp has room for, fewer if most warps had nothing to do then. */
 static int64_t each_of(const tl_launch *l, const tl_batch *b)
 {
-    const int64_t nodes = FOREST_NODES(tl_gpu_state_bytes(b->plan->op)), groups = b->n >> 3;
-    const int64_t fit = b->listed || groups * FOREST_SEQUENCES <= nodes ? FOREST_SEQUENCES : nodes / groups;
+    const int64_t rows = b->n ? FOREST_ELEMENTS / b->n : FOREST_ELEMENTS, fit = b->listed ? FOREST_SEQUENCES : rows;
     const int64_t fair = b->rows / ((int64_t)JOBS_EACH * l->d->gpu->calls->processors(l->d->gpu));
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
 static int64_t room_of(const tl_launch *l, const tl_batch *b)
 {
-    return (int64_t)l->d->gpu->calls->warps_in_group(l->d->gpu) * FOREST_BYTES(tl_gpu_state_bytes(b->plan->op));
+    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu);
+    return warps * FOREST_BYTES(tl_gpu_state_bytes(b->plan->op), b->plan->op->elem_bytes);
 }
 
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)

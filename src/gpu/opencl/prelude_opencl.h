@@ -28,6 +28,9 @@ typedef double f64;
  * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
  * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
 #define BARRIER()        barrier(CLK_LOCAL_MEM_FENCE)
+/* Done at once; prelude_cuda.h has copies that are on their way. */
+#define COPY_WORD(to, from) (*(to) = *(from))
+#define COPY_WAIT()
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
 #define ADDRESS(p)       ((u64)(size_t)(p))
