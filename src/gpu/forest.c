@@ -13,16 +13,15 @@ static int64_t each_of(const tl_launch *l, const tl_batch *b)
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
-static int64_t room_of(const tl_launch *l, const tl_batch *b)
-{
-    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu);
-    return warps * FOREST_BYTES(tl_gpu_state_bytes(b->plan->op), b->plan->op->elem_bytes);
-}
-
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
     const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
-    return TL_GO(l, forest_reduce, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1), .each = tl_i64(each),
-                 .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(l, b)));
+    const int warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
+    const tl_room_argument room =
+        tl_room((int64_t)warps * FOREST_BYTES(elem, tl_gpu_state_bytes(b->plan->op), b->listed));
+    const tl_arguments_forest_part forest =
+        TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
+                     .longest = tl_i64(CHUNK - 1), .each = tl_i64(each), .jobs = tl_i64(jobs));
+    if (b->listed) return TL_GO(l, reduce_segments, jobs, .forest = forest, .local_bytes = room);
+    return TL_GO(l, reduce_rows, jobs, .forest = forest, .local_bytes = room);
 }

@@ -36,14 +36,15 @@ enum {
     ONCE_WORD = 16
 };
 
-/* forest.cl: what a warp's room holds: the starts of a job's segments, three times; the groups before each, twice; nodes of
- * groups of 8 elements and of 64; elements, twice. */
-enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8, FOREST_STARTS = 3 };
-#define FOREST_BEFORE_AT                 (8 * FOREST_STARTS * (FOREST_SEQUENCES + 1))
-#define FOREST_NODES_AT                  ((FOREST_BEFORE_AT + 2 * 4 * (FOREST_SEQUENCES + 1) + 15) / 16 * 16)
+/* forest.cl: what a warp's room holds: nodes of groups of 8 elements and of 64; elements, twice; for segments the offsets
+ * of a job, and twice where they begin. */
+enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
 #define FOREST_BUFFER(elem_bytes)        (FOREST_ELEMENTS * (int)(elem_bytes) + 48)
-#define FOREST_BUFFERS_AT(state_bytes)   ((FOREST_NODES_AT + FOREST_NODES / 8 * 9 * (int)(state_bytes) + 15) / 16 * 16)
-#define FOREST_BYTES(state_bytes, elem_bytes) (FOREST_BUFFERS_AT(state_bytes) + 2 * FOREST_BUFFER(elem_bytes))
+#define FOREST_NODES_AT(elem_bytes)      (2 * FOREST_BUFFER(elem_bytes))
+#define FOREST_OFFSETS_AT(elem, state)   ((FOREST_NODES_AT(elem) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
+#define FOREST_BEGIN_AT(elem, state)     (FOREST_OFFSETS_AT(elem, state) + 8 * (FOREST_SEQUENCES + 2))
+#define FOREST_BYTES(elem, state, listed)                                                                              \
+    ((listed) ? FOREST_BEGIN_AT(elem, state) + 2 * 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };

@@ -21,9 +21,9 @@ enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 /* A warp's local memory and its share of the batch. */
 typedef struct {
     LOCAL state *node, *upper; /* of groups of elements, and of groups of those */
-    LOCAL i64 *starts;         /* of segments, in elements of memory, and the end of the last one: a table per job */
-    LOCAL int *before;         /* groups of the job's segments before this one: a table per job */
     LOCAL u8 *buffers;
+    LOCAL i64 *offsets;          /* of the next job's segments */
+    LOCAL u32 *begins;           /* of two jobs */
     GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
     i64 jobs, each, longest;
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
@@ -32,24 +32,40 @@ typedef struct {
 
 /* Sequences first .. first + count - 1 of the batch; count 0: there are no more. */
 typedef struct {
-    i64 job, first;
-    int at, count, all;      /* at: the number of `first` among the job's; all: the job's */
-    int elements, off; /* staged; where they begin in the buffer */
-    int table, odd, turn; /* its job's starts, its job's groups, its buffer: the number of each */
-    LOCAL i64 *start;        /* of the first one */
-    LOCAL int *before;
+    i64 job, first, base;         /* base: where its first element lies, in elements */
+    int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
+    int elements, off, odd, turn; /* staged; where they begin in the buffer; the number of its begins, of its buffer */
+    LOCAL u32 *begin;             /* of the first one */
     LOCAL elem *x;
 } window;
 
-fn int groups_before(const forest *f, const window *w, int j)
+/* Where a segment begins, seen from its job: elements before it in the low bits, groups in the high ones. One that is
+ * another launch's counts as a room and one more, so that no window has it together with others. */
+enum { PLACE_BITS = 18, LONG_PLACES = FOREST_ELEMENTS + 1 };
+typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
+fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
+fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
+
+/* A sequence of the window: its length, where it begins in the buffer, groups of the window before it. */
+typedef struct {
+    int n, place, groups;
+} sequence;
+fn sequence sequence_in(const forest *f, const window *w, int j)
 {
-    return f->listed ? w->before[j] - w->before[0] : j * f->groups;
+    sequence s;
+    if (f->listed) {
+        const u32 here = w->begin[j], first = w->begin[0];
+        s.n = begin_place(w->begin[j + 1]) - begin_place(here);
+        s.place = w->off + begin_place(here) - begin_place(first);
+        s.groups = begin_groups(here) - begin_groups(first);
+    } else {
+        s.n = f->n, s.place = w->off + j * f->n, s.groups = j * f->groups;
+    }
+    return s;
 }
-fn i64 length_in(const forest *f, const window *w, int j) { return f->listed ? w->start[j + 1] - w->start[j] : f->n; }
-/* Where sequence j begins in the buffer. */
-fn int place_in(const forest *f, const window *w, int j)
+fn int all_groups(const forest *f, const window *w)
 {
-    return w->off + (f->listed ? (int)(w->start[j] - w->start[0]) : j * f->n);
+    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0]) : w->count * f->groups;
 }
 
 /* The last sequence that has fewer than `end` groups before it. */
@@ -59,12 +75,12 @@ fn int sequence_before(const forest *f, const window *w, int end)
         const int j = (int)((u32)(end - 1) * (u32)f->part >> 20); /* exact, since (end - 1) * groups < 2^20 */
         return j < w->count ? j : w->count - 1;
     }
-    const int limit = end + w->before[0];
+    const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
     int j = 0;
     UNROLL for (int step = FOREST_SEQUENCES / 2; step > 0; step >>= 1)
     {
         const int there = j + step;
-        if (there < w->count && w->before[there < w->count ? there : 0] < limit) j = there;
+        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;
     }
     return j;
 }
@@ -119,33 +135,36 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
 /* The nodes of all groups, of both levels. */
 fn void forest_up(const forest *f, const window *w, par p)
 {
-    const int all = groups_before(f, w, w->count);
+    const int all = all_groups(f, w);
     for (int g = lane_index(); g < all; g += LANES) {
         elem e[GROUP];
-        const int j = sequence_before(f, w, g + 1), i = (g - groups_before(f, w, j)) << GROUP_LOG;
-        load_group(e, w->x, place_in(f, w, j) + i);
+        const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
+        const int i = (g - s.groups) << GROUP_LOG;
+        load_group(e, w->x, s.place + i);
 #define ITEM(k) lift_e(e[k], i + (k), p)
         f->node[g] = NODE_8(ITEM, 0);
 #undef ITEM
     }
     WARP_BARRIER();
-    for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
-        const int j = sequence_before(f, w, (q + 1) << GROUP_LOG), s = groups_before(f, w, j);
-        const int at = s + ((q - (s >> GROUP_LOG)) << GROUP_LOG);
+    if (f->listed || f->groups >= GROUP) {
+        for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
+            const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
+            const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
 #define ITEM(k) f->node[at + (k)]
-        if (at >= s && at + GROUP <= groups_before(f, w, j + 1)) f->upper[q] = NODE_8(ITEM, 0);
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) f->upper[q] = NODE_8(ITEM, 0);
 #undef ITEM
+        }
+        WARP_BARRIER();
     }
-    WARP_BARRIER();
 }
 
-/* S(n) of sequence j. */
-fn maybe forest_fold(const forest *f, const window *w, par p, int j, int n)
+/* S(n) of a sequence. */
+fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 {
     maybe v = nothing(p);
-    const int s = groups_before(f, w, j), groups = n >> GROUP_LOG, uppers = groups >> GROUP_LOG;
+    const int groups = s.n >> GROUP_LOG, uppers = groups >> GROUP_LOG;
     if (uppers) {
-        int u = s >> GROUP_LOG;
+        int u = s.groups >> GROUP_LOG;
         const int left = uppers & (GROUP - 1);
 #define ITEM(k) f->upper[u + (k)]
         if (uppers & GROUP) {
@@ -156,13 +175,13 @@ fn maybe forest_fold(const forest *f, const window *w, par p, int j, int n)
 #undef ITEM
     }
     if (groups & (GROUP - 1)) {
-        const int g = s + (uppers << GROUP_LOG), left = groups & (GROUP - 1);
+        const int g = s.groups + (uppers << GROUP_LOG), left = groups & (GROUP - 1);
 #define ITEM(k) f->node[g + (k)]
         APPEND(v, ITEM, left)
 #undef ITEM
     }
-    if (n & (GROUP - 1)) {
-        const int first = groups << GROUP_LOG, left = n & (GROUP - 1), x = place_in(f, w, j) + first;
+    if (s.n & (GROUP - 1)) {
+        const int first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
 #define ITEM(k) lift_e(w->x[x + (k)], first + (k), p)
         APPEND(v, ITEM, left)
 #undef ITEM
@@ -176,29 +195,27 @@ fn maybe forest_fold(const forest *f, const window *w, par p, int j, int n)
 fn void stage_elements(const forest *f, window *w, batch b)
 {
     const int lane = lane_index();
-    const i64 first = f->listed ? w->start[0] : w->first * (i64)f->n; /* where they lie side by side */
     LOCAL elem *x = w->x;
     w->off = 0;
 #ifdef COPY_UNIT
     if (f->low) {
-        GLOBAL const u8 *from = b.x + first * TL_SIZE;
+        GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
         w->off = (int)(ADDRESS(from) / TL_SIZE) & (UNIT - 1);
         from -= w->off * TL_SIZE;
-        for (int u = lane; u * UNIT < w->off + w->elements; u += LANES) {
-            GLOBAL const u8 *at = from + u * 16;
-            if (at >= f->low && at + 16 <= f->high) {
-                COPY_UNIT(x + u * UNIT, at);
-            } else { /* the batch begins or ends in it */
-                for (int k = 0; k < UNIT; k++)
-                    if (at + k * TL_SIZE >= f->low && at + (k + 1) * TL_SIZE <= f->high)
-                        x[u * UNIT + k] = *(GLOBAL const elem *)(at + k * TL_SIZE);
+        const int units = (w->off + w->elements + UNIT - 1) / UNIT;
+        if (from >= f->low && from + units * 16 <= f->high) {
+            for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
+        } else { /* the batch begins or ends in it */
+            for (int e = lane; e < units * UNIT; e += LANES) {
+                GLOBAL const u8 *at = from + e * TL_SIZE;
+                if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
             }
         }
         return;
     }
 #endif
     if (f->listed) {
-        for (int e = lane; e < w->elements; e += LANES) x[e] = load_element(b.x + (first + e) * b.stride * TL_SIZE);
+        for (int e = lane; e < w->elements; e += LANES) x[e] = load_element(b.x + (w->base + e) * b.stride * TL_SIZE);
     } else { /* along the sequences, or across them where that is how memory lies */
         const int across = b.row_stride * b.row_stride < b.stride * b.stride, by = across ? w->count : f->n;
         for (int e = lane; e < w->elements; e += LANES) {
@@ -208,70 +225,85 @@ fn void stage_elements(const forest *f, window *w, batch b)
     }
 }
 
-/* The offsets of a job on their way to a table. */
-fn void stage_offsets(const forest *f, batch b, i64 job, int table)
+/* The offsets of a job on their way to local memory. */
+fn void stage_offsets(const forest *f, batch b, i64 job)
 {
     if (job >= f->jobs) return;
     const i64 from = job * f->each, left = b.seqs - from, all = left < f->each ? left : f->each;
-    LOCAL i64 *to = f->starts + table * (FOREST_SEQUENCES + 1);
-    for (int j = lane_index(); j <= all; j += LANES) COPY_WORD(to + j, b.offsets + from + j);
+    for (int j = lane_index(); j <= all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
 }
 
-/* The groups before each of a job's segments, from their offsets. */
-fn void count_groups(const forest *f, const window *w)
+/* Where a job's segments begin, from their offsets. */
+fn void find_begins(const forest *f, const window *w)
 {
     enum { EACH = FOREST_SEQUENCES / LANES };
     const int lane = lane_index();
-    int mine[EACH], sum = 0;
+    u32 mine[EACH], sum = 0;
     UNROLL for (int k = 0; k < EACH; k++)
     {
         const int j = lane * EACH + k;
-        const i64 n = w->start[j < w->all ? j + 1 : 0] - w->start[j < w->all ? j : 0];
+        const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
         mine[k] = sum;
-        sum += n <= f->longest ? (int)n >> GROUP_LOG : 0;
+        sum += n <= f->longest ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
     }
-    int to = sum; /* of the lanes up to this one */
+    u32 to = sum; /* of the lanes up to this one */
+#ifdef TL_SHUFFLES
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        u32 got;
+        SHUFFLE(0, u32, got, to, lane - m < 0 ? lane : lane - m);
+        to += lane >= m ? got : 0;
+    }
+#else
     UNROLL for (int m = 1; m < LANES; m <<= 1)
     {
         WARP_BARRIER();
-        w->before[lane] = to;
+        w->begin[lane] = to;
         WARP_BARRIER();
-        to += lane >= m ? w->before[lane >= m ? lane - m : 0] : 0;
+        to += lane >= m ? w->begin[lane >= m ? lane - m : 0] : 0;
     }
     WARP_BARRIER();
-    UNROLL for (int k = 0; k < EACH; k++) w->before[lane * EACH + k] = to - sum + mine[k];
-    if (lane == LANES - 1) w->before[FOREST_SEQUENCES] = to;
+#endif
+    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
+    if (lane == LANES - 1) w->begin[FOREST_SEQUENCES] = to;
     WARP_BARRIER();
 }
 
-/* The window after w: of the same job, or of the warp's next one. *entered: that. */
-fn window window_after(const forest *f, window w, batch b, int *entered)
+/* The window after w: of the same job, or of the warp's next one. */
+fn window window_after(const forest *f, window w, batch b)
 {
-    w.at += w.count, w.first += w.count;
-    w.start += w.count, w.before += w.count;
-    *entered = w.at >= w.all;
-    if (*entered) {
+    const int was_long = f->listed && w.count && !w.elements;
+    w.at += w.count, w.first += w.count, w.base += w.elements;
+    if (w.at >= w.all) {
         w.job += warp_count();
         const i64 from = w.job * f->each, left = b.seqs - from;
-        w.table = w.table + 1 < FOREST_STARTS ? w.table + 1 : 0, w.odd ^= 1;
         w.all = w.job >= f->jobs ? 0 : (int)(left < f->each ? left : f->each);
         w.at = 0, w.first = from;
-        w.start = f->starts + w.table * (FOREST_SEQUENCES + 1);
-        w.before = f->before + w.odd * (FOREST_SEQUENCES + 1);
-        if (f->listed && w.all) count_groups(f, &w);
+        if (!f->listed) {
+            w.base = from * f->n;
+        } else if (w.all) {
+            w.odd ^= 1;
+            w.begin = f->begins + w.odd * (FOREST_SEQUENCES + 4);
+            w.base = f->offsets[0];
+            find_begins(f, &w);
+            stage_offsets(f, b, w.job + warp_count());
+        }
+    } else {
+        w.begin += w.count;
+        if (was_long) w.base = b.offsets[w.first];
     }
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
     if (f->listed && most) {
-        const i64 base = w.start[0];
+        const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
         int low = 0;
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
         {
             const int there = low + step;
-            if (there <= most && w.start[there <= most ? there : 0] - base <= FOREST_ELEMENTS) low = there;
+            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end) low = there;
         }
-        w.elements = (int)(w.start[low] - base);
-        w.count = low ? low : 1; /* one that is longer than the room is another launch's */
+        w.elements = begin_place(w.begin[low]) - begin_place(w.begin[0]);
+        w.count = low ? low : 1;
     }
     w.turn ^= 1;
     w.x = (LOCAL elem *)(f->buffers + w.turn * FOREST_BUFFER(TL_SIZE));
@@ -289,48 +321,63 @@ fn void find_range(forest *f, batch b)
 #endif
 }
 
-/* jobs: of `each` sequences; of rows, no more than a room holds. */
-KERNEL_OF(forest_reduce)
+fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    LOCAL u8 *room = ROOM_OF_PARAMETER + thread_index() / LANES * FOREST_BYTES(sizeof(state), TL_SIZE);
     forest f;
     window now, next;
-    int entered;
-    f.starts = (LOCAL i64 *)room;
-    f.before = (LOCAL int *)(room + FOREST_BEFORE_AT);
-    f.node = (LOCAL state *)(room + FOREST_NODES_AT);
+    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
+    f.buffers = room;
+    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
     f.upper = f.node + FOREST_NODES;
-    f.buffers = room + FOREST_BUFFERS_AT(sizeof(state));
+    f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
+    f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
     f.jobs = jobs, f.each = each, f.longest = longest;
-    f.listed = (b.flags & OFFSETS) != 0;
-    f.n = f.listed ? 0 : (int)b.n;
+    f.listed = listed;
+    f.n = listed ? 0 : (int)b.n;
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
     find_range(&f, b);
 
-    now.job = warp_index() - warp_count(), now.first = 0;
+    now.job = warp_index() - warp_count(), now.first = now.base = 0;
     now.at = now.count = now.all = now.elements = now.off = now.turn = now.odd = 0;
-    now.table = FOREST_STARTS - 1;
-    now.start = f.starts, now.before = f.before, now.x = 0;
-    if (f.listed) stage_offsets(&f, b, warp_index(), 0);
+    now.begin = f.begins, now.x = (LOCAL elem *)room;
+    if (listed) stage_offsets(&f, b, warp_index());
     COPY_WAIT();
     WARP_BARRIER();
-    now = window_after(&f, now, b, &entered);
+    now = window_after(&f, now, b);
     stage_elements(&f, &now, b);
-    if (f.listed) stage_offsets(&f, b, now.job + warp_count(), 1);
     while (now.count) {
         COPY_WAIT();
         WARP_BARRIER();
-        next = window_after(&f, now, b, &entered);
+        next = window_after(&f, now, b);
         if (next.count) stage_elements(&f, &next, b);
-        if (f.listed && entered) stage_offsets(&f, b, next.job + warp_count(), next.table + 1 < FOREST_STARTS ? next.table + 1 : 0);
         forest_up(&f, &now, b.p);
-        for (int j = lane_index(); j < now.count; j += LANES) {
-            const i64 n = length_in(&f, &now, j);
-            if (n <= longest) store_reduced(out, b, now.first + j, forest_fold(&f, &now, b.p, j, (int)n), n);
+        const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
+        GLOBAL u8 *to = out.x + (now.first + lane_index()) * step;
+        for (int j = lane_index(); j < now.count; j += LANES, to += LANES * step) {
+            const sequence s = sequence_in(&f, &now, j);
+            if (listed && s.n > longest) continue;
+            const maybe v = forest_fold(&f, &now, b.p, s);
+            if (b.flags & STATES)
+                pack(out.x + (now.first + j) * PACKED, v.s);
+            else
+                store_maybe(to, v, s.n, 0, b.p);
         }
         now = next;
     }
+}
+
+#define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
+#define FOREST_BLOCKS     (TL_SIZE <= 4 && sizeof(state) <= 8 ? 3 : 1) /* of registers; local memory holds 2 at least */
+KERNEL_OF(reduce_rows)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 0);
+}
+KERNEL_OF(reduce_segments)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 1);
 }

@@ -16,6 +16,7 @@ typedef double f64;
 #define fn                    static inline
 #define far_fn                static __attribute__((noinline))
 #define KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
+#define KERNEL_BLOCKS(name, threads, blocks) KERNEL(name, threads)
 #define GLOBAL                __global
 #define LOCAL                 __local
 #define SHARED                __local
