@@ -36,15 +36,17 @@ enum {
     ONCE_WORD = 16
 };
 
-/* forest.cl: what a warp's room holds: nodes of groups of 8 elements and of 64; elements, twice; for segments the offsets
- * of a job, and twice where they begin. */
-enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
-#define FOREST_BUFFER(elem_bytes)        (FOREST_ELEMENTS * (int)(elem_bytes) + 48)
-#define FOREST_NODES_AT(elem_bytes)      (2 * FOREST_BUFFER(elem_bytes))
-#define FOREST_OFFSETS_AT(elem, state)   ((FOREST_NODES_AT(elem) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
-#define FOREST_BEGIN_AT(elem, state)     (FOREST_OFFSETS_AT(elem, state) + 8 * (FOREST_SEQUENCES + 2))
+/* forest.cl: what a warp's room holds: the elements of a window, of rows those of the next one too; nodes of groups of 8
+ * elements and of 64; for segments the offsets of a job, and where they begin. */
+enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8, ROWS_AHEAD = 1 };
+#define FOREST_BUFFER(elem)                 (FOREST_ELEMENTS * (int)(elem) + 16)
+#define FOREST_NODES_AT(elem, listed)       ((listed) ? FOREST_BUFFER(elem) : (1 + ROWS_AHEAD) * FOREST_BUFFER(elem))
+#define FOREST_ROWS_BYTES(elem, state, listed)                                                                         \
+    ((FOREST_NODES_AT(elem, listed) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
+#define FOREST_OFFSETS_AT(elem, state)      FOREST_ROWS_BYTES(elem, state, 1)
+#define FOREST_BEGIN_AT(elem, state)        (FOREST_OFFSETS_AT(elem, state) + 8 * (FOREST_SEQUENCES + 2))
 #define FOREST_BYTES(elem, state, listed)                                                                              \
-    ((listed) ? FOREST_BEGIN_AT(elem, state) + 2 * 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
+    ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4) : FOREST_ROWS_BYTES(elem, state, 0))
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };

@@ -12,8 +12,9 @@
  * before it. (If another began later in the same bucket, the group would have to end before that.) At the end one lane
  * per sequence folds what is left over of each level, the highest first: S(n).
  *
- * While a window is folded, the elements of the next one are on their way to local memory, and so are the offsets of the
- * job after that (a job: FOREST_SEQUENCES segments, or the rows of one window). Nothing is exchanged but through local
+ * While a window of rows is folded, the elements of the next one are on their way to local memory. Segments need registers
+ * and local memory for what they look up, so there other warps compute meanwhile, and only the offsets of the next job are
+ * on their way (a job: FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local
  * memory, so every device runs this text. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
@@ -23,7 +24,7 @@ typedef struct {
     LOCAL state *node, *upper; /* of groups of elements, and of groups of those */
     LOCAL u8 *buffers;
     LOCAL i64 *offsets;          /* of the next job's segments */
-    LOCAL u32 *begins;           /* of two jobs */
+    LOCAL u32 *begins;           /* of this job's */
     GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
     i64 jobs, each, longest;
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
@@ -34,7 +35,7 @@ typedef struct {
 typedef struct {
     i64 job, first, base;         /* base: where its first element lies, in elements */
     int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
-    int elements, off, odd, turn; /* staged; where they begin in the buffer; the number of its begins, of its buffer */
+    int elements, off, turn;      /* staged; where they begin in the buffer; the number of its buffer */
     LOCAL u32 *begin;             /* of the first one */
     LOCAL elem *x;
 } window;
@@ -282,8 +283,7 @@ fn window window_after(const forest *f, window w, batch b)
         if (!f->listed) {
             w.base = from * f->n;
         } else if (w.all) {
-            w.odd ^= 1;
-            w.begin = f->begins + w.odd * (FOREST_SEQUENCES + 4);
+            w.begin = f->begins;
             w.base = f->offsets[0];
             find_begins(f, &w);
             stage_offsets(f, b, w.job + warp_count());
@@ -305,7 +305,7 @@ fn window window_after(const forest *f, window w, batch b)
         w.elements = begin_place(w.begin[low]) - begin_place(w.begin[0]);
         w.count = low ? low : 1;
     }
-    w.turn ^= 1;
+    w.turn = f->listed ? 0 : w.turn ^ ROWS_AHEAD;
     w.x = (LOCAL elem *)(f->buffers + w.turn * FOREST_BUFFER(TL_SIZE));
     return w;
 }
@@ -327,7 +327,7 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
     window now, next;
     room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
     f.buffers = room;
-    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
+    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE, listed));
     f.upper = f.node + FOREST_NODES;
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
@@ -339,7 +339,7 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
     find_range(&f, b);
 
     now.job = warp_index() - warp_count(), now.first = now.base = 0;
-    now.at = now.count = now.all = now.elements = now.off = now.turn = now.odd = 0;
+    now.at = now.count = now.all = now.elements = now.off = now.turn = 0;
     now.begin = f.begins, now.x = (LOCAL elem *)room;
     if (listed) stage_offsets(&f, b, warp_index());
     COPY_WAIT();
@@ -349,8 +349,10 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
     while (now.count) {
         COPY_WAIT();
         WARP_BARRIER();
-        next = window_after(&f, now, b);
-        if (next.count) stage_elements(&f, &next, b);
+        if (!listed && ROWS_AHEAD) {
+            next = window_after(&f, now, b);
+            if (next.count) stage_elements(&f, &next, b);
+        }
         forest_up(&f, &now, b.p);
         const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
         GLOBAL u8 *to = out.x + (now.first + lane_index()) * step;
@@ -363,12 +365,18 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
             else
                 store_maybe(to, v, s.n, 0, b.p);
         }
+        if (listed || !ROWS_AHEAD) {
+            WARP_BARRIER();
+            next = window_after(&f, now, b);
+            if (next.count) stage_elements(&f, &next, b);
+        }
         now = next;
     }
 }
 
 #define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
-#define FOREST_BLOCKS     (TL_SIZE <= 4 && sizeof(state) <= 8 ? 3 : 1) /* of registers; local memory holds 2 at least */
+#define ROWS_BLOCKS       (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : ROWS_AHEAD ? 3 : 5) /* of a processor */
+#define SEGMENTS_BLOCKS   (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
 KERNEL_OF(reduce_rows)
 {
     BATCH_OF_PARAMETERS;
