@@ -12,9 +12,9 @@
  * before it. (If another began later in the same bucket, the group would have to end before that.) At the end one lane
  * per sequence folds what is left over of each level, the highest first: S(n).
  *
- * While a window of rows is folded, the elements of the next one are on their way to local memory. Segments need registers
- * and local memory for what they look up, so there other warps compute meanwhile, and only the offsets of the next job are
- * on their way (a job: FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local
+ * Elements are copied to local memory 16 bytes at a time, past the registers, so that a processor has room for many warps
+ * and some compute while others wait. The offsets of a warp's next job are on their way meanwhile (a job:
+ * FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local
  * memory, so every device runs this text. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
@@ -22,7 +22,7 @@ enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 /* A warp's local memory and its share of the batch. */
 typedef struct {
     LOCAL state *node, *upper; /* of groups of elements, and of groups of those */
-    LOCAL u8 *buffers;
+    LOCAL elem *x;
     LOCAL i64 *offsets;          /* of the next job's segments */
     LOCAL u32 *begins;           /* of this job's */
     GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
@@ -35,9 +35,8 @@ typedef struct {
 typedef struct {
     i64 job, first, base;         /* base: where its first element lies, in elements */
     int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
-    int elements, off, turn;      /* staged; where they begin in the buffer; the number of its buffer */
+    int elements, off;            /* staged; where they begin in the room */
     LOCAL u32 *begin;             /* of the first one */
-    LOCAL elem *x;
 } window;
 
 /* Where a segment begins, seen from its job: elements before it in the low bits, groups in the high ones. One that is
@@ -47,7 +46,7 @@ typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE
 fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
 fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
 
-/* A sequence of the window: its length, where it begins in the buffer, groups of the window before it. */
+/* A sequence of the window: its length, where it begins in the room, groups of the window before it. */
 typedef struct {
     int n, place, groups;
 } sequence;
@@ -88,7 +87,7 @@ fn int sequence_before(const forest *f, const window *w, int end)
 
 /* ---- trees ---- */
 
-/* Eight neighbours from place p of the buffer. Where an element has a bank of its own, 16 bytes at a time, and what was
+/* Eight neighbours from place p of the room. Where an element has a bank of its own, 16 bytes at a time, and what was
  * asked for chosen from them: lanes are 8 elements apart, and one at a time each bank would serve 8 of them. */
 fn void load_group(elem *e, LOCAL const elem *x, int p)
 {
@@ -141,7 +140,7 @@ fn void forest_up(const forest *f, const window *w, par p)
         elem e[GROUP];
         const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
         const int i = (g - s.groups) << GROUP_LOG;
-        load_group(e, w->x, s.place + i);
+        load_group(e, f->x, s.place + i);
 #define ITEM(k) lift_e(e[k], i + (k), p)
         f->node[g] = NODE_8(ITEM, 0);
 #undef ITEM
@@ -183,7 +182,7 @@ fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
     }
     if (s.n & (GROUP - 1)) {
         const int first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
-#define ITEM(k) lift_e(w->x[x + (k)], first + (k), p)
+#define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
         APPEND(v, ITEM, left)
 #undef ITEM
     }
@@ -192,11 +191,11 @@ fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 
 /* ---- what comes next ---- */
 
-/* The elements of a window on their way to its buffer. */
+/* The elements of a window on their way to the room. */
 fn void stage_elements(const forest *f, window *w, batch b)
 {
     const int lane = lane_index();
-    LOCAL elem *x = w->x;
+    LOCAL elem *x = f->x;
     w->off = 0;
 #ifdef COPY_UNIT
     if (f->low) {
@@ -305,8 +304,6 @@ fn window window_after(const forest *f, window w, batch b)
         w.elements = begin_place(w.begin[low]) - begin_place(w.begin[0]);
         w.count = low ? low : 1;
     }
-    w.turn = f->listed ? 0 : w.turn ^ ROWS_AHEAD;
-    w.x = (LOCAL elem *)(f->buffers + w.turn * FOREST_BUFFER(TL_SIZE));
     return w;
 }
 
@@ -324,10 +321,10 @@ fn void find_range(forest *f, batch b)
 fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
 {
     forest f;
-    window now, next;
+    window w;
     room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
-    f.buffers = room;
-    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE, listed));
+    f.x = (LOCAL elem *)room;
+    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
     f.upper = f.node + FOREST_NODES;
     f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
     f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
@@ -338,45 +335,36 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
     find_range(&f, b);
 
-    now.job = warp_index() - warp_count(), now.first = now.base = 0;
-    now.at = now.count = now.all = now.elements = now.off = now.turn = 0;
-    now.begin = f.begins, now.x = (LOCAL elem *)room;
+    w.job = warp_index() - warp_count(), w.first = w.base = 0;
+    w.at = w.count = w.all = w.elements = w.off = 0;
+    w.begin = f.begins;
     if (listed) stage_offsets(&f, b, warp_index());
     COPY_WAIT();
     WARP_BARRIER();
-    now = window_after(&f, now, b);
-    stage_elements(&f, &now, b);
-    while (now.count) {
+    w = window_after(&f, w, b);
+    while (w.count) {
+        stage_elements(&f, &w, b);
         COPY_WAIT();
         WARP_BARRIER();
-        if (!listed && ROWS_AHEAD) {
-            next = window_after(&f, now, b);
-            if (next.count) stage_elements(&f, &next, b);
-        }
-        forest_up(&f, &now, b.p);
+        forest_up(&f, &w, b.p);
         const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
-        GLOBAL u8 *to = out.x + (now.first + lane_index()) * step;
-        for (int j = lane_index(); j < now.count; j += LANES, to += LANES * step) {
-            const sequence s = sequence_in(&f, &now, j);
+        GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
+        for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
+            const sequence s = sequence_in(&f, &w, j);
             if (listed && s.n > longest) continue;
-            const maybe v = forest_fold(&f, &now, b.p, s);
+            const maybe v = forest_fold(&f, &w, b.p, s);
             if (b.flags & STATES)
-                pack(out.x + (now.first + j) * PACKED, v.s);
+                pack(out.x + (w.first + j) * PACKED, v.s);
             else
                 store_maybe(to, v, s.n, 0, b.p);
         }
-        if (listed || !ROWS_AHEAD) {
-            WARP_BARRIER();
-            next = window_after(&f, now, b);
-            if (next.count) stage_elements(&f, &next, b);
-        }
-        now = next;
+        WARP_BARRIER();
+        w = window_after(&f, w, b);
     }
 }
 
 #define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
-#define ROWS_BLOCKS       (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : ROWS_AHEAD ? 3 : 5) /* of a processor */
-#define SEGMENTS_BLOCKS   (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define FOREST_BLOCKS     (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4) /* of a processor */
 KERNEL_OF(reduce_rows)
 {
     BATCH_OF_PARAMETERS;
