@@ -147,6 +147,10 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
+/* ---- forest.c: the sequences that are shorter than a chunk ---- */
+
+tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
+
 /* ---- clock.c: spans of a lane, measured if asked for ---- */
 
 double tl_seconds(void);
