@@ -273,6 +273,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
+    add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (!law && !window) {
         add_chunks(&b, op, shape, is_cuda(prelude));

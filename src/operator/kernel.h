@@ -43,7 +43,8 @@ typedef struct tl_scalar {
         (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x);
-    void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
+    void (*combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb); /* a = combine(a, b); na, nb: the elements
+                                                            that each has folded, for a text with OP_SIZES */
     void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
     void (*empty)(tl_par p, void *out);
     void (*seed)(tl_state *s, const void *v, tl_par p);

@@ -33,6 +33,7 @@ KERNEL_OF(down)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
+        i64 size = level_size(level), done = b.p.origin + at * size; /* elements of a node, and before the first */
         maybe rows[3];
         state stack[2], left[5], e[2][QUAD];
         load_s(e, b, first, at, count);
@@ -42,11 +43,13 @@ KERNEL_OF(down)
             rows[0] = initial(seeded, init, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
-            i64 i = at + r * LANES * QUAD + lane * QUAD;
-            if (SKIPS && at + r * LANES * QUAD > count) continue;
-            state two = TWIN(e[r][0], e[r][1]), node = row_node_s(TWIN(two, TWIN(e[r][2], e[r][3])), left, box);
-            maybe v = row_start_s(rows[r], left), v1 = then(v, e[r][0]), v2 = then(v, two), v3 = then(v2, e[r][2]);
-            next_row_s(rows, stack, r, node);
+            i64 i = at + r * ROW_s + lane * QUAD, row = done + r * ROW_s * size, mine = row + lane * QUAD * size;
+            if (SKIPS && at + r * ROW_s > count) continue;
+            state two = TWIN(e[r][0], e[r][1], size), four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
+            state node = row_node_s(four, QUAD * size, left, box);
+            maybe v = row_start_s(rows[r], row, QUAD * size, left), v1 = then(v, e[r][0], mine, size);
+            maybe v2 = then(v, two, mine, 2 * size), v3 = then(v2, e[r][2], mine + 2 * size, size);
+            next_row_s(rows, stack, r, node, done, ROW_s * size);
             GLOBAL state *at_ = to + first + s + i;
             if (i <= count) at_[0] = v.s;
             if (i + 1 <= count) at_[1] = v1.s;
@@ -88,15 +91,15 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
                  int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
-    i64 i = at + r * LANES * QUAD + lane * QUAD;
+    i64 i = at + r * LANES * QUAD + lane * QUAD, done = b.p.origin + at, mine = b.p.origin + i;
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
-    state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
+    state two = TWIN(q[0], q[1], 1), node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
-    v[0] = row_start_e(rows[r], left);
-    next_row_e(rows, stack, r, node);
-    v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
+    v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
+    next_row_e(rows, stack, r, node, done, ROW_e);
+    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2), v[3] = then(v[2], q[2], mine + 2, 1);
     /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;

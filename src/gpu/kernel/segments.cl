@@ -100,7 +100,7 @@ fn maybe tiny(batch b, i64 start, int n)
         UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
         state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p),
             s3 = lift_e(e[3], i + 3, b.p);
-        state pair = TWIN(s0, s1), four = TWIN(pair, TWIN(s2, s3));
+        state pair = TWIN(s0, s1, 1), four = TWIN(pair, TWIN(s2, s3, 1), 2);
         if (i + QUAD > n) {
             two = pair;
             one = choose(n & 2, s2, s0);
@@ -110,7 +110,7 @@ fn maybe tiny(batch b, i64 start, int n)
         UNROLL for (int k = 0; k < TINY_LOG - 2; k++)
         {
             if (open && (q >> k & 1)) {
-                four = TWIN(node[k], four);
+                four = TWIN(node[k], four, QUAD << k);
             } else if (open) {
                 node[k] = four;
                 open = 0;
@@ -119,10 +119,10 @@ fn maybe tiny(batch b, i64 start, int n)
     }
     UNROLL for (int k = TINY_LOG - 3; k >= 0; k--)
     {
-        if (n >> (k + 2) & 1) v = then(v, node[k]);
+        if (n >> (k + 2) & 1) v = then(v, node[k], n & -(2 * QUAD << k), QUAD << k);
     }
-    if (n & 2) v = then(v, two);
-    if (n & 1) v = then(v, one);
+    if (n & 2) v = then(v, two, n & -4, 2);
+    if (n & 1) v = then(v, one, n & -2, 1);
     return v;
 }
 #endif
