@@ -46,6 +46,7 @@
 #undef OP_IDEMPOTENT
 #undef OP_INVERSE
 #undef OP_TWIN
+#undef OP_SIZES
 #undef OP_EXTREME
 #undef OP_ADDS
 #undef OP_PICKS

@@ -8,14 +8,6 @@
  *
  * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */
 
-/* How many nodes lie before each lane's, from the first of V groups of V on. */
-TL_INLINE TL_VE(real) W(nodes_before)(void)
-{
-    TL_VE(real) r = {0};
-    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane * TL_V;
-    return r;
-}
-
 /* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where it does. */
 TL_INLINE void W(nodes_below)(TL_VE(real) *nodes, int j, int s)
 {
@@ -26,35 +18,24 @@ TL_INLINE void W(nodes_below)(TL_VE(real) *nodes, int j, int s)
         inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1)) : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
 }
 
-/* The elements before that many nodes of n elements, the first of which begins at element `at`: below 2^53, where f64
- * is exact; f32 has to round once. */
-TL_INLINE TL_VE(real) W(elements_before)(int64_t at, TL_VE(real) nodes, int64_t n)
-{
-#if TL_REAL_FLOAT && TL_REAL_SIZE == 4
-    return TL_TO(TL_TO(nodes, int64_t) * n + at, TL_REAL_T);
-#else
-    return nodes * (TL_REAL_T)n + (TL_REAL_T)at;
-#endif
-}
-
 /* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`; start: the starts of the
  * V groups they make. v becomes their starts. absent: the first group starts at ABSENT, so the first node's right-hand
  * neighbour starts at the first node itself. */
 TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
 {
     VS t[TL_LOG_V][TL_V];    /* t[s]: the vectors before step s of the network */
-    TL_VE(real) nodes[TL_V]; /* before the lanes of e; constants that go the same way */
+    TL_VE(real) nodes[TL_V]; /* how many of v come before a lane of e: constants that go the same way */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
         W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], n << (s - 1));
     VS e[TL_V];
     e[0] = start;
-    nodes[0] = W(nodes_before)();
+    nodes[0] = W(ramp)() * TL_V;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
         VS from = e[j];
-        VS middle = W(combine_at)(from, left, W(elements_before)(at, nodes[j], n), n << s);
+        VS middle = W(combine_at)(from, left, W(numbers)(at, nodes[j], n), n << s);
         W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
@@ -174,13 +155,13 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
         W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
     from[0] = start;
-    nodes[0] = W(nodes_before)();
+    nodes[0] = W(ramp)() * TL_V;
     to[0] = end;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         int inside = s < TL_LOG_G;
         VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
-        VS a = from[j], z = to[j], middle = W(combine_at)(a, left, W(elements_before)(at, nodes[j], 1), 1 << s);
+        VS a = from[j], z = to[j], middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
         W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || exclusive) {

@@ -67,6 +67,23 @@ TL_INLINE TL_VE(idx) W(iota)(int64_t i)
     return r;
 }
 
+TL_INLINE TL_VE(real) W(ramp)(void)
+{
+    TL_VE(real) r = {0};
+    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
+    return r;
+}
+
+/* from + k * step, k a small number in each lane, rounded once. f64 is exact below 2^53, where counts of elements are. */
+TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
+{
+#if TL_REAL_FLOAT && TL_REAL_SIZE == 4
+    enum { EXACT = 1 << 23 };
+    if (from >= EXACT) return TL_TO(TL_TO(k, int64_t) * step + from, TL_REAL_T);
+#endif
+    return k * (TL_REAL_T)step + (TL_REAL_T)from;
+}
+
 /* The states of V neighbouring elements. */
 TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
 {
