@@ -175,8 +175,8 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
-        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], W(counts)(at + k * TL_V + !exclusive, 1),
-                                       (TL_VE(idx)){0}, p);
+        TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
+        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else
