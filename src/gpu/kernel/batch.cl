@@ -86,7 +86,7 @@ fn state choose(int c, state a, state b)
 
 /* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which leaves out a choice for
  * each field. */
-fn maybe then(maybe a, state b, i64 na, i64 nb)
+fn maybe then(maybe a, state b, amount na, amount nb)
 {
     maybe r;
 #if OP_NEUTRAL
@@ -142,7 +142,7 @@ fn maybe nothing(par p)
 }
 
 /* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the right one. */
-fn state meet(state mine, state got, int right, i64 n)
+fn state meet(state mine, state got, int right, amount n)
 {
 #if OP_NEUTRAL && !TL_USER /* every built-in one with a neutral state also commutes, bit for bit (the matrix of tests
                               would show it) */

@@ -60,7 +60,7 @@ KERNEL_OF(several)
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
 /* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
-fn maybe append_lanes(maybe before, i64 done, state node, i64 n, int count, LOCAL state *box)
+fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
 {
     state left[5];
     if (count == 0) return before;

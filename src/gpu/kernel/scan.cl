@@ -33,7 +33,7 @@ KERNEL_OF(down)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
-        i64 size = level_size(level), done = b.p.origin + at * size; /* elements of a node, and before the first */
+        amount size = level_size(level), done = b.p.origin + at * level_size(level); /* elements of a node; before it */
         maybe rows[3];
         state stack[2], left[5], e[2][QUAD];
         load_s(e, b, first, at, count);
@@ -43,7 +43,8 @@ KERNEL_OF(down)
             rows[0] = initial(seeded, init, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
-            i64 i = at + r * ROW_s + lane * QUAD, row = done + r * ROW_s * size, mine = row + lane * QUAD * size;
+            i64 i = at + r * ROW_s + lane * QUAD;
+            amount row = done + size * (r * ROW_s), mine = row + size * (lane * QUAD);
             if (SKIPS && at + r * ROW_s > count) continue;
             state two = TWIN(e[r][0], e[r][1], size), four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
             state node = row_node_s(four, QUAD * size, left, box);
@@ -65,16 +66,17 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
 {
     const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
+    const amount n0 = p.origin + i + !exclusive; /* elements of the first result */
     GLOBAL u8 *at = place(out, b, s, row);
     if (known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
+        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
         store_row(at, w);
         return;
     }
     if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
-            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
+            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
@@ -91,7 +93,8 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
                  int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
-    i64 i = at + r * LANES * QUAD + lane * QUAD, done = b.p.origin + at, mine = b.p.origin + i;
+    i64 i = at + r * LANES * QUAD + lane * QUAD;
+    amount done = b.p.origin + at, mine = done + (r * ROW_e + lane * QUAD);
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);

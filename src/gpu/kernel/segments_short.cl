@@ -18,7 +18,7 @@ KERNEL_OF(segments)
         while (some) {
             const int l = __ffs(some) - 1;
             some &= some - 1;
-            maybe v = append_e(nothing(b.p), 0, b, shuffle<false>(start, l), 0, shuffle<false>(n, l), 1, box);
+            maybe v = append_e(nothing(b.p), unknown(0), b, shuffle<false>(start, l), 0, shuffle<false>(n, l), 1, box);
             mine.s = choose(lane_index() == l, v.s, mine.s);
             mine.have |= lane_index() == l;
         }
