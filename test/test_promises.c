@@ -78,7 +78,7 @@ static void make_nodes(const promise *p, tl_par par)
     memset(node, 0, sizeof node);
     for (int i = 0; i < ELEMENTS; i++) p->op->lift(&node[0][i], x + i * p->op->elem_bytes, i, par);
     for (int k = 1; k < LEVELS; k++)
-        for (int i = 0; i < ELEMENTS >> k; i++) 
+        for (int i = 0; i < ELEMENTS >> k; i++)
             node[k][i] = of_two(p, &node[k - 1][2 * i], &node[k - 1][2 * i + 1], 1 << k >> 1, 1 << k >> 1);
 }
 

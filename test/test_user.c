@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape,
- * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and
- * arguments (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the
- * test's own.
+ * Operators that users define: the examples, and test/operators, under the matrix of checks of test_bits.c (the law by
+ * memcmp, every shape, view, thread count), copies of built-in texts against the built-in operators, plain C loops;
+ * wrong texts and arguments (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a
+ * cache of the test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
@@ -17,11 +17,9 @@
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
-static const char *const examples[][3] = {{"drawdown", "f32", "i16"},
-                                          {"slope", "f64", "bf16"},
-                                          {"brackets", "i8", "i32"},
-                                          {"streak", "f32", "u16"},
-                                          {"sumsq", "f16", "i64"}};
+static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"slope", "f64", "bf16"},
+                                          {"brackets", "i8", "i32"},  {"streak", "f32", "u16"},
+                                          {"sumsq", "f16", "i64"},    {"told", "f32", "f64"}};
 
 /* ---- the matrix ---- */
 

@@ -252,7 +252,8 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
         } else if (!from_version_1(&f->nodes.node[j], nodes + 1, s, *nodes)) {
             tally_fragment_free(f);
             *fragment = NULL;
-            return tl_fail(ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them", *nodes);
+            return tl_fail(ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them",
+                           *nodes);
         }
     }
     f->nodes.count = (int)h.count;

@@ -14,8 +14,8 @@ static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", N
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
-/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES, where it is
- * another. */
+/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES, where that
+ * is another. */
 static const struct {
     const char *name, *form, *sized;
     int flag;
@@ -45,12 +45,12 @@ typedef struct {
     const char *where;
     char *text; /* continued lines joined, comments and quoted characters blanked out */
     tl_facts *facts;
-    unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
-    unsigned has;  /* functions that were found */
+    unsigned seen;                   /* facts that were stated: bit of a flag, or of OTHER_ */
+    unsigned has;                    /* functions that were found */
     const char *sized_at[FUNCTIONS]; /* where one of those with two forms is, and */
     int commas[FUNCTIONS];           /* between its parameters */
-    int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
-    int lane;      /* built_in: OP_LANE, as a tl_field */
+    int built_in;                    /* a text of op/, whose row in op/ops.def says the rest */
+    int lane;                        /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
@@ -128,9 +128,11 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), bare = flag == TL_FLAG_SIZES, two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
+    int v = find(values, value), bare = flag == TL_FLAG_SIZES,
+        two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
-    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
+    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
+        (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
                    flag == TL_FLAG_LANES ? "1 or 2"
                    : bare                ? "0 or 1"

@@ -187,7 +187,7 @@ fn result lower(state a, real n, idx first, par p)
 }
 #endif
 
-#undef OP_SIZES /* a form's combine has two operands */
+#undef OP_SIZES  /* a form's combine has two operands */
 #if OP_SEED == 2 /* an initial value is an element: masked, if it is a NaN */
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
 #endif

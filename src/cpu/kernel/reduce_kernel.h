@@ -15,7 +15,7 @@ TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
     if ((s) < TL_LOG_V) {                                                                                              \
         if (count > 1) {                                                                                               \
             count /= 2;                                                                                                \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));                                                                   \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));                       \
         } else {                                                                                                       \
             w[0] = W(step)(s, w[0], w[0], n << (s));                                                                   \
         }                                                                                                              \

@@ -9,13 +9,12 @@
  * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */
 
 /* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where it does. */
-TL_INLINE void W(nodes_below)(TL_VE(real) *nodes, int j, int s)
+TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
     TL_VE(real) left = nodes[j], right = left + (TL_REAL_T)(1 << s);
     int inside = s < TL_LOG_G;
     nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(LOW1)) : TL_SHUFFLE(left, right, TL_PATTERN(LOW2));
-    nodes[2 * j + 1] =
-        inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1)) : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
+    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1)) : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
 }
 
 /* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`; start: the starts of the

@@ -74,7 +74,7 @@ TL_INLINE TL_VE(real) W(ramp)(void)
     return r;
 }
 
-/* from + k * step, k a small number in each lane, rounded once. f64 is exact below 2^53, where counts of elements are. */
+/* from + k * step, k a small number in each lane, rounded once. (Numbers of elements lie below 2^53: f64 is exact.) */
 TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 {
 #if TL_REAL_FLOAT && TL_REAL_SIZE == 4

@@ -41,7 +41,8 @@ TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WI
     }
 #define DOWN(t)                                                                                                        \
     if (levels > (t) && high >> (t)&1)                                                                                 \
-    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], w & -((int64_t)2 * TL_V << (t)), TL_V << (t))
+    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], w & -((int64_t)2 * TL_V << (t)),         \
+            TL_V << (t))
 
 static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows, tl_par p)
 {
@@ -54,7 +55,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     struct {
         VS (*ring)[W(VECTORS)], *stash;
         int64_t size, before, elements; /* before: what is folded already */
-    } fold[TL_MAX_LEVELS]; /* the set bits of high below the first whose delays are rings, high to low */
+    } fold[TL_MAX_LEVELS];              /* the set bits of high below the first whose delays are rings, high to low */
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
             fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));

@@ -46,7 +46,7 @@ TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
     return W(soa_load)(z, at);
 }
 
-TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) 
+TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p)
 {
     return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p), 1);
 }

@@ -102,8 +102,8 @@ fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before,
     rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
 }
 
-/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with `done` elements; in every
- * lane. */
+/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with `done` elements; in
+ * every lane. */
 seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
     LOCAL state *box)
 {
@@ -120,10 +120,11 @@ seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, 
         i64 i = at + r * LANES * QUAD + lane * QUAD;
         amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
         state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
-        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit), four = TWIN(two, TWIN(q2, q3, unit), 2 * unit);
-        state node = N(row_node)(four, QUAD * unit, left, box);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
+        state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
         if (r == last) {
-            maybe start = N(row_start)(rows[r], row, QUAD * unit, left), with = then(start, two, mine_done, 2 * unit);
+            maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
+            maybe with = then(start, two, mine_done, 2 * unit);
             if (rest & 2) start = with;
             with = then(start, choose(rest & 2, q2, q0), mine_done + unit * (rest & 2), unit);
             if (rest & 1) start = with;
