@@ -71,13 +71,12 @@ static void open_peers(void)
     }
 }
 
+/* The bytes that a ceiling writes: those of the job; none for a reduction, whose results are few. */
+static size_t writes(const job *j) { return j->shape == SCAN || j->shape == WINDOW ? j->out_bytes : 0; }
+
 static double run_once(contender *c, const job *j)
 {
-    if (c->loop) {
-        size_t bytes = j->in_bytes;
-        if (c->loop->kind == CEILING_COPY && j->out_bytes < bytes) bytes = j->out_bytes;
-        return ceiling_time(c->loop, j->threads, j->out, j->in, bytes, c->repeat);
-    }
+    if (c->loop) return ceiling_time(c->loop, j->threads, j->out, writes(j), j->in, j->in_bytes, c->repeat);
     const double start = now();
     for (int r = 0; r < c->repeat; r++) {
         if (c->peer)
@@ -101,28 +100,26 @@ static void prepare(const contender *c, int threads)
 
 static double bytes_of(const contender *c, const job *j)
 {
-    if (!c->loop) return (double)(j->in_bytes + j->out_bytes);
-    if (c->loop->kind == CEILING_READ) return (double)(j->in_bytes / 16384 * 16384);
-    return 2.0 * (double)((j->in_bytes < j->out_bytes ? j->in_bytes : j->out_bytes) / 16384 * 16384);
+    return (double)(j->in_bytes + (c->loop ? writes(j) : j->out_bytes));
 }
 
-/* Ceilings are picked once for a kind, a team and a size class, on the arrays of the row that asks first. */
-static int pick(ceiling_kind kind, const job *j, const ceiling_loop **best)
+/* Ceilings are picked once for a proportion, a team and a size class, on the arrays of the row that asks first. */
+static int pick(const job *j, const ceiling_loop **best)
 {
     static struct {
-        int kind, threads, small, count;
+        int proportion, threads, small, count;
         const ceiling_loop *best[TOP];
     } known[64];
-    const size_t bytes = kind == CEILING_COPY && j->out_bytes < j->in_bytes ? j->out_bytes : j->in_bytes;
-    const int small = bytes <= (1u << 20);
+    const int small = j->in_bytes <= (1u << 20), proportion = (int)(8 * writes(j) / j->in_bytes);
     int k = 0;
-    while (known[k].count && (known[k].kind != (int)kind || known[k].threads != j->threads || known[k].small != small))
+    while (known[k].count &&
+           (known[k].proportion != proportion || known[k].threads != j->threads || known[k].small != small))
         k++;
     if (!known[k].count) {
-        known[k].kind = (int)kind;
+        known[k].proportion = proportion;
         known[k].threads = j->threads;
         known[k].small = small;
-        known[k].count = ceiling_pick(kind, j->threads, j->out, j->in, bytes, 5, known[k].best, NULL, TOP);
+        known[k].count = ceiling_pick(j->threads, j->out, writes(j), j->in, j->in_bytes, 5, known[k].best, NULL, TOP);
     }
     memcpy(best, known[k].best, sizeof known[k].best);
     return known[k].count;
@@ -131,9 +128,8 @@ static int pick(ceiling_kind kind, const job *j, const ceiling_loop **best)
 static int gather(const job *j, contender *list)
 {
     const ceiling_loop *best[TOP];
-    const int copies = j->shape == SCAN || j->shape == WINDOW;
     int count = 0;
-    const int loops = pick(copies ? CEILING_COPY : CEILING_READ, j, best);
+    const int loops = pick(j, best);
     for (int i = 0; i < loops; i++) list[count++] = (contender){.name = best[i]->name, .loop = best[i]};
     if (subject_here()) list[count++] = (contender){.name = "tally"};
     for (int i = 0; i < peer_count && count < CONTENDERS; i++) {
@@ -258,18 +254,19 @@ static void row(const char *word, int threads)
 static void ceilings(const int *teams, int team_count)
 {
     static const struct {
-        ceiling_kind kind;
         const char *name;
-        size_t bytes;
-    } sizes[] = {{CEILING_READ, "read, 512 MB", 512u << 20},
-                 {CEILING_COPY, "copy (read + written), 512 MB", 512u << 20},
-                 {CEILING_READ, "read, 256 KB", 256u << 10}};
+        size_t in, out;
+    } sizes[] = {{"read, 512 MB", 512u << 20, 0},
+                 {"copy (read + written), 512 MB", 512u << 20, 512u << 20},
+                 {"read 64 MB, write 512 MB", 64u << 20, 512u << 20},
+                 {"read, 256 KB", 256u << 10, 0},
+                 {"copy, 128 KB", 128u << 10, 128u << 10}};
     char *src = memory_huge(512u << 20), *dst = memory_huge(512u << 20);
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int t = 0; t < team_count && src && dst; t++) {
             const ceiling_loop *best[64];
             double gbps[64];
-            const int count = ceiling_pick(sizes[s].kind, teams[t], dst, src, sizes[s].bytes, rounds, best, gbps, 64);
+            const int count = ceiling_pick(teams[t], dst, sizes[s].out, src, sizes[s].in, rounds, best, gbps, 64);
             printf("%s, %d thread%s\n", sizes[s].name, teams[t], teams[t] > 1 ? "s" : "");
             for (int i = 0; i < count; i++) printf("    %-28s %8.2f GB/s\n", best[i]->name, gbps[i]);
             fflush(stdout);

@@ -6,11 +6,24 @@
 #include "bench.h"
 #include <omp.h>
 
-enum { LOOPS = 96, ROUNDS = 32, TILE = 16384 };
+enum { ROUNDS = 32, TILE = 16384, LINE = 64, FEW = 256 /* 1 byte written of so many read is next to nothing */ };
 
 static volatile uint64_t sink;
 
-int ceiling_loops(ceiling_kind kind, const ceiling_loop **list, int room)
+static int can(const ceiling_loop *loop, size_t in, size_t out)
+{
+    switch (loop->kind) {
+    case CEILING_READ:
+        return out <= in / FEW || out <= LINE;
+    case CEILING_COPY:
+        return out == in;
+    case CEILING_MIX:
+        return out > in / FEW && out > LINE;
+    }
+    return 0;
+}
+
+int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int room)
 {
     struct {
         const ceiling_loop *loops;
@@ -25,47 +38,90 @@ int ceiling_loops(ceiling_kind kind, const ceiling_loop **list, int room)
     int found = 0;
     for (size_t s = 0; s < sizeof isa / sizeof *isa; s++)
         for (int i = 0; isa[s].here && i < isa[s].count; i++)
-            if (isa[s].loops[i].kind == kind && found < room) list[found++] = &isa[s].loops[i];
+            if (can(&isa[s].loops[i], in, out) && found < room) list[found++] = &isa[s].loops[i];
     return found;
 }
 
-double ceiling_time(const ceiling_loop *loop, int threads, char *dst, const char *src, size_t bytes, int repeat)
+/* Where part k of `of` begins: at a tile where there are enough of them, at a line otherwise. */
+static size_t cut(size_t bytes, size_t k, size_t of)
 {
-    const size_t tiles = bytes / TILE;
-    uint64_t all = 0;
+    const size_t step = bytes >= of * 4 * TILE ? TILE : LINE;
+    return k == of ? bytes : bytes / step * k / of * step;
+}
+
+double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src, size_t in,
+                    int repeat)
+{
+    uint64_t seen = 0;
+    in = (in + LINE - 1) / LINE * LINE;
+    out = (out + LINE - 1) / LINE * LINE;
     const double start = now();
-#pragma omp parallel num_threads(threads) reduction(^ : all)
-    {
-        const size_t k = (size_t)omp_get_thread_num(), of = (size_t)omp_get_num_threads();
-        const size_t from = tiles * k / of * TILE, to = tiles * (k + 1) / of * TILE;
-        for (int r = 0; r < repeat; r++) all ^= loop->run(dst ? dst + from : NULL, src + from, to - from);
+    for (int r = 0; r < repeat; r++) {
+        if (threads == 1) {
+            seen ^= loop->run(dst, out, src, in);
+            continue;
+        }
+#pragma omp parallel num_threads(threads) reduction(^ : seen)
+        {
+            const size_t k = (size_t)omp_get_thread_num(), of = (size_t)omp_get_num_threads();
+            const size_t at = cut(in, k, of), to = cut(out, k, of);
+            seen ^= loop->run(dst ? dst + to : NULL, cut(out, k + 1, of) - to, src + at, cut(in, k + 1, of) - at);
+        }
     }
     const double seconds = now() - start;
-    sink = all;
+    sink = seen;
     return seconds;
 }
 
-int ceiling_pick(ceiling_kind kind, int threads, char *dst, const char *src, size_t bytes, int rounds,
-                 const ceiling_loop **best, double *gbps, int room)
+int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best, double *seconds,
+                 int room)
 {
-    const ceiling_loop *list[LOOPS];
-    double seconds[LOOPS][ROUNDS], middle[LOOPS];
-    const int count = ceiling_loops(kind, list, LOOPS);
-    const size_t moved = bytes / TILE * TILE * (kind == CEILING_COPY ? 2 : 1);
-    const int repeat = moved >= (64u << 20) ? 1 : (int)((64u << 20) / (moved + 1)) + 1;
+    double all[CEILING_LOOPS][ROUNDS], middle[CEILING_LOOPS];
     if (rounds > ROUNDS) rounds = ROUNDS;
-    team_pin(threads);
+    if (count > CEILING_LOOPS) count = CEILING_LOOPS;
     for (int r = 0; r < rounds; r++)
-        for (int i = 0; i < count; i++) seconds[i][r] = ceiling_time(list[i], threads, dst, src, bytes, repeat);
-    for (int i = 0; i < count; i++) middle[i] = median(seconds[i], rounds);
+        for (int i = 0; i < count; i++) all[i][r] = time(with, i);
+    for (int i = 0; i < count; i++) middle[i] = median(all[i], rounds);
     int found = 0;
     for (; found < room && found < count; found++) {
         int least = 0;
         for (int i = 1; i < count; i++)
             if (middle[i] < middle[least]) least = i;
-        best[found] = list[least];
-        if (gbps) gbps[found] = 1e-9 * (double)moved * repeat / middle[least];
+        best[found] = least;
+        seconds[found] = middle[least];
         middle[least] = 1e300;
+    }
+    return found;
+}
+
+typedef struct picking {
+    const ceiling_loop *list[CEILING_LOOPS];
+    int threads, repeat;
+    char *dst;
+    const char *src;
+    size_t in, out;
+} picking;
+
+static double picked(void *with, int i)
+{
+    const picking *p = with;
+    return ceiling_time(p->list[i], p->threads, p->dst, p->out, p->src, p->in, p->repeat);
+}
+
+int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds, const ceiling_loop **best,
+                 double *gbps, int room)
+{
+    picking p = {.threads = threads, .dst = dst, .src = src, .in = in, .out = out};
+    int order[CEILING_LOOPS];
+    double seconds[CEILING_LOOPS];
+    const size_t moved = in + out;
+    p.repeat = moved >= (64u << 20) ? 1 : (int)((64u << 20) / (moved + 1)) + 1;
+    team_pin(threads);
+    const int found = ceiling_best(ceiling_loops(in, out, p.list, CEILING_LOOPS), picked, &p, rounds, order, seconds,
+                                   room < CEILING_LOOPS ? room : CEILING_LOOPS);
+    for (int i = 0; i < found; i++) {
+        best[i] = p.list[order[i]];
+        if (gbps) gbps[i] = 1e-9 * (double)moved * p.repeat / seconds[i];
     }
     return found;
 }

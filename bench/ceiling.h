@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * ceiling.h - how fast this machine reads and copies, measured in the process and the minute in which tally is.
+ * ceiling.h - how fast this machine reads and writes, measured in the process and the minute in which tally is.
  *
- * Many loops are tried (ceiling_isa.c, once for each instruction set); the best of them for a size and a number of
- * threads is the ceiling. A copy counts the bytes it reads and the bytes it writes.
+ * Many loops are tried (ceiling_isa.c, once for each instruction set); the best of them for the bytes and a number of
+ * threads is the ceiling. Its bytes are those that the job reads and those that it writes.
  */
 #ifndef CEILING_H
 #define CEILING_H
@@ -15,26 +15,37 @@
 extern "C" {
 #endif
 
-typedef enum ceiling_kind { CEILING_READ, CEILING_COPY } ceiling_kind;
+/* What a loop can do: write nothing (or next to nothing), write what it reads, or both in any proportion. */
+typedef enum ceiling_kind { CEILING_READ, CEILING_COPY, CEILING_MIX } ceiling_kind;
 
-/* A loop. `bytes` is a multiple of 16 KiB; src and dst are aligned to 4 KiB. Reads return something of all they read.
- */
+/* A loop: reads `in` bytes and writes `out`, multiples of 64. src and dst are aligned to 64 bytes (to 4 KiB for what
+ * comes from memory). Reads return something of all they read. */
 typedef struct ceiling_loop {
     const char *name;
     ceiling_kind kind;
-    uint64_t (*run)(char *dst, const char *src, size_t bytes);
+    uint64_t (*run)(char *dst, size_t out, const char *src, size_t in);
 } ceiling_loop;
+
+enum { CEILING_LOOPS = 96 }; /* no more than that run anywhere */
 
 extern const ceiling_loop ceiling_sse2[], ceiling_avx2[], ceiling_avx512[];
 extern const int ceiling_sse2_count, ceiling_avx2_count, ceiling_avx512_count;
 
-/* The loops that run here. */
-int ceiling_loops(ceiling_kind kind, const ceiling_loop **list, int room);
-/* One pass over src (and dst) by a pinned team; returns the seconds. repeat: passes, one after another. */
-double ceiling_time(const ceiling_loop *loop, int threads, char *dst, const char *src, size_t bytes, int repeat);
-/* The best loops for this size and team, best first, by the median of `rounds`; gbps may be NULL. Returns how many. */
-int ceiling_pick(ceiling_kind kind, int threads, char *dst, const char *src, size_t bytes, int rounds,
-                 const ceiling_loop **best, double *gbps, int room);
+/* The loops that run here and can read `in` bytes and write `out`. */
+int ceiling_loops(size_t in, size_t out, const ceiling_loop **list, int room);
+/* `repeat` passes by a pinned team, one after another, each a parallel region of its own as a call is; returns the
+ * seconds. Bytes are rounded up to 64. */
+double ceiling_time(const ceiling_loop *loop, int threads, char *dst, size_t out, const char *src, size_t in,
+                    int repeat);
+/* The best loops for these bytes and this team, best first, by the median of `rounds`; gbps may be NULL. Returns how
+ * many. */
+int ceiling_pick(int threads, char *dst, size_t out, const char *src, size_t in, int rounds, const ceiling_loop **best,
+                 double *gbps, int room);
+
+/* The order of `count` contenders by the median of `rounds` rounds, in turns, best first: best[0] is the number of the
+ * best, seconds[0] its median. time(with, i): seconds of one run. Returns how many, at most room. */
+int ceiling_best(int count, double (*time)(void *with, int i), void *with, int rounds, int *best, double *seconds,
+                 int room);
 
 #ifdef __cplusplus
 }

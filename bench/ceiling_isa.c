@@ -9,8 +9,9 @@
  *     pages            four pages side by side: 128 bytes of each, then the next 128
  *     streams          a quarter of the whole each, side by side
  *
- * and for copies plain and non-temporal stores. In a tile (16 KiB, four pages, written in order), while row r of 512
- * bytes is moved, two lines of each of the four pages of the next tile are asked for.
+ * and for writing plain and non-temporal stores. In a tile (16 KiB, four pages, written in order), while row r of 512
+ * bytes is moved, two lines of each of the four pages of the next tile are asked for. A mix writes more or less than it
+ * reads, evenly: what it writes is made of all that it has read.
  */
 #include "ceiling.h"
 #include <string.h>
@@ -51,7 +52,7 @@ always void fence(void)
 #endif
 }
 
-enum { LINE = 64, PAGE = 4096, TILE = 4 * PAGE };
+enum { LINE = 64, ROW = 512, PAGE = 4096, TILE = 4 * PAGE };
 typedef struct {
     V a[8];
 } sum;
@@ -60,6 +61,12 @@ typedef struct {
 always void take(sum *s, const char *p, int bytes)
 {
     UNROLL for (int i = 0; i < bytes / W; i++) s->a[i % 8] ^= load(p + i * W);
+}
+/* What is left after whole tiles: rows, then lines. */
+always void take_rest(sum *s, const char *p, size_t from, size_t to)
+{
+    for (; from + ROW <= to; from += ROW) take(s, p + from, ROW);
+    for (; from < to; from += LINE) take(s, p + from, LINE);
 }
 always uint64_t all(const sum *s)
 {
@@ -72,49 +79,22 @@ always uint64_t all(const sum *s)
 always uint64_t read_ahead(const char *p, size_t bytes, size_t ahead)
 {
     sum s = {0};
-    for (size_t i = 0; i < bytes; i += 512) {
-        if (ahead) UNROLL for (int l = 0; l < 512; l += LINE) __builtin_prefetch(p + i + ahead + l, 0, 3);
-        take(&s, p + i, 512);
+    const size_t whole = bytes / ROW * ROW;
+    for (size_t i = 0; i < whole; i += ROW) {
+        if (ahead) UNROLL for (int l = 0; l < ROW; l += LINE) __builtin_prefetch(p + i + ahead + l, 0, 3);
+        take(&s, p + i, ROW);
     }
+    take_rest(&s, p, whole, bytes);
     return all(&s);
 }
-static uint64_t read_0(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 0);
-}
-static uint64_t read_512(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 512);
-}
-static uint64_t read_1k(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 1024);
-}
-static uint64_t read_2k(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 2048);
-}
-static uint64_t read_4k(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 4096);
-}
-static uint64_t read_8k(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_ahead(p, b, 8192);
-}
 
-static uint64_t read_rows(char *d, const char *p, size_t bytes)
+always uint64_t read_rows(const char *p, size_t bytes)
 {
-    (void)d;
     sum s = {0};
-    for (size_t i = 0; i < bytes; i += PAGE)
-        for (int c = 0; c < 512; c += 128) UNROLL for (int r = 0; r < 8; r++) take(&s, p + i + r * 512 + c, 128);
+    const size_t whole = bytes / PAGE * PAGE;
+    for (size_t i = 0; i < whole; i += PAGE)
+        for (int c = 0; c < ROW; c += 128) UNROLL for (int r = 0; r < 8; r++) take(&s, p + i + r * ROW + c, 128);
+    take_rest(&s, p, whole, bytes);
     return all(&s);
 }
 
@@ -122,7 +102,8 @@ static uint64_t read_rows(char *d, const char *p, size_t bytes)
 always uint64_t read_tiles(const char *p, size_t bytes, int step, int ahead)
 {
     sum s = {0};
-    for (size_t i = 0; i < bytes; i += TILE)
+    const size_t whole = bytes / TILE * TILE;
+    for (size_t i = 0; i < whole; i += TILE)
         for (int c = 0; c < PAGE; c += step) UNROLL for (int r = 0; r < 4; r++)
             {
                 const char *q = p + i + r * PAGE + c;
@@ -130,22 +111,8 @@ always uint64_t read_tiles(const char *p, size_t bytes, int step, int ahead)
                     for (int l = 0; l < step; l += LINE) __builtin_prefetch(q + TILE + l, 0, 3);
                 take(&s, q, step);
             }
+    take_rest(&s, p, whole, bytes);
     return all(&s);
-}
-static uint64_t read_pages(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_tiles(p, b, 128, 0);
-}
-static uint64_t read_pages_ahead(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_tiles(p, b, 128, 1);
-}
-static uint64_t read_pages_wide(char *d, const char *p, size_t b)
-{
-    (void)d;
-    return read_tiles(p, b, 256, 0);
 }
 
 /* In order, while two lines of each page of the next tile are asked for in every row of 512 bytes. */
@@ -157,77 +124,110 @@ always void ask(const char *next, int row)
         __builtin_prefetch(next + q * PAGE + row * 2 * LINE + LINE, 0, 2);
     }
 }
-static uint64_t read_tile(char *d, const char *p, size_t bytes)
+always uint64_t read_tile(const char *p, size_t bytes)
 {
-    (void)d;
     sum s = {0};
-    for (size_t i = 0; i < bytes; i += TILE)
-        for (int r = 0; r < 32; r++) {
+    const size_t whole = bytes / TILE * TILE;
+    for (size_t i = 0; i < whole; i += TILE)
+        for (int r = 0; r < TILE / ROW; r++) {
             ask(p + i + TILE, r);
-            take(&s, p + i + r * 512, 512);
+            take(&s, p + i + r * ROW, ROW);
         }
+    take_rest(&s, p, whole, bytes);
     return all(&s);
 }
 
-static uint64_t read_streams(char *d, const char *p, size_t bytes)
+always uint64_t read_streams(const char *p, size_t bytes)
 {
-    (void)d;
     sum s = {0};
-    const size_t quarter = bytes / 4;
+    const size_t quarter = bytes / ROW * 128;
     for (size_t i = 0; i < quarter; i += 128) UNROLL for (int r = 0; r < 4; r++) take(&s, p + r * quarter + i, 128);
+    take_rest(&s, p, 4 * quarter, bytes);
     return all(&s);
 }
 
-static uint64_t copy_memcpy(char *d, const char *p, size_t bytes)
+always void put(char *p, V v, int nt)
 {
-    memcpy(d, p, bytes);
-    return 0;
+    if (nt)
+        stream(p, v);
+    else
+        store(p, v);
 }
 
 /* nt: non-temporal stores. tile: ask for the next tile. rows: move a page in the order of read_rows. */
 always uint64_t copy_any(char *d, const char *p, size_t bytes, int nt, int tile, int rows)
 {
-    for (size_t i = 0; i < bytes; i += TILE)
-        for (int r = 0; r < 32; r++) {
+    const size_t whole = bytes / TILE * TILE;
+    for (size_t i = 0; i < whole; i += TILE)
+        for (int r = 0; r < TILE / ROW; r++) {
             if (tile) ask(p + i + TILE, r);
-            UNROLL for (int c = 0; c < 512; c += W)
+            UNROLL for (int c = 0; c < ROW; c += W)
             {
-                const size_t at = rows ? i + r / 8 * PAGE + (size_t)(c / LINE * 512 + r % 8 * LINE + c % LINE)
-                                       : i + (size_t)(r * 512 + c);
-                if (nt)
-                    stream(d + at, load(p + at));
-                else
-                    store(d + at, load(p + at));
+                const size_t at = rows ? i + r / 8 * PAGE + (size_t)(c / LINE * ROW + r % 8 * LINE + c % LINE)
+                                       : i + (size_t)(r * ROW + c);
+                put(d + at, load(p + at), nt);
             }
         }
+    for (size_t at = whole; at < bytes; at += W) put(d + at, load(p + at), nt);
     if (nt) fence();
     return 0;
 }
-static uint64_t copy_plain(char *d, const char *p, size_t b) { return copy_any(d, p, b, 0, 0, 0); }
-static uint64_t copy_plain_tile(char *d, const char *p, size_t b) { return copy_any(d, p, b, 0, 1, 0); }
-static uint64_t copy_nt(char *d, const char *p, size_t b) { return copy_any(d, p, b, 1, 0, 0); }
-static uint64_t copy_nt_tile(char *d, const char *p, size_t b) { return copy_any(d, p, b, 1, 1, 0); }
-static uint64_t copy_nt_rows(char *d, const char *p, size_t b) { return copy_any(d, p, b, 1, 0, 1); }
 
-#define ISA_NAME TEXT(ISA) " "
-const ceiling_loop PASTE(ceiling, ISA)[] = {
-    {ISA_NAME "read", CEILING_READ, read_0},
-    {ISA_NAME "read +512", CEILING_READ, read_512},
-    {ISA_NAME "read +1K", CEILING_READ, read_1k},
-    {ISA_NAME "read +2K", CEILING_READ, read_2k},
-    {ISA_NAME "read +4K", CEILING_READ, read_4k},
-    {ISA_NAME "read +8K", CEILING_READ, read_8k},
-    {ISA_NAME "read rows", CEILING_READ, read_rows},
-    {ISA_NAME "read pages", CEILING_READ, read_pages},
-    {ISA_NAME "read pages +tile", CEILING_READ, read_pages_ahead},
-    {ISA_NAME "read pages 256", CEILING_READ, read_pages_wide},
-    {ISA_NAME "read +tile", CEILING_READ, read_tile},
-    {ISA_NAME "read 4 streams", CEILING_READ, read_streams},
-    {ISA_NAME "memcpy", CEILING_COPY, copy_memcpy},
-    {ISA_NAME "copy", CEILING_COPY, copy_plain},
-    {ISA_NAME "copy +tile", CEILING_COPY, copy_plain_tile},
-    {ISA_NAME "copy nt", CEILING_COPY, copy_nt},
-    {ISA_NAME "copy nt +tile", CEILING_COPY, copy_nt_tile},
-    {ISA_NAME "copy nt rows", CEILING_COPY, copy_nt_rows},
-};
+/* `in` bytes read and `out` written: after each row as many lines as are due. */
+always uint64_t mix_any(char *d, size_t out, const char *p, size_t in, int nt, int tile)
+{
+    sum s = {0};
+    const size_t rows = in / ROW, each = rows ? (out << 12) / rows : 0; /* bytes a row, times 2^12 */
+    size_t due = 0, done = 0;
+    for (size_t r = 0; r < rows; r++) {
+        if (tile) ask(p + r / 32 * TILE + TILE, (int)(r % 32));
+        take(&s, p + r * ROW, ROW);
+        due += each;
+        for (const size_t until = due >> 12; done + ROW <= until; done += ROW)
+            UNROLL for (int c = 0; c < ROW; c += W) put(d + done + c, s.a[c / W % 8], nt);
+        for (const size_t until = due >> 12; done + LINE <= until; done += LINE)
+            UNROLL for (int c = 0; c < LINE; c += W) put(d + done + c, s.a[c / W], nt);
+    }
+    take_rest(&s, p, rows * ROW, in);
+    for (; done + LINE <= out; done += LINE) UNROLL for (int c = 0; c < LINE; c += W) put(d + done + c, s.a[c / W], nt);
+    if (nt) fence();
+    return all(&s);
+}
+
+#define LOOPS(READ, COPY, MIX)                                                                                         \
+    READ(read_0, "read", read_ahead(p, in, 0))                                                                         \
+    READ(read_512, "read +512", read_ahead(p, in, 512))                                                                \
+    READ(read_1k, "read +1K", read_ahead(p, in, 1024))                                                                 \
+    READ(read_2k, "read +2K", read_ahead(p, in, 2048))                                                                 \
+    READ(read_4k, "read +4K", read_ahead(p, in, 4096))                                                                 \
+    READ(read_8k, "read +8K", read_ahead(p, in, 8192))                                                                 \
+    READ(read_page_rows, "read rows", read_rows(p, in))                                                                \
+    READ(read_pages, "read pages", read_tiles(p, in, 128, 0))                                                          \
+    READ(read_pages_ahead, "read pages +tile", read_tiles(p, in, 128, 1))                                              \
+    READ(read_pages_wide, "read pages 256", read_tiles(p, in, 256, 0))                                                 \
+    READ(read_next_tile, "read +tile", read_tile(p, in))                                                               \
+    READ(read_4_streams, "read 4 streams", read_streams(p, in))                                                        \
+    COPY(copy_memcpy, "memcpy", (memcpy(d, p, in), 0))                                                                 \
+    COPY(copy_plain, "copy", copy_any(d, p, in, 0, 0, 0))                                                              \
+    COPY(copy_plain_tile, "copy +tile", copy_any(d, p, in, 0, 1, 0))                                                   \
+    COPY(copy_nt, "copy nt", copy_any(d, p, in, 1, 0, 0))                                                              \
+    COPY(copy_nt_tile, "copy nt +tile", copy_any(d, p, in, 1, 1, 0))                                                   \
+    COPY(copy_nt_rows, "copy nt rows", copy_any(d, p, in, 1, 0, 1))                                                    \
+    MIX(mix_plain, "mix", mix_any(d, out, p, in, 0, 0))                                                                \
+    MIX(mix_plain_tile, "mix +tile", mix_any(d, out, p, in, 0, 1))                                                     \
+    MIX(mix_nt, "mix nt", mix_any(d, out, p, in, 1, 0))                                                                \
+    MIX(mix_nt_tile, "mix nt +tile", mix_any(d, out, p, in, 1, 1))
+
+#define DEFINE(name, text, call)                                                                                       \
+    static uint64_t name(char *d, size_t out, const char *p, size_t in)                                                \
+    {                                                                                                                  \
+        (void)d, (void)out;                                                                                            \
+        return call;                                                                                                   \
+    }
+LOOPS(DEFINE, DEFINE, DEFINE)
+
+#define ROW_READ(name, text, call) {TEXT(ISA) " " text, CEILING_READ, name},
+#define ROW_COPY(name, text, call) {TEXT(ISA) " " text, CEILING_COPY, name},
+#define ROW_MIX(name, text, call)  {TEXT(ISA) " " text, CEILING_MIX, name},
+const ceiling_loop PASTE(ceiling, ISA)[] = {LOOPS(ROW_READ, ROW_COPY, ROW_MIX)};
 const int PASTE(PASTE(ceiling, ISA), count) = sizeof PASTE(ceiling, ISA) / sizeof *PASTE(ceiling, ISA);

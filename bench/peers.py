@@ -45,12 +45,13 @@ class Ceiling:
     def seconds(self, kind, dst, src, size):
         # the loops want whole pages; NumPy's arrays start anywhere
         d, s = (ctypes.c_void_p(-(-p // 4096) * 4096) for p in (dst, src))
-        size -= 4096
+        size = (size - 4096) // 64 * 64
+        read, written = ctypes.c_size_t(size), ctypes.c_size_t(size if kind else 0)
         if kind not in self.best:
             best = (ctypes.POINTER(self.Loop) * 1)()
-            self.lib.ceiling_pick(kind, 1, d, s, ctypes.c_size_t(size), 5, best, None, 1)
+            self.lib.ceiling_pick(1, d, written, s, read, 5, best, None, 1)
             self.best[kind] = best[0]
-        return self.lib.ceiling_time(self.best[kind], 1, d, s, ctypes.c_size_t(size), 1)
+        return self.lib.ceiling_time(self.best[kind], 1, d, written, s, read, 1)
 
 
 def array(kind, n, seed=1):

@@ -78,7 +78,9 @@ int run_ladder(const options *o)
     if (l.plain && which != SHOW) return fail(USAGE, "--plain is for `tally ladder show` alone");
     if ((l.output || l.to || l.host) && !exports)
         return fail(USAGE, "--%s is for `tally ladder export RUNG` and `tally ladder show RUNG --host`",
-                    l.output ? "output" : l.to ? "to" : "host");
+                    l.output ? "output"
+                    : l.to   ? "to"
+                             : "host");
     if (!word || which < SHAPES) {
         l.shape = word;
         code = word ? operands(o, 0, 0, "no operand") : DONE;

@@ -107,16 +107,16 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 /* Opens a context on a device and stores it in *ctx.
  * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same,
  * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
- * "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors this process may run on (or
- * TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or TALLY_ISA). memory,
- * on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20,
- * 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do. probe=off: opens a
- * GPU device without the start-up probe. The probe compares 22 vectors with the law the first time a device (model,
- * driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels that it passed; a
- * device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits. Other devices ignore
- * it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
- * Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and TALLY_ISA. On failure *ctx is
- * NULL and tally_error(NULL) holds the sentence (per thread). */
+ * "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors that affinity and the cgroup's
+ * CPU quota leave (or TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or
+ * TALLY_ISA). memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K,
+ * M, G: 2^10, 2^20, 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do.
+ * probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first time
+ * a device (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels
+ * that it passed; a device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits.
+ * Other devices ignore it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means
+ * "cpu,threads=4,isa=avx2". Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and
+ * TALLY_ISA. On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
 /* Releases the context, its threads' memory and its caches. ctx may be NULL. Streams and fragments opened from it must

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * ceiling.c - what the memory gives here: a read and a copy on the same threads, prefetched and stored past the caches,
- * to hold the results against. */
-#define _GNU_SOURCE
+ * to hold the results against. The threads are OpenMP's team, which tally's calls use too: they are awake, they are
+ * where tally's are, and no pass pays for making them. */
 #include "ceiling.h"
 
+#include <omp.h>
 #include <pthread.h>
-#include <sched.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,13 +20,6 @@ double clock_seconds(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
-
-typedef struct part {
-    const char *from;
-    char *to; /* NULL: read only */
-    size_t bytes;
-    uint64_t sum;
-} part;
 
 /* While row `row` (512 bytes) of four pages is moved, asks for two lines of each of the next four: the processor's own
  * prefetchers stop at the end of a page, and four pages at once keep more of them busy. */
@@ -51,95 +45,101 @@ static void store_line(char *to, const char *from)
 enum { TILE = 16384, ROW = 512 };
 typedef uint64_t line __attribute__((vector_size(64)));
 
-static void *read_part(void *at)
+/* Two walks: with and without asking for the next tile. Which one is quicker depends on the machine. */
+static inline __attribute__((always_inline)) uint64_t read_part(const char *from, size_t bytes, int asks)
 {
-    part *const p = at;
     line a = {0}, b = {0}, c = {0}, d = {0}, x[4]; /* four chains, so that the adds never wait for each other */
-    const char *from = p->from, *const end = from + p->bytes / TILE * TILE;
-    for (; from < end; from += TILE)
+    uint64_t sum = 0;
+    for (const char *const end = from + bytes / TILE * TILE; from < end; from += TILE)
         for (int row = 0; row < TILE / ROW; row++) {
-            ask(from + TILE, row);
+            if (asks) ask(from + TILE, row);
             for (int half = 0; half < ROW; half += ROW / 2) {
                 memcpy(x, from + row * ROW + half, sizeof x);
                 a += x[0], b += x[1], c += x[2], d += x[3];
             }
         }
     a += b + c + d;
-    for (int i = 0; i < 8; i++) p->sum += a[i];
-    return NULL;
+    for (int i = 0; i < 8; i++) sum += a[i];
+    return sum;
 }
 
-static void *copy_part(void *at)
+static inline __attribute__((always_inline)) uint64_t copy_part(char *to, const char *from, size_t bytes, int asks)
 {
-    part *const p = at;
-    const size_t tiles = p->bytes / TILE * TILE;
-    const char *from = p->from;
-    char *to = p->to;
+    const size_t tiles = bytes / TILE * TILE;
     for (size_t tile = 0; tile < tiles; tile += TILE)
         for (int row = 0; row < TILE / ROW; row++) {
-            ask(from + tile + TILE, row);
+            if (asks) ask(from + tile + TILE, row);
             for (size_t o = tile + (size_t)row * ROW; o < tile + (size_t)(row + 1) * ROW; o += 64)
                 store_line(to + o, from + o);
         }
-    memcpy(to + tiles, from + tiles, p->bytes - tiles);
+    memcpy(to + tiles, from + tiles, bytes - tiles);
 #if defined(__SSE2__)
     _mm_sfence();
 #endif
+    return 0;
+}
+
+/* Thread k's part of `of`; all of it where there is one. */
+static uint64_t part(const ceiling *c, int copy, int asks, int k, int of)
+{
+    const size_t each = (size_t)c->bytes / (size_t)of / 64 * 64, at = each * (size_t)k,
+                 bytes = k == of - 1 ? (size_t)c->bytes - at : each;
+    if (copy) return asks ? copy_part(c->b + at, c->a + at, bytes, 1) : copy_part(c->b + at, c->a + at, bytes, 0);
+    return asks ? read_part(c->a + at, bytes, 1) : read_part(c->a + at, bytes, 0);
+}
+
+static double one_pass(ceiling *c, int copy, int asks)
+{
+    const double begin = clock_seconds();
+    uint64_t sum = 0;
+    if (c->threads == 1) {
+        sum = part(c, copy, asks, 0, 1);
+    } else {
+#pragma omp parallel num_threads(c->threads) reduction(+ : sum)
+        sum += part(c, copy, asks, omp_get_thread_num(), omp_get_num_threads());
+    }
+    const double taken = clock_seconds() - begin;
+    c->sum += sum; /* or the compiler drops the reads */
+    return taken;
+}
+
+/* The first passes choose the walk, each one twice in turn; all that follow use it. */
+static double pass(ceiling *c, int copy)
+{
+    const int team = c->threads > 1;
+    int *const walk = &c->walk[copy][team];
+    if (!*walk) {
+        double best[2] = {INFINITY, INFINITY};
+        for (int r = 0; r < 6; r++) best[r % 2] = fmin(best[r % 2], one_pass(c, copy, r % 2));
+        *walk = best[1] <= best[0] ? 2 : 1;
+    }
+    return one_pass(c, copy, *walk - 1);
+}
+
+static void *stand_by(void *gate)
+{
+    pthread_mutex_lock(gate);
+    pthread_mutex_unlock(gate);
     return NULL;
 }
 
-static void *work(void *at) { return ((part *)at)->to ? copy_part(at) : read_part(at); }
-
-/* A thread on processor number `which` of those this process may use: two threads left to themselves can spend a whole
- * pass on one. Not pinned where there are fewer. */
-static int start(pthread_t *thread, part *p, int which)
+/* OpenMP's library ends the process where it cannot make a thread; so they are tried first. 1 where not all can be. */
+static int team(int wanted)
 {
-    pthread_attr_t attributes;
-    cpu_set_t all, one;
-    if (pthread_attr_init(&attributes)) return 1;
-    if (!sched_getaffinity(0, sizeof all, &all)) {
-        CPU_ZERO(&one);
-        for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; cpu++)
-            if (CPU_ISSET(cpu, &all) && which-- == 0) CPU_SET(cpu, &one);
-        if (CPU_COUNT(&one)) pthread_attr_setaffinity_np(&attributes, sizeof one, &one);
-    }
-    const int failed = pthread_create(thread, &attributes, work, p);
-    pthread_attr_destroy(&attributes);
-    return failed;
-}
-
-static double pass(ceiling *c, int copy)
-{
-    enum { MOST = 1024 };
-    part *const parts = calloc((size_t)c->threads, sizeof *parts);
-    pthread_t *const threads = calloc((size_t)c->threads, sizeof *threads);
-    double taken = 0;
-    if (parts && threads && c->threads <= MOST) {
-        const size_t each = (size_t)c->bytes / (size_t)c->threads / 64 * 64;
-        int started = 0;
-        const double begin = clock_seconds();
-        for (int i = 0; i < c->threads; i++) {
-            const size_t at = each * (size_t)i, bytes = i == c->threads - 1 ? (size_t)c->bytes - at : each;
-            parts[i] = (part){c->a + at, copy ? c->b + at : NULL, bytes, 0};
-            if (c->threads == 1 || start(&threads[started], &parts[i], i))
-                work(&parts[i]);
-            else
-                started++;
-        }
-        for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
-        taken = clock_seconds() - begin;
-        for (int i = 0; i < c->threads; i++) c->sum += parts[i].sum; /* or the compiler drops the reads */
-    }
-    free(parts);
+    pthread_t *const threads = calloc((size_t)wanted, sizeof *threads);
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    int made = 1;
+    pthread_mutex_lock(&gate);
+    while (threads && made < wanted && !pthread_create(&threads[made], NULL, stand_by, &gate)) made++;
+    pthread_mutex_unlock(&gate);
+    for (int i = 1; i < made; i++) pthread_join(threads[i], NULL);
     free(threads);
-    return taken;
+    return made < wanted ? 1 : wanted;
 }
 
 int ceiling_open(ceiling *c, int64_t bytes, int threads)
 {
-    c->bytes = bytes;
-    c->threads = threads;
-    c->sum = 0;
+    *c = (ceiling){.bytes = bytes, .threads = team(threads)};
     c->a = bytes > 0 ? malloc((size_t)bytes) : NULL;
     c->b = bytes > 0 ? malloc((size_t)bytes) : NULL;
     if (c->a && c->b) {

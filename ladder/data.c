@@ -19,8 +19,9 @@ typedef __int128 huge;
 static const struct {
     const char *name;
     tally_dtype dtype;
-} kinds[KINDS] = {[KIND_I32] = {"i32", TALLY_I32}, [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64},
-                  [KIND_U64] = {"u64", TALLY_U64}, [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
+} kinds[KINDS] = {[KIND_I8] = {"i8", TALLY_I8},    [KIND_U8] = {"u8", TALLY_U8},    [KIND_I32] = {"i32", TALLY_I32},
+                  [KIND_U32] = {"u32", TALLY_U32}, [KIND_I64] = {"i64", TALLY_I64}, [KIND_U64] = {"u64", TALLY_U64},
+                  [KIND_F32] = {"f32", TALLY_F32}, [KIND_F64] = {"f64", TALLY_F64}};
 
 const char *kind_name(kind k) { return kinds[k].name; }
 tally_dtype kind_dtype(kind k) { return kinds[k].dtype; }
@@ -34,10 +35,28 @@ int kind_parse(const char *name, kind *k)
     return 0;
 }
 
+int refused_kind(shape s, const char *dtype, ladder_error *error)
+{
+    static const char *const takes[SHAPES] = {
+        [SHAPE_reduce] = "reductions take i32, u32, i64, u64, f32 or f64",
+        [SHAPE_scan] = "scans take " KIND_CHOICES,
+        [SHAPE_window] = "moving averages take f32 or f64",
+        [SHAPE_transpose] = "transposes take i32, u32, i64, u64, f32 or f64",
+        [SHAPE_histogram] = "histograms take i32 or u32",
+    };
+    return fail_with(error, 2, "%s, not '%s'", takes[s], dtype);
+}
+
 element data_get(const void *x, kind k, int64_t i)
 {
     element e;
     switch (k) {
+    case KIND_I8:
+        e.i = ((const int8_t *)x)[i];
+        break;
+    case KIND_U8:
+        e.i = ((const uint8_t *)x)[i];
+        break;
     case KIND_I32:
         e.i = ((const int32_t *)x)[i];
         break;
@@ -59,6 +78,10 @@ element data_get(const void *x, kind k, int64_t i)
 void data_put(void *x, kind k, int64_t i, element e)
 {
     switch (k) {
+    case KIND_I8:
+    case KIND_U8:
+        ((uint8_t *)x)[i] = (uint8_t)e.i;
+        break;
     case KIND_I32:
     case KIND_U32:
         ((uint32_t *)x)[i] = (uint32_t)e.i;
@@ -77,7 +100,9 @@ void data_put(void *x, kind k, int64_t i, element e)
 static element value_of(kind k, int64_t number, int tenths)
 {
     element e;
-    if (k < KIND_F32)
+    if (is_byte(k)) /* the nearest that a byte holds */
+        e.i = k == KIND_I8 ? (number > INT8_MAX ? INT8_MAX : number) : (number > UINT8_MAX ? UINT8_MAX : number);
+    else if (k < KIND_F32)
         e.i = number;
     else
         e.f = k == KIND_F32 ? (double)(float)(tenths ? (double)number * 0.1 : (double)number)
@@ -88,12 +113,12 @@ static element value_of(kind k, int64_t number, int tenths)
 
 static int64_t factor_of(kind k, int64_t n)
 {
-    if (k >= KIND_F32) return 1;
+    if (k >= KIND_F32 || is_byte(k)) return 1;
     const int64_t most = (kind_bytes(k) == 4 ? INT32_MAX : INT64_MAX) / (PERIOD + 1) / (n + PERIOD);
     return most < 1 ? 1 : (most - 1) | 1;
 }
 
-static int has_sign(kind k) { return k != KIND_U32 && k != KIND_U64; }
+int has_sign(kind k) { return k != KIND_U8 && k != KIND_U32 && k != KIND_U64; }
 
 /* The element for `v` of 1 .. PERIOD; the last one of min and max: 0. */
 static element pattern(kind k, int64_t n, int operation, int tenths, int v)
@@ -103,7 +128,7 @@ static element pattern(kind k, int64_t n, int operation, int tenths, int v)
     if (v) return value_of(k, negative ? -(v + 1) : operation == 1 ? v + 1 : v, tenths);
     if (n % 2 || (operation == 1 && !has_sign(k)))
         return value_of(k, negative ? -1 : operation == 1 ? 1 : PERIOD + 1, tenths);
-    const int64_t top = has_sign(k) ? 0 : k == KIND_U32 ? (int64_t)1 << 31 : INT64_MIN;
+    const int64_t top = has_sign(k) ? 0 : k == KIND_U8 ? (int64_t)1 << 7 : k == KIND_U32 ? (int64_t)1 << 31 : INT64_MIN;
     return value_of(k, operation == 1 ? -PERIOD - 1 : top + PERIOD + 1, tenths);
 }
 
@@ -175,7 +200,8 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
     element e = {0};
     *bound = 0;
     if (!n) {
-        static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+        static const int64_t low[] = {INT8_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
+                             high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
         if (operation && k >= KIND_F32)
             e.f = operation == 1 ? INFINITY : -INFINITY;
         else if (operation)
@@ -186,7 +212,9 @@ element known_result(kind k, int64_t n, int operation, int tenths, double *bound
     if (k < KIND_F32) {
         const uint64_t full = (uint64_t)(n / PERIOD), rest = (uint64_t)(n % PERIOD);
         const uint64_t sum = (full * (PERIOD * (PERIOD + 1) / 2) + rest * (rest + 1) / 2) * (uint64_t)factor_of(k, n);
-        e.i = k == KIND_I32 ? (int64_t)(int32_t)(uint32_t)sum : k == KIND_U32 ? (int64_t)(uint32_t)sum : (int64_t)sum;
+        char cell[8]; /* wraps */
+        data_put(cell, k, 0, (element){.i = (int64_t)sum});
+        e = data_get(cell, k, 0);
         return e;
     }
     const huge sum = exact_sum(k, n, tenths);

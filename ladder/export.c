@@ -21,12 +21,11 @@ static const char *host_part(const char *name)
 static const char *schedule_name(const rung *g)
 {
     static const char *const names[] = {
-        [HALVES] = "halves",      [EIGHTHS] = "eighths",       [TILES] = "tiles",
-        [LEVELS] = "tiles",       [STRIDES] = "strides",       [ATOMIC] = "atomic",
-        [ONCE] = "once",          [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
-        [WINDOW] = "window",      [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
-        [HISTOGRAM] = "histogram",
-                                        [SEGMENTS] = "segments"};
+        [HALVES] = "halves",       [EIGHTHS] = "eighths",       [TILES] = "tiles",
+        [LEVELS] = "tiles",        [STRIDES] = "strides",       [ATOMIC] = "atomic",
+        [ONCE] = "once",           [RECURSE] = "recurse",       [LOOKBACK] = "lookback",
+        [WINDOW] = "window",       [DIFFERENCE] = "difference", [TRANSPOSE] = "transpose",
+        [HISTOGRAM] = "histogram", [SEGMENTS] = "segments",     [TOGETHER] = "together"};
     static const char *const library[SHAPES] = {"library_reduce", "library_scan", "library_window", "", ""};
     if (g->schedule == LIBRARY) return library[g->shape];
     return (size_t)g->schedule < sizeof names / sizeof *names ? names[g->schedule] : NULL;
@@ -62,18 +61,20 @@ void export_schedule(FILE *f, const rung *g, api a)
 static long long most_of(kind k, int operation)
 {
     if (operation) return 1 << 28;
-    return k == KIND_F32 ? 1 << 17 : kind_bytes(k) == 4 ? 1 << 24 : 1 << 28;
+    return k == KIND_F32 ? 1 << 17 : kind_bytes(k) <= 4 ? 1 << 24 : 1 << 28;
 }
 
 static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
 {
     static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"}, *const operations[] = {"sum", "min",
                                                                                                           "max"};
-    static const char *const low[] = {"(-2147483647 - 1)", "0u",       "(-9223372036854775807ll - 1)", "0ull",
-                                      "-INFINITY",         "-INFINITY"};
-    static const char *const high[] = {"2147483647", "0xffffffffu", "9223372036854775807ll", "0xffffffffffffffffull",
-                                       "INFINITY",   "INFINITY"};
-    static const char *const dtypes[] = {"TALLY_I32", "TALLY_U32", "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
+    static const char *const low[] = {"(-128)", "0",         "(-2147483647 - 1)", "0u", "(-9223372036854775807ll - 1)",
+                                      "0ull",   "-INFINITY", "-INFINITY"};
+    static const char *const high[] = {
+        "127",      "255",     "2147483647", "0xffffffffu", "9223372036854775807ll", "0xffffffffffffffffull",
+        "INFINITY", "INFINITY"};
+    static const char *const dtypes[] = {"TALLY_I8",  "TALLY_U8",  "TALLY_I32", "TALLY_U32",
+                                         "TALLY_I64", "TALLY_U64", "TALLY_F32", "TALLY_F64"};
     static const char *const includes[APIS] = {"#include <cuda_runtime.h>\n",
                                                "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\n",
                                                "#include <omp.h>\n"};
@@ -97,9 +98,10 @@ static void put_settings(FILE *f, const rung *g, api a, kind k, int operation)
                 g->schedule == TILES ? g->threads : 1);
     if (g->schedule == TRANSPOSE) fprintf(f, "#define SIDE_OF_TILE 32\n");
     fprintf(f, "#define MOST %lld /* every sum of so many elements is exact */\n", most_of(k, operation));
+    const int wide = operation == 0 && k < KIND_F32; /* the library's sums */
     if (g->schedule == LIBRARY)
-        fprintf(f, "#define DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n", dtypes[k],
-                operations[operation], operation == 0 && k < KIND_F32);
+        fprintf(f, "#define DTYPE %s\n#define SUM_DTYPE %s\n#define OPERATION_NAME \"%s\"\n#define WIDENS %d\n",
+                dtypes[k], wide ? dtypes[has_sign(k) ? KIND_I64 : KIND_U64] : dtypes[k], operations[operation], wide);
     fprintf(f, "static%s inline elem combine(elem a, elem b) { return %s; }\n\n",
             a == API_CUDA ? " __host__ __device__" : "", does[operation]);
 }
@@ -163,8 +165,7 @@ int export_program(FILE *f, const rung *g, api a, kind k, int operation, int hos
     if (is_host(g) && a != API_C)
         return fail_with(error, 2, "'%s/%s' has no kernel, so there is no program of it in %s: --to c has one",
                          shape_name(g->shape), g->name, api_name(a));
-    if (!takes_kind(g->shape, k))
-        return fail_with(error, 2, "'%s/%s' does not take '%s'", shape_name(g->shape), g->name, kind_name(k));
+    if (!takes_kind(g->shape, k)) return refused_kind(g->shape, kind_name(k), error);
     if (!host_only) {
         put_head(f, g, a, text);
         put_settings(f, g, a, k, operation);
@@ -195,7 +196,7 @@ int ladder_export(const ladder_options *o, const char *name, FILE *out, ladder_e
     if (o->to && !api_parse(o->to, &a)) return fail_with(error, 2, "--to is '%s' and must be cuda, opencl or c", o->to);
     if (!o->to && is_host(g)) a = API_C;
     if (o->dtype && !kind_parse(o->dtype, &k))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
     for (int i = 0; i < 3; i++)
         if (o->operation && !strcmp(o->operation, operations[i])) operation = i;
     saving s;

@@ -36,7 +36,7 @@ static int is_dropped(const work *w, int i)
 static int type_at(const work *w, int i, const char **type, int *constant, int *by_hand)
 {
     enum { WORDS = 10 };
-    int several = 0, longs = 0, without_sign = 0, at = i;
+    int several = 0, longs = 0, bytes = 0, without_sign = 0, at = i;
     *type = NULL;
     for (int n = 0; word_at(w, at) && n < WORDS; at = after(w, at), n++) {
         if (is(w, at, "const")) {
@@ -49,6 +49,8 @@ static int type_at(const work *w, int i, const char **type, int *constant, int *
             without_sign = several = 1;
         } else if (is(w, at, "long")) {
             longs = several = 1;
+        } else if (is(w, at, "char")) {
+            bytes = several = 1;
         } else if (is(w, at, "signed") || (is(w, at, "int") && several)) {
             several = 1;
         } else {
@@ -63,7 +65,10 @@ static int type_at(const work *w, int i, const char **type, int *constant, int *
             *type = known;
         }
     }
-    if (several && !*type) *type = longs ? (without_sign ? "u64" : "i64") : without_sign ? "u32" : "i32";
+    if (several && !*type) /* char has a sign, as in OpenCL and in CUDA on x86 */
+        *type = bytes   ? (without_sign ? "u8" : "i8")
+                : longs ? (without_sign ? "u64" : "i64")
+                        : (without_sign ? "u32" : "i32");
     return *type ? at : i;
 }
 
@@ -172,7 +177,7 @@ static int shared_at(work *w, int i, int dynamic)
     int constant = 0, by_hand = 0;
     const int name = type_at(w, after(w, i), &type, &constant, &by_hand);
     if (!type) {
-        refuse(w, i, "shared memory of a type that the ladder has not: int, unsigned, long long, float, double");
+        refuse(w, i, "shared memory of a type that the ladder has not: char, int, unsigned, long long, float, double");
         return i + 1;
     }
     if (is(w, name, "*")) { /* OpenCL: a pointer to it */
@@ -301,7 +306,7 @@ static void parameter(work *w, int from, int to, int *written)
     }
     at = type_at(w, at, &type, &constant, &by_hand);
     if (!type) {
-        refuse(w, at, "a parameter is of int, unsigned, long long, float, double, or a pointer to one of these");
+        refuse(w, at, "a parameter is of char, int, unsigned, long long, float, double, or a pointer to one of these");
         return;
     }
     const int pointer = is(w, at, "*");

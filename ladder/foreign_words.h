@@ -5,9 +5,10 @@ typedef struct word_pair {
 } word_pair;
 
 static const word_pair types[] = {
-    {"int", "i32"},      {"float", "f32"},     {"double", "f64"},  {"uint", "u32"},     {"ulong", "u64"},
-    {"size_t", "u64"},   {"bool", "i32"},      {"int32_t", "i32"}, {"uint32_t", "u32"}, {"int64_t", "i64"},
-    {"uint64_t", "u64"}, {"ptrdiff_t", "i64"}, {"elem", "elem"},
+    {"int", "i32"},      {"float", "f32"},   {"double", "f64"},   {"uint", "u32"},
+    {"ulong", "u64"},    {"size_t", "u64"},  {"bool", "i32"},     {"int32_t", "i32"},
+    {"uint32_t", "u32"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"ptrdiff_t", "i64"},
+    {"elem", "elem"},    {"uchar", "u8"},    {"uint8_t", "u8"},   {"int8_t", "i8"},
 };
 
 /* Said with .x behind them. */
@@ -88,9 +89,9 @@ static const struct {
     {"reinterpret_cast", "the ladder has no reinterpret_cast; four elements at once are load4(array, index)"},
     {"switch", "the ladder's kernels have if, for, while and do, and no switch"},
     {"goto", "the ladder's kernels have if, for, while and do, and no goto"},
-    {"half", "the ladder's types are int, unsigned, long long, float and double; half is none of them"},
-    {"short", "the ladder's types are int, unsigned, long long, float and double; short is none of them"},
-    {"char", "the ladder's types are int, unsigned, long long, float and double; char is none of them"},
+    {"half", "the ladder's types are char, int, unsigned, long long, float and double; half is none of them"},
+    {"short", "the ladder's types are char, int, unsigned, long long, float and double; short is none of them"},
     {"auto", "the ladder's kernels name the type of a variable; auto does not"},
     {"asm", "the model does not read assembler"},
-    {"cooperative_groups", "the ladder has no cooperative groups; __syncthreads and __shfl_down_sync it has"}};
+    {"cooperative_groups", "the model does not read cooperative_groups; __syncthreads and __shfl_down_sync it does, "
+                           "and GRID_BARRIER(cells)"}};

@@ -142,7 +142,7 @@ static int points_of(const char *file, const toml_entry *e, assignment *a, ladde
 static int entry_of(const char *file, const toml_entry *e, assignment *a, ladder_error *error)
 {
     static const char *const operations[] = {"sum", "min", "max", NULL};
-    static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64", NULL};
+    static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64", NULL};
     int64_t list[LIST_MOST];
     int index[LIST_MOST], count, code;
     if (!strcmp(e->table, "most") || !strcmp(e->table, "least")) return limit_of(file, e, a, error);

@@ -3,11 +3,6 @@
 #include "rung.h"
 #include <string.h>
 
-#define EACH_KIND(F)                                                                                                   \
-    F(KIND_I32, int32_t, uint32_t)                                                                                     \
-    F(KIND_U32, uint32_t, uint32_t)                                                                                    \
-    F(KIND_I64, int64_t, uint64_t) F(KIND_U64, uint64_t, uint64_t) F(KIND_F32, float, float) F(KIND_F64, double, double)
-
 /* Loops over one type each: sums wrap, so whole numbers are added without their sign. */
 #define LOOPS(K, T, WORK)                                                                                              \
     static T loop_##K(const T *x, int64_t n, int operation, T start)                                                   \
@@ -38,7 +33,9 @@
         }                                                                                                              \
         return operation ? best : (T)sum;                                                                              \
     }
-EACH_KIND(LOOPS)
+#define KIND(K, T, WORK) LOOPS(K, T, WORK)
+#include "kinds.def"
+#undef KIND
 
 static void loop(job *j, const void *x)
 {
@@ -47,7 +44,7 @@ static void loop(job *j, const void *x)
     char start[8];
     data_put(start, k, 0, known_result(k, 0, j->setting.operation, 0, &bound));
     switch (k) {
-#define CASE(K, T, WORK)                                                                                               \
+#define KIND(K, T, WORK)                                                                                               \
     case K: {                                                                                                          \
         T from, to;                                                                                                    \
         memcpy(&from, start, sizeof from);                                                                             \
@@ -56,8 +53,8 @@ static void loop(job *j, const void *x)
         memcpy(j->output, &to, sizeof to);                                                                             \
         break;                                                                                                         \
     }
-        EACH_KIND(CASE)
-#undef CASE
+#include "kinds.def"
+#undef KIND
     default:
         break;
     }

@@ -32,6 +32,10 @@ const char *host_text(const rung *g)
         [ONCE] = "a ticket, set to 0 by a launch\n"
                  "launch once: in, partial results, ticket, out, n\n"
                  "copy out: one element\n",
+        [TOGETHER] = "groups = at most one per processor of the device, so that all of them run at the same time\n"
+                     "a cell, set to 0 by a launch\n"
+                     "launch once: in, partial results, cell, out, n\n"
+                     "copy out: one element\n",
         [RECURSE] = "scan(in, out, n):\n"
                     "    launch tile_scan, a group for each tile: in, out, sums, n\n"
                     "    where there is more than one tile: scan(sums, sums, tiles)      the same, one level up\n"

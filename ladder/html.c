@@ -180,6 +180,7 @@ static void one_shape(const report *r, const shape_report *s, FILE *f)
     plot_stepper(s, f);
     plot_trees(s, f);
     plot_steps(s, f);
+    plot_warps(s, f);
     plot_banks(s, f);
     plot_bytes(s, f);
     counts_table(s, f);

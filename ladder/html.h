@@ -9,6 +9,7 @@ double row_ceiling(const shape_report *s, const row *x); /* bytes per second; 0:
 void plot_rates(const shape_report *s, FILE *f);
 void plot_sweep(const shape_report *s, FILE *f);
 void plot_steps(const shape_report *s, FILE *f);
+void plot_warps(const shape_report *s, FILE *f);
 void plot_banks(const shape_report *s, FILE *f);
 void plot_bytes(const shape_report *s, FILE *f);
 void plot_errors(const shape_report *s, FILE *f);

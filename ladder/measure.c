@@ -73,6 +73,7 @@ void job_needs(const job *j, int64_t bytes[WORK_MOST])
         bytes[0] = size;
         break;
     case ONCE:
+    case TOGETHER:
         bytes[0] = size, bytes[1] = job_groups(j) * size, bytes[2] = 4;
         break;
     case RECURSE:
@@ -241,6 +242,7 @@ static double best_of(job *j, const char *kernel, int64_t groups, const argument
 
 static int device_ceilings(place *p, kind k, int64_t n, int runs, ceilings *c, ladder_error *error)
 {
+    if (is_byte(k)) k = KIND_U32, n /= 4; /* the memory does not care what its bytes are */
     const int copies = input_copies(n * (int64_t)kind_bytes(k));
     static const rung none = {SHAPE_reduce, "ceiling", STRIDES, 256, 0, NONE, PLAIN, "", NULL};
     job j = {.rung = &none, .place = p, .setting = {k, 0, 256, 32, 32}, .n = n};
@@ -282,9 +284,11 @@ static int host_ceilings(place *p, int64_t bytes, int runs, ceilings *c, ladder_
     const int all = tally_threads(place_context(p));
     ceiling m;
     double read = 0, copy = 0;
-    if (ceiling_open(&m, each, all)) return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
+    if (ceiling_open(&m, each, all))
+        return fail_with(error, 1, "%lld bytes of memory could not be had", (long long)(2 * each));
+    const int team = m.threads < all ? 1 : all; /* as many as there can be */
     for (int r = -2; r < 2 * runs; r++) {
-        m.threads = r % 2 ? all : 1;
+        m.threads = r % 2 ? team : 1;
         const double reading = ceiling_read(&m), copying = ceiling_copy(&m);
         if (r >= 0 && (read == 0 || reading < read)) read = reading;
         if (r >= 0 && (copy == 0 || copying < copy)) copy = copying;

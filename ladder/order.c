@@ -2,12 +2,17 @@
  * The documented orders of the reductions, as plain loops over plain C types: what the bits of a float are compared
  * with. Written from the heads of the rungs, not from their kernels.
  *
- *   LEFT         ((x0 . x1) . x2) ...                         HALVES     x[i] . x[i + n/2], again and again; tails
- * apart EIGHTHS      eight strided elements from the left; tails  NEIGHBOURS a tile: (0 . 1) . (2 . 3) ..., then on the
- * results DISTANT      a tile: 0 . half, 1 . half + 1, ...          STRIDES    each thread strides, then DISTANT; then
- * from the left WARPS        strides; DISTANT in warps; warps from the left   QUADS  as WARPS, four neighbours at a
- * time: (x . y) . (z . w) LAST         as QUADS, but DISTANT in the group, and once more over the groups LAW
- * doc/order.md: the binary counter */
+ *   LEFT         ((x0 . x1) . x2) ...
+ *   HALVES       x[i] . x[i + n/2], again and again; tails apart
+ *   EIGHTHS      eight strided elements from the left; tails
+ *   NEIGHBOURS   a tile: (0 . 1) . (2 . 3) ..., then on the results
+ *   DISTANT      a tile: 0 . half, 1 . half + 1, ...
+ *   STRIDES      each thread strides, then DISTANT; then from the left
+ *   WARPS        strides; DISTANT in warps; warps from the left
+ *   QUADS        as WARPS, four neighbours at a time: (x . y) . (z . w)
+ *   BLOCKS       tiles of 4 elements for each thread, tile after tile; what is left as STRIDES; then as STRIDES
+ *   LAST         as QUADS, but DISTANT in the group, and once more over the groups
+ *   LAW          doc/order.md: the binary counter */
 #include "rung.h"
 #include <math.h>
 #include <stdlib.h>
@@ -15,9 +20,17 @@
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b)  JOIN_(a, b)
-#define T           int32_t
-#define WORK        uint32_t
-#define NAME(x)     JOIN(x, _i32)
+#define T           int8_t
+#define WORK        uint8_t
+#define NAME(x)     JOIN(x, _i8)
+#include "order_text.h"
+#define T       uint8_t
+#define WORK    uint8_t
+#define NAME(x) JOIN(x, _u8)
+#include "order_text.h"
+#define T       int32_t
+#define WORK    uint32_t
+#define NAME(x) JOIN(x, _i32)
 #include "order_text.h"
 #define T       uint32_t
 #define WORK    uint32_t
@@ -53,6 +66,8 @@ element order_reduce(kind k, const order_how *how, const void *x, int64_t n)
     case K:                                                                                                            \
         order_##t(how, x, n, neutral, result);                                                                         \
         break;
+        CASE(KIND_I8, i8)
+        CASE(KIND_U8, u8)
         CASE(KIND_I32, i32)
         CASE(KIND_U32, u32)
         CASE(KIND_I64, i64)

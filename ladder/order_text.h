@@ -75,11 +75,14 @@ static T NAME(group)(const order_how *h, const T *x, int64_t n, int64_t g, T neu
                               NAME(c)(h, NAME(c)(h, x[4 * i], x[4 * i + 1]), NAME(c)(h, x[4 * i + 2], x[4 * i + 3])));
             if (g == 0 && 4 * quads + t < n) sum = NAME(c)(h, sum, x[4 * quads + t]);
         } else {
-            for (int64_t i = g * h->threads + t; i < n; i += step) sum = NAME(c)(h, sum, x[i]);
+            const int64_t tile = 4 * (int64_t)h->threads, whole = h->order == BLOCKS ? n / tile * tile : 0;
+            for (int64_t at = g * tile; at < whole; at += h->groups * tile)
+                for (int64_t i = at + t; i < at + tile; i += h->threads) sum = NAME(c)(h, sum, x[i]);
+            for (int64_t i = whole + g * h->threads + t; i < n; i += step) sum = NAME(c)(h, sum, x[i]);
         }
         d[t] = sum;
     }
-    if (h->order == ORDER_STRIDES || h->order == LAST) return NAME(distant)(h, d, h->threads);
+    if (h->order == ORDER_STRIDES || h->order == BLOCKS || h->order == LAST) return NAME(distant)(h, d, h->threads);
     T sum = NAME(distant)(h, d, h->warp);
     for (int w = h->warp; w < h->threads; w += h->warp) sum = NAME(c)(h, sum, NAME(distant)(h, d + w, h->warp));
     return sum;

@@ -23,6 +23,8 @@ struct place {
     char name[40], text[200];
 };
 
+enum { GROUPS_EACH = 8 }; /* groups for each processor of a device, where they need not all run at once */
+
 static int failed(place *p, tally_status status, ladder_error *error)
 {
     return fail_with(error, status == TALLY_NO_DEVICE ? 3 : 1, "%s", tally_error(p->ctx));
@@ -92,7 +94,12 @@ int place_is_processors(const place *p) { return !p->model && is_processors(p->t
 const char *place_name(const place *p) { return p->name; }
 const char *place_text(const place *p) { return p->text; }
 tally *place_context(const place *p) { return p->ctx; }
-int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * 8; }
+int place_groups(const place *p) { return p->model ? p->groups : p->gpu->calls->processors(p->gpu) * GROUPS_EACH; }
+int place_processors(const place *p)
+{
+    const int groups = place_groups(p) / GROUPS_EACH;
+    return groups > 1 ? groups : 1;
+}
 void place_set_groups(place *p, int groups) { p->groups = groups; }
 void place_set_watched_only(place *p, int only) { p->watched_only = only; }
 
@@ -186,18 +193,29 @@ static const char *library_text(const char *name)
 
 static void defines(const model_setting *s, char *text, size_t room)
 {
-    static const char *const types[] = {"i32", "u32", "i64", "u64", "f32", "f64"};
-    static const char *const low[] = {"(-2147483647 - 1)",           "0",
-                                      "(-9223372036854775807l - 1)", "0",
-                                      "as_f32(0xff800000u)",         "as_f64(0xfff0000000000000ul)"};
-    static const char *const high[] = {"2147483647",           "0xffffffffu",         "9223372036854775807l",
-                                       "0xfffffffffffffffful", "as_f32(0x7f800000u)", "as_f64(0x7ff0000000000000ul)"};
+    static const char *const types[] = {"i8", "u8", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const char *const low[] = {"(-128)",
+                                      "0",
+                                      "(-2147483647 - 1)",
+                                      "0",
+                                      "(-9223372036854775807l - 1)",
+                                      "0",
+                                      "as_f32(0xff800000u)",
+                                      "as_f64(0xfff0000000000000ul)"};
+    static const char *const high[] = {"127",
+                                       "255",
+                                       "2147483647",
+                                       "0xffffffffu",
+                                       "9223372036854775807l",
+                                       "0xfffffffffffffffful",
+                                       "as_f32(0x7f800000u)",
+                                       "as_f64(0x7ff0000000000000ul)"};
     const int k = s->elem, size = (int)kind_bytes(s->elem);
     snprintf(
         text, room,
         "#define ELEM_T %s\n#define BITS_T %s\n#define OPERATION %d\n#define NEUTRAL_VALUE %s\n#define THREADS %d\n"
         "#define ELEM_SIZE %d\n#define ELEM_FLOAT %d\n#define TL_SIZE 4\n#define TL_OUT_SIZE 4\n",
-        types[k], size == 4 ? "u32" : "u64", s->operation,
+        types[k], size <= 4 ? "u32" : "u64", s->operation,
         !s->operation       ? "0"
         : s->operation == 1 ? high[k]
                             : low[k],
@@ -217,6 +235,27 @@ char *program_text(const model_setting *setting, const char *prelude, const char
     return whole;
 }
 
+/* Does the device have what the kernels need? */
+static int lacks(const place *p, const char *path, const model_program *model, ladder_error *error)
+{
+    const char *const at = strstr(p->text, "compute capability ");
+    const int is_cuda = !strcmp(p->ctx->device->calls->name, "cuda"), capability = at ? atoi(at + 19) : 0;
+    int needs = 0;
+    for (int k = 0; model_kernel(model, k); k++) needs |= model_kernel_needs(model, k);
+    if ((needs & NEEDS_GRID) && !is_cuda)
+        return fail_with(error, LACKS,
+                         "not for this device: in %s all groups wait for each other, and OpenCL does not promise that "
+                         "all groups of a launch run at the same time",
+                         path);
+    if ((needs & NEEDS_BULK) && (!is_cuda || capability < 9))
+        return fail_with(
+            error, LACKS,
+            "not for this device: %s needs bulk copies into shared memory, which CUDA GPUs have from compute "
+            "capability 9.0 on",
+            path);
+    return 0;
+}
+
 int place_build(place *p, const char *text, const char *path, const model_setting *setting, program **out,
                 ladder_error *error)
 {
@@ -227,6 +266,10 @@ int place_build(place *p, const char *text, const char *path, const model_settin
     if (model_compile(text, path, setting, &x->model, sentence, sizeof sentence)) {
         free(x);
         return fail_with(error, 1, "%s", sentence);
+    }
+    if (!p->model && lacks(p, path, x->model, error)) {
+        place_unload(p, x);
+        return error->code;
     }
     if (!p->model) {
         size_t length;
@@ -294,6 +337,7 @@ int place_launch(place *p, program *x, const char *kernel, int64_t groups, int t
         else
             list[i] = (tl_argument){TL_ARG_I64, {.i64 = arguments[i].count}};
     }
-    const tally_status status = p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
+    const tally_status status =
+        p->gpu->calls->launch(p->gpu, p->ctx, x->gpu, kernel, groups, TL_GROUPS, threads, list, count);
     return status ? failed(p, status, error) : 0;
 }

@@ -33,14 +33,14 @@ void plot_rates(const shape_report *s, FILE *f)
         bar_row(f, x->rung->name, rate / most, row_ceiling(s, x) / most, x->on_host, value);
     }
     const int reads = reads_only(s->shape);
-    fprintf(f,
-            "</div><figcaption>Bytes that any algorithm must move, by the median time. The upright line is the "
-            "measured ceiling, a %s of as "
-            "many bytes: ",
-            reads ? "read" : "copy");
+    fprintf(f, "</div><figcaption>Bytes that any algorithm must move, by the median time. ");
+    if (s->host.read <= 0)
+        fprintf(f, "No ceiling is known at this size, because such an input comes from a cache, in part or whole. ");
+    else
+        fprintf(f, "The upright line is the measured ceiling, a %s of as many bytes: ", reads ? "read" : "copy");
     if (s->device.read > 0) fprintf(f, "%.1f GB/s on the device, ", 1e-9 * (reads ? s->device.read : s->device.copy));
-    fprintf(f, "%.1f GB/s on the processors, whose bars have another colour.</figcaption></figure>\n",
-            1e-9 * (reads ? s->host.read : s->host.copy));
+    if (s->host.read > 0) fprintf(f, "%.1f GB/s on the processors. ", 1e-9 * (reads ? s->host.read : s->host.copy));
+    fprintf(f, "The bars of the processors have another colour.</figcaption></figure>\n");
 }
 
 /* 360 units wide, so that its words can be read on a phone. */
@@ -232,9 +232,8 @@ void plot_bytes(const shape_report *s, FILE *f)
         snprintf(value, sizeof value, "%.2f MB", 32e-6 * (double)x->counts.sectors);
         bar_row(f, x->rung->name, (double)x->counts.sectors / most, 0, 0, value);
     }
-    fprintf(f, "</div><figcaption>Sectors of 32 bytes that all warps ask of global memory, before any cache. On a "
-               "device the model runs at most 2^20 "
-               "elements.</figcaption></figure>\n");
+    fprintf(f, "</div><figcaption>Sectors of 32 bytes that all warps ask of global memory, before any "
+               "cache.</figcaption></figure>\n");
 }
 
 void plot_errors(const shape_report *s, FILE *f)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or gpu/opencl/prelude_opencl.h. place.c defines before:
- * ELEM_T and BITS_T (an unsigned type of its size), OPERATION (0 sum, 1 min, 2 max), NEUTRAL_VALUE, THREADS, ELEM_SIZE,
+ * The words of the ladder on a GPU, after gpu/cuda/prelude_cuda.h or gpu/opencl/prelude_opencl.h. place.c defines
+ * before: ELEM_T and BITS_T (an unsigned type of its size; of bytes u32), OPERATION (0 sum, 1 min, 2 max),
+ * NEUTRAL_VALUE, THREADS, ELEM_SIZE,
  * ELEM_FLOAT. The model (ladder/model) knows the same words without this file. */
 typedef ELEM_T elem;
 typedef BITS_T bits;
@@ -29,8 +30,15 @@ fn elem combine(elem a, elem b)
 #define from_bits (elem)
 #endif
 
+#if ELEM_SIZE == 1
+#define QUAD_BYTES 4
+#else
+#define QUAD_BYTES 16
+#endif
 #ifdef TL_CUDA
-typedef struct __align__(16) { elem x, y, z, w; }
+#undef SHARED
+#define SHARED __shared__ __align__(16) /* as the model lays them out; bulk copies need it */
+typedef struct __align__(QUAD_BYTES) { elem x, y, z, w; }
 elem4;
 #define load4(array, index)     (*(const elem4 *)((array) + (index)))
 #define store4(array, index, q) (*(elem4 *)((array) + (index)) = (q))
@@ -53,12 +61,14 @@ elem4;
 #else
 #define exchange_if(p, old, put) atomic_cmpxchg(p, old, put)
 #endif
-typedef struct __attribute__((aligned(16))) {
+typedef struct __attribute__((aligned(QUAD_BYTES))) {
     elem x, y, z, w;
 } elem4;
-#define load4(array, index)               (*(__global const elem4 *)((array) + (index)))
-#define store4(array, index, q)           (*(__global elem4 *)((array) + (index)) = (q))
-#ifdef TL_SHUFFLES /* NVIDIA (src/gpu/opencl/opencl.c): mem_fence orders for the group alone, and lookback met sums from before; PTX has more */
+#define load4(array, index)     (*(__global const elem4 *)((array) + (index)))
+#define store4(array, index, q) (*(__global elem4 *)((array) + (index)) = (q))
+/* On NVIDIA (src/gpu/opencl/opencl.c) mem_fence orders for the group alone, and lookback met sums from before. PTX has
+ * more. */
+#ifdef TL_SHUFFLES
 #define FENCE() __asm__ volatile("membar.gl;" : : : "memory")
 #else
 #define FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE | CLK_LOCAL_MEM_FENCE)
@@ -88,17 +98,71 @@ fn elem shuffle_lane(LOCAL elem *exchange, elem v, int from)
 /* Copies that go on while the thread computes (Ampere and later); elsewhere they are done at once. */
 #if defined(TL_CUDA) && __CUDA_ARCH__ >= 800
 #define copy_async(to, i, from, j)                                                                                     \
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                       \
-                     :                                                                                                 \
-                     : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)               \
-                     : "memory")
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"                                                           \
+                 :                                                                                                     \
+                 : "r"((u32)__cvta_generic_to_shared((to) + (i))), "l"((from) + (j)), "n"(ELEM_SIZE)                   \
+                 : "memory")
 #define copy_wait() asm volatile("cp.async.wait_all;" : : : "memory")
 #else
 #define copy_async(to, i, from, j) ((to)[i] = (from)[j])
 #define copy_wait()                ((void)0)
 #endif
 
-/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats do. */
+/* All groups of the launch meet; the ladder launches no more than run at the same time. Each time that all have come,
+ * the cell has gone up by their number. place.c lets no kernel with this word through where there is no CUDA. */
+#ifdef TL_CUDA
+fn void GRID_BARRIER(GLOBAL u32 *cell)
+{
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        const u32 goal = (atomicAdd(cell, 1u) / gridDim.x + 1) * gridDim.x;
+        while (*(volatile u32 *)cell < goal) {
+        }
+        __threadfence();
+    }
+    __syncthreads();
+}
+#endif
+
+/* Bulk copies (Hopper and later, see place.c): they arrive at an mbarrier, a word of 8 bytes in shared memory. */
+#if defined(TL_CUDA) && __CUDA_ARCH__ >= 900
+#define shared_address(p) ((u32)__cvta_generic_to_shared(p))
+fn void bulk_open(u64 *arrived, int k)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(shared_address(arrived + k)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+fn void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(shared_address(arrived)), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(to)), "l"(__cvta_generic_to_global(from)), "r"(bytes),
+                   "r"(shared_address(arrived))
+                 : "memory");
+}
+#define bulk_copy(to, i, from, j, count, arrived, k)                                                                   \
+    bulk_start((to) + (i), (from) + (j), (u32)((count)*ELEM_SIZE), (arrived) + (k))
+fn void bulk_wait(u64 *arrived, int k, int phase)
+{
+    u32 done = 0;
+    while (!done)
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "selp.u32 %0, 1, 0, p;\n}"
+                     : "=r"(done)
+                     : "r"(shared_address(arrived + k)), "r"((u32)phase)
+                     : "memory");
+}
+#endif
+
+/* All lanes of the warp folded: lane 0 has the most distant pairs first, and lanes may differ in bits where floats
+ * do. */
 #ifdef TL_CUDA
 fn elem warp_combine(elem v)
 {
@@ -139,7 +203,7 @@ fn elem warp_fold(LOCAL elem *exchange_, elem v)
 #define atomic_combine(array, index, v) atomic_min((array) + (index), v)
 #elif !ELEM_FLOAT && ELEM_SIZE == 4
 #define atomic_combine(array, index, v) atomic_max((array) + (index), v)
-#else
+#elif ELEM_SIZE > 1 /* nothing has atomics of bytes */
 fn void combine_at(GLOBAL volatile bits *p, elem v)
 {
     bits old = *p, seen = old + 1;

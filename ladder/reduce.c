@@ -2,21 +2,24 @@
  * How the host runs the reductions: launches, again on what is left, and the fold of the last few results.
  *
  *   HALVES, EIGHTHS   a launch for each shrinking, in place from the second on; a tail cell
- *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor folds
- *                     the rest
+ *   TILES             a result per tile, again until at most one tile is left; two arrays take turns; the processor
+ *                     folds the rest
  *   LEVELS            the same until one is left
  *   STRIDES           one launch; the processor folds a result per group
  *   ATOMIC, ONCE      one launch; one cell
+ *   TOGETHER          the same, with at most one group per processor: they wait for each other
  *
  * What the processor would fold, job_complete folds on the device: times are of the result there. */
 #include "ceiling.h"
 #include "rung.h"
 
-int64_t job_groups(const job *j)
+int64_t rung_groups(const rung *g, int64_t n, const place *p)
 {
-    const int64_t useful = (j->n + j->rung->threads - 1) / j->rung->threads, most = place_groups(j->place);
+    const int64_t useful = (n + g->threads - 1) / g->threads;
+    const int64_t most = g->schedule == TOGETHER ? place_processors(p) : place_groups(p);
     return useful < 1 ? 1 : useful < most ? useful : most;
 }
+int64_t job_groups(const job *j) { return rung_groups(j->rung, j->n, j->place); }
 
 static int64_t up(int64_t n, int64_t by) { return (n + by - 1) / by; }
 
@@ -101,7 +104,7 @@ int reduce_launch(job *j, int at, int64_t *partials, ladder_error *error)
         j->where = 0;
         break;
     }
-    default: { /* ONCE */
+    default: { /* ONCE, TOGETHER */
         const argument arguments[] = {MEMORY(in), MEMORY(j->work[1]), MEMORY(j->work[2]), MEMORY(j->work[0]),
                                       COUNT(j->n)};
         code = set_cells(j, "zero", j->work[2], 1, error);

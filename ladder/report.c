@@ -91,12 +91,8 @@ int start_shape(report *r, shape which, shape_report **out, ladder_error *error)
     *s = (shape_report){.shape = which, .n = r->options.n, .width = o->width, .processors = r->processors};
     s->kind = which == SHAPE_window ? KIND_F32 : KIND_I32;
     if (o->dtype && !kind_parse(o->dtype, &s->kind))
-        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: i32, u32, i64, u64, f32, f64", o->dtype);
-    if (!takes_kind(which, s->kind))
-        return fail_with(error, 2,
-                         which == SHAPE_window ? "moving averages take f32 or f64, not '%s'"
-                                               : "histograms take i32 or u32, not '%s'",
-                         o->dtype);
+        return fail_with(error, 2, "the ladder has no dtype '%s'; choices: " KIND_CHOICES, o->dtype);
+    if (!takes_kind(which, s->kind)) return refused_kind(which, o->dtype, error);
     s->rows = calloc(RESULTS_MOST, sizeof *s->rows);
     return s->rows ? 0 : fail_with(error, 1, "out of memory");
 }

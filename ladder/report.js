@@ -33,7 +33,7 @@
   /* ---- events to steps ---- */
 
   function stepsOf(run) {
-    const steps = [];
+    const steps = [], begun = new Set();
     let part = [], launch = null, launchNumber = -1, group = 0, interval = 0;
     const add = (what, events) => steps.push({what, events, launch, launchNumber, group, interval});
     const flush = () => { /* the events between two barriers, warp by warp, side by side where they match */
@@ -57,17 +57,19 @@
                           part = [];
     };
     for (const e of run.events) {
-      if (e.do === 'launch' || e.do === 'group' || e.do === 'barrier') flush();
+      if (e.do === 'launch' || e.do === 'group' || e.do === 'barrier' || e.do === 'grid barrier') flush();
       if (e.do === 'launch') {
         launch = run.launches[++launchNumber];
         group = interval = 0;
+        begun.clear();
         add('launch', [e]);
       } else if (e.do === 'group') {
         group = e.group;
         interval = 0;
-        if (launch.groups > 1) add('group', [e]);
-      } else if (e.do === 'barrier') {
-        add('barrier', [e]);
+        if (launch.groups > 1) add(begun.has(group) ? 'group again' : 'group', [e]);
+        begun.add(group);
+      } else if (e.do === 'barrier' || e.do === 'grid barrier') {
+        add(e.do, [e]);
         interval++;
       } else
         part.push(e);
@@ -78,17 +80,20 @@
 
   /* Memory behind the first `count` steps. */
   function memoryAfter(run, steps, count) {
-    let memory = [];
+    let memory = [], kept = new Map(), group = 0; /* kept: shared memory of groups that others run beside */
     for (let i = 0; i < count; i++) {
       const s = steps[i];
       if (s.what === 'launch') {
+        kept.clear();
         memory = s.launch.arrays.map(a => a.shared ? new Array(a.length).fill(null) : a.start.slice());
         s.launch.arrays.forEach((a, k) => {
           if (a.same >= 0) memory[k] = memory[a.same];
         });
-      } else if (s.what === 'group') {
+      } else if (s.what === 'group' || s.what === 'group again') {
+        kept.set(group, memory.map(m => m.slice()));
+        group = s.group;
         s.launch.arrays.forEach((a, k) => {
-          if (a.shared) memory[k].fill(null);
+          if (a.shared) memory[k] = s.what === 'group' ? memory[k].fill(null) : kept.get(group)[k];
         });
       } else
         for (const e of s.events)
@@ -125,7 +130,8 @@
       if (!e.on.includes(l)) idle.push(l + first);
     const where = e.at.every((at, i) => at === e.at[0]) && e.at.length > 1
                       ? array.name + '[' + e.at[0] + '], all the same word'
-                      : array.name + '[' + list(e.at) + ']';
+                      : array.name + '[' + list(e.at) + ']' +
+                            (e.width > 1 ? ', ' + e.width + ' elements from there on' : '');
     let text = (threads.length > 1 ? 'Lanes ' : 'Lane ') + list(threads) + (threads.length > 1 ? ' ' : ' ') +
                (threads.length > 1 ? verbs[e.do] : verbs[e.do].replace(/^(read|write|change)/, '$1s')) + ' ' + where +
                '.';
@@ -154,6 +160,16 @@
              ', ' + plural(s.launch.groups, 'group') + ' of ' + s.launch.threads + ' threads.';
     case 'group':
       return head + 'Group ' + s.group + ' begins. Groups are not ordered; this one is shown now.';
+    case 'group again':
+      return head + 'Group ' + s.group + ' goes on: all groups have come to the barrier of all groups.';
+    case 'grid barrier':
+      return head + line + 'Barrier of all groups: group ' + s.group +
+             ' has come. It goes on when all groups have come; then what any of them wrote before can be read.';
+    case 'wait':
+      return head + line +
+             s.events.map(x => 'Warp ' + x.warp + ': lanes ' + list(x.lanes.map(l => l + x.warp * run.warp)))
+                 .join('; ') +
+             ' wait until the bulk copies have arrived. Then its words can be read.';
     case 'barrier':
       return head + line +
              'Barrier: every thread of the group has come here. What was written before it can be read after it.';
@@ -199,10 +215,10 @@
         const at = e ? e.lanes.indexOf(l) : -1, on = e && e.on.includes(l),
               race = e && e.race && (e.race[0] === w * run.warp + l || e.race[1] === w * run.warp + l);
         let kind = 'rest', word = '';
-        if (s.what === 'barrier')
+        if (s.what === 'barrier' || s.what === 'grid barrier')
           [kind, word] = ['met', 'here'];
-        else if (s.what === 'warp barrier')
-          [kind, word] = on ? ['met', 'here'] : ['rest', ''];
+        else if (s.what === 'warp barrier' || s.what === 'wait')
+          [kind, word] = on ? ['met', s.what === 'wait' ? 'waits' : 'here'] : ['rest', ''];
         else if (s.what === 'split')
           [kind, word] = !e        ? ['rest', '']
                          : at >= 0 ? ['goes', 'on']

@@ -135,11 +135,11 @@ static int check_hostile(job *j, row *out, ladder_error *error)
     return code;
 }
 
-/* Not an error of the ladder: the rung's own. */
+/* Not an error of the ladder: the rung's own, or the device lacks what it needs. */
 static int rung_failed(row *out, ladder_error *error)
 {
-    if (error->code != 4) return error->code;
-    out->verdict = WRONG;
+    if (error->code != 4 && error->code != LACKS) return error->code;
+    out->verdict = error->code == LACKS ? SKIPPED : WRONG;
     snprintf(out->reason, sizeof out->reason, "%.250s", error->sentence);
     *error = (ladder_error){0};
     return 0;
@@ -277,6 +277,10 @@ static int on_device(const stage *t, const rung *g, const char *text, int timed,
     j.setting = setting_of(t, g);
     int code = open_inputs(&j, copies, shared ? 1 : copies, shared, t->error);
     if (!code && !host) code = build(&j, text, t->error);
+    if (code == LACKS) {
+        close_inputs(&j);
+        return rung_failed(out, t->error);
+    }
     if (!code) code = job_open(&j, t->error);
     if (!code) {
         code = check(&j, out, t->error);

@@ -20,6 +20,7 @@ typedef enum {
     STRIDES,
     ATOMIC,
     ONCE,
+    TOGETHER,
     RECURSE,
     SEGMENTS,
     LOOKBACK,
@@ -38,6 +39,7 @@ typedef enum {
     ORDER_STRIDES,
     WARPS,
     QUADS,
+    BLOCKS,
     LAST,
     LAW,
     MODEL
@@ -61,7 +63,10 @@ static inline int reads_only(shape s) { return s == SHAPE_reduce || s == SHAPE_h
 static inline int has_operation(shape s) { return s == SHAPE_reduce || s == SHAPE_scan; }   /* sum, min or max */
 static inline int takes_kind(shape s, kind k)
 {
-    return s == SHAPE_window ? k >= KIND_F32 : s == SHAPE_histogram ? k <= KIND_U32 : 1;
+    return s == SHAPE_window      ? k >= KIND_F32
+           : s == SHAPE_histogram ? is_whole_word(k)
+           : is_byte(k)           ? s == SHAPE_scan
+                                  : 1;
 }
 const rung *find_rung(const char *shape_or_null, const char *name); /* name may be shape/name */
 
@@ -95,12 +100,13 @@ typedef struct argument {
 int place_open(place **p, const char *device, ladder_error *error); /* "model" or a device of tally's */
 void place_close(place *p);
 int place_is_model(const place *p);
-int place_shares_memory(const place *p);     /* with the processors */
+int place_shares_memory(const place *p); /* with the processors */
 const char *place_name(const place *p);
-const char *place_text(const place *p);      /* one line: what it is */
-tally *place_context(const place *p);        /* the library on this device; on the processors for the model */
-int place_groups(const place *p);            /* groups that it runs at once, about */
-void place_set_groups(place *p, int groups); /* the model's, to be those of a device */
+const char *place_text(const place *p);          /* one line: what it is */
+tally *place_context(const place *p);            /* the library on this device; on the processors for the model */
+int place_groups(const place *p);                /* groups that it runs at once, about */
+int place_processors(const place *p);            /* groups that it runs at once for certain, if it does nothing else */
+void place_set_groups(place *p, int groups);     /* the model's, to be those of a device */
 void place_set_watched_only(place *p, int only); /* the model's launches leave out groups that are not looked at */
 int place_poison(place *p, memory *m, ladder_error *error); /* fills it with POISON */
 int place_is_processors(const place *p);                    /* an OpenCL that runs on processors? */
@@ -123,9 +129,11 @@ char *program_text(const model_setting *setting, const char *prelude, const char
                    size_t *length);
 const char *program_kernel(const program *x, int index); /* NULL past the end */
 int program_threads(const program *x, int index);
-void program_follow(program *x, model_trace *trace); /* on the model: model_follow */
+void program_follow(program *x, model_trace *trace);          /* on the model: model_follow */
 int program_parameters(const program *x, const char *kernel); /* 0: no such kernel */
 
+/* place_build's error code where a kernel needs what the device has not: the rung is left out there. */
+enum { LACKS = 5 };
 int fail_with(ladder_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* ---- data.c: a repeating pattern, whose results are known ---- */
@@ -134,7 +142,10 @@ typedef union element {
     double f;
     char bytes[8];
 } element; /* first bytes as in memory */
+#define KIND_CHOICES "i8, u8, i32, u32, i64, u64, f32, f64"
 const char *kind_name(kind k);
+int refused_kind(shape s, const char *dtype, ladder_error *error); /* a sentence: which types s takes */
+int has_sign(kind k);
 int kind_parse(const char *name, kind *k);
 tally_dtype kind_dtype(kind k);
 /* n elements: 1, 2, ..., 127, 1, ... (tenths, where tenths is not 0 and k is a float; data.c has the whole story); for
@@ -178,9 +189,9 @@ typedef struct job {
     void **host; /* the same on the host; host[0] always, the others for host rungs */
     memory **input;
     memory *work[WORK_MOST]; /* what the schedule needs (job_room) */
-    int where;    /* the work memory with the partial results; -1: the input */
-    memory *cell, *result; /* where job_complete folds a reduction to; the memory whose first element is the result */
-    void *output; /* host: scans and windows; partials of reductions */
+    int where;               /* the work memory with the partial results; -1: the input */
+    memory *cell, *result;   /* where job_complete folds a reduction to; the memory whose first element is the result */
+    void *output;            /* host: scans and windows; partials of reductions */
     int64_t output_bytes;
     model_counts *counts;
     int64_t launches;
@@ -196,7 +207,8 @@ int job_complete(job *j, int64_t partials, ladder_error *error);
 int job_finish(job *j, int64_t partials, element *result, ladder_error *error);
 int job_open(job *j, ladder_error *error); /* program and memory; the input is there already */
 void job_close(job *j);
-int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched */
+int64_t job_groups(const job *j); /* STRIDES and its kin: groups launched. The same for n elements: */
+int64_t rung_groups(const rung *g, int64_t n, const place *p);
 int launch_kernel(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
                   ladder_error *error);
 int launch_support(job *j, const char *kernel, int64_t groups, const argument *arguments, int count,
@@ -235,11 +247,11 @@ typedef struct row {
     verdict verdict;
     char reason[900]; /* of what is not RIGHT: values, then what the model found */
     char got[40], want[40];
-    int values_end;                  /* of reason: what the values said */
-    int64_t checked, off;            /* results: all of them are */
-    int trials, trials_wrong;        /* of try: the runs before this one */
-    double error_ulp;                /* -1: exact kinds */
-    int bits;                        /* 1: compared by bits */
+    int values_end;           /* of reason: what the values said */
+    int64_t checked, off;     /* results: all of them are */
+    int trials, trials_wrong; /* of try: the runs before this one */
+    double error_ulp;         /* -1: exact kinds */
+    int bits;                 /* 1: compared by bits */
     int timed, on_host;
     timing timing;
     int modelled;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A rung run small enough to be watched: groups of 16 threads, warps of 8 lanes, 8 banks, some tens of elements. The
- * events come from the model's trace of the rung's own text; where the text itself has the size of its group in it, that
- * number is made smaller, and the page says so. report.js shows the events one by one. */
+ * events come from the model's trace of the rung's own text; where the text itself has the size of its group in it,
+ * that number is made smaller, and the page says so. report.js shows the events one by one. */
 #include "html.h"
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ static const struct {
     {"naive", "2048", "(2 * THREADS)"},
     {"better", "1024", "THREADS"},
     {"better", "2048", "(2 * THREADS)"},
+    {"bulk_copy", "ITEMS 4", "ITEMS 1"},
     {"sma_tiled", "512", "THREADS"},
     {"transpose_tile", "SIDE 32", "SIDE 8"},
     {"transpose_padded", "SIDE 32", "SIDE 8"},
@@ -62,8 +63,10 @@ static int64_t small_n(const rung *g)
     case LEVELS:
         return g->each; /* one group, full */
     case STRIDES:
+        return g->order == BLOCKS ? 5 * g->threads + 6 : 62; /* tiles, one element for each thread; and a rest */
     case ATOMIC:
     case ONCE:
+    case TOGETHER:
         return 62;
     case HISTOGRAM:
         return 62;
@@ -137,7 +140,7 @@ int watch_rung(const rung *g, const char *own, int threads, small_run *out, ladd
         code = fail_with(error, 2, "%lld elements are too many to be watched", (long long)out->n);
     if (!code) code = place_open(&j.place, "model", error);
     if (!code) {
-        place_set_groups(j.place, SMALL_GROUPS);
+        place_set_groups(j.place, g->schedule == TOGETHER ? 8 * SMALL_GROUPS : SMALL_GROUPS); /* 8 to a processor */
         code = watch_job(&j, out->text, path, &out->trace, error);
         job_close(&j);
         place_free(j.place, input[0]);
@@ -213,12 +216,13 @@ static void put_lanes(FILE *f, const char *name, uint64_t lanes, const trace_eve
 
 static void put_event(FILE *f, const model_trace *t, const trace_event *e, const trace_launch *l)
 {
-    static const char *const words[TRACE_KINDS] = {"launch",  "group", "read",    "write",       "atomic",
-                                                   "shuffle", "split", "barrier", "warp barrier"};
+    static const char *const words[TRACE_KINDS] = {"launch",       "group",        "read",  "write",
+                                                   "atomic",       "shuffle",      "split", "barrier",
+                                                   "warp barrier", "grid barrier", "wait"};
     fprintf(f, "{\"do\":\"%s\"", words[e->kind]);
     if (e->kind == TRACE_GROUP) fprintf(f, ",\"group\":%lld", (long long)e->value[0].i);
     if (e->line) fprintf(f, ",\"line\":%d,\"warp\":%d", e->line, e->warp);
-    if (e->kind >= TRACE_READ && e->kind <= TRACE_SPLIT) {
+    if ((e->kind >= TRACE_READ && e->kind <= TRACE_SPLIT) || e->kind == TRACE_WAIT) {
         put_lanes(f, "lanes", e->lanes, e, l);
         put_lanes(f, "on", e->active, e, l);
     }

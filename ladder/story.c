@@ -60,6 +60,18 @@ static const row *row_of(const report *r, const rung *g)
     return NULL;
 }
 
+/* On the reader's own device; first: of the first rung, 0 where it is not to be compared with. */
+static void time_here(const timing *t, double first, FILE *f)
+{
+    fprintf(f, " Here: %.4g ms", 1e3 * t->median);
+    if (uncertain(t))
+        fprintf(f, ", but its runs are more than 20 %% apart.");
+    else if (first > 0)
+        fprintf(f, ", %.*f times as fast as the first rung.", first / t->median < 10 ? 2 : 0, first / t->median);
+    else
+        fprintf(f, ".");
+}
+
 static void one_chapter(const report *r, size_t k, double before, double first, double here_first, FILE *f)
 {
     const rung *const g = find_rung("reduce", path[k].rung);
@@ -69,8 +81,7 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     work w;
     estimate e;
     if (!recorded_work(g, &w)) return;
-    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea,
-            path[k].text);
+    fprintf(f, "<li><h3>%s: %s</h3><p>%s</p><div class=\"bars\">", g->name, path[k].idea, path[k].text);
     const double part = 100 * 4 * w.n / w.seconds / d->read;
     fprintf(f,
             "<span>%.*f ms</span><span class=\"track\" aria-hidden=\"true\"><i style=\"width:%.2f%%\"></i></span><span "
@@ -88,9 +99,7 @@ static void one_chapter(const report *r, size_t k, double before, double first, 
     else
         fprintf(f, " The model's estimate: %.3f ms, limited by %s.", 1e3 * e.seconds,
                 e.limit == BY_ISSUE ? "the rate of instructions" : limit_name(e.limit));
-    if (here && here->timed && !r->timed_on_model)
-        fprintf(f, " Here: %.4g ms, %.*f times the first rung.", 1e3 * here->timing.median,
-                here_first / here->timing.median < 10 ? 2 : 0, here_first / here->timing.median);
+    if (here && here->timed && !r->timed_on_model) time_here(&here->timing, here_first, f);
     fprintf(f, "</p></li>\n");
 }
 
@@ -143,7 +152,7 @@ void html_story(const report *r, FILE *f)
     work w;
     for (size_t k = 0; k < sizeof path / sizeof *path; k++) {
         const row *const here = row_of(r, find_rung("reduce", path[k].rung));
-        if (here && here->timed && here_first == 0) here_first = here->timing.median;
+        if (k == 0 && here && here->timed && !uncertain(&here->timing)) here_first = here->timing.median;
         if (!recorded_work(find_rung("reduce", path[k].rung), &w)) continue;
         if (first == 0) first = w.seconds;
         last = w.seconds;

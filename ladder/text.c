@@ -13,6 +13,7 @@ const rung ladder_table[] = {
 #define ORDER_OF_STRIDES    ORDER_STRIDES
 #define ORDER_OF_WARPS      WARPS
 #define ORDER_OF_QUADS      QUADS
+#define ORDER_OF_BLOCKS     BLOCKS
 #define ORDER_OF_LAST       LAST
 #define ORDER_OF_LAW        LAW
 #define ORDER_OF_MODEL      MODEL

@@ -57,6 +57,16 @@ static const struct {
       "#define FENCE() __asm__ volatile(\"membar.gl;\" : : : \"memory\")\n#else\n"
       "#define FENCE() mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n#endif\n",
       ""}},
+    {"GRID_BARRIER",
+     {"/* What grid.sync() of cooperative_groups does: all groups meet. */\n"
+      "static __device__ void GRID_BARRIER(u32 *cell)\n{\n    __syncthreads();\n    if (threadIdx.x == 0) {\n"
+      "        __threadfence();\n"
+      "        const u32 goal = (atomicAdd(cell, 1u) / gridDim.x + 1) * gridDim.x;\n"
+      "        while (*(volatile u32 *)cell < goal) {}\n        __threadfence();\n    }\n    __syncthreads();\n}\n",
+      "/* There is one group. */\n"
+      "#define GRID_BARRIER(cell) barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)\n",
+      "/* There is one group. */\n#define GRID_BARRIER(cell) \\\n    do { \\\n        (void)(cell); \\\n        "
+      "BARRIER(); \\\n    } while (0)\n"}},
     {"atomic_next",
      {"#define atomic_next(array, index) atomicAdd((array) + (index), 1u)\n",
       "#define atomic_next(array, index) atomic_inc((array) + (index))\n",
@@ -95,8 +105,10 @@ int api_parse(const char *name, api *a)
 
 const char *words_type(api a, kind k)
 {
-    static const char *const c[] = {"int", "unsigned int", "int64_t", "uint64_t", "float", "double"};
-    static const char *const cuda[] = {"int", "unsigned int", "long long", "unsigned long long", "float", "double"};
+    static const char *const c[] = {"signed char", "unsigned char", "int",   "unsigned int",
+                                    "int64_t",     "uint64_t",      "float", "double"};
+    static const char *const cuda[] = {"signed char", "unsigned char",      "int",   "unsigned int",
+                                       "long long",   "unsigned long long", "float", "double"};
     return a == API_CUDA ? cuda[k] : c[k];
 }
 
@@ -130,6 +142,7 @@ static const char *put_kernel_word(FILE *f, api a, const char *at)
 
 void words_kernel(FILE *f, api a, const char *text)
 {
+    const int bulk = has_word(after_head(text), "bulk_copy");
     for (const char *at = after_head(text); *at;) {
         if (at[0] == '/' && at[1] == '*') { /* comments stay */
             const char *const end = strstr(at, "*/");
@@ -157,6 +170,7 @@ void words_kernel(FILE *f, api a, const char *text)
                 continue;
             put = words[i].in[a];
             n = strlen(words[i].word);
+            if (a == API_CUDA && n == 6 && *at == 'S' && bulk) put = "__shared__ __align__(16)";
         }
         if (put) {
             fputs(put, f);
@@ -236,7 +250,8 @@ static void put_warp_combine(FILE *f, api a, const model_setting *s)
             whole ? "#endif\n" : "");
 }
 
-/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere; elsewhere they are done at once. */
+/* Copies into shared memory that go on while the thread computes: CUDA has them since Ampere; elsewhere they are done
+ * at once. */
 static void put_copy_async(FILE *f, api a, const model_setting *s)
 {
     if (a == API_CUDA)
@@ -250,9 +265,49 @@ static void put_copy_async(FILE *f, api a, const model_setting *s)
             a == API_CUDA ? "#endif\n" : "");
 }
 
+/* Bulk copies: CUDA has them since Hopper; elsewhere the thread copies in a loop, and the wait is a barrier. */
+static void put_bulk_copy(FILE *f, api a, const model_setting *s)
+{
+    fprintf(f, "typedef %s u64;\n", a == API_CUDA ? "unsigned long long" : a == API_OPENCL ? "ulong" : "uint64_t");
+    if (a != API_CUDA) {
+        fprintf(f,
+                "#define bulk_open(arrived, k) ((arrived)[k] = 0)\n"
+                "#define bulk_copy(to, i, from, j, count, arrived, k) \\\n"
+                "    do \\\n        for (i64 q = 0; q < (count); q++) (to)[(i) + q] = (from)[(j) + q]; \\\n"
+                "    while (0)\n"
+                "#define bulk_wait(arrived, k, phase) \\\n    do { \\\n        (void)(arrived)[k], (void)(phase); \\\n "
+                "       %s; \\\n    } "
+                "while (0)\n",
+                a == API_OPENCL ? "barrier(CLK_LOCAL_MEM_FENCE)" : "BARRIER()");
+        return;
+    }
+    fprintf(
+        f,
+        "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900\n#error \"bulk copies need nvcc -arch=sm_90 or later\"\n"
+        "#endif\n"
+        "#define shared_address(p) ((u32)__cvta_generic_to_shared(p))\n"
+        "static __device__ void bulk_open(u64 *arrived, int k)\n{\n"
+        "    asm volatile(\"mbarrier.init.shared::cta.b64 [%%0], 1;\" : : \"r\"(shared_address(arrived + k)) : "
+        "\"memory\");\n"
+        "    asm volatile(\"fence.mbarrier_init.release.cluster;\" : : : \"memory\");\n"
+        "    asm volatile(\"fence.proxy.async.shared::cta;\" : : : \"memory\");\n}\n"
+        "static __device__ void bulk_start(void *to, const void *from, u32 bytes, u64 *arrived)\n{\n"
+        "    asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%%0], %%1;\" : : "
+        "\"r\"(shared_address(arrived)), \"r\"(bytes) : \"memory\");\n"
+        "    asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%%0], [%%1], %%2, "
+        "[%%3];\" : : \"r\"(shared_address(to)), \"l\"(__cvta_generic_to_global(from)), \"r\"(bytes), "
+        "\"r\"(shared_address(arrived)) : \"memory\");\n}\n"
+        "#define bulk_copy(to, i, from, j, count, arrived, k) \\\n"
+        "    bulk_start((to) + (i), (from) + (j), (u32)((count) * %d), (arrived) + (k))\n"
+        "static __device__ void bulk_wait(u64 *arrived, int k, int phase)\n{\n    u32 done = 0;\n    while (!done)\n"
+        "        asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%%1], %%2; selp.u32 "
+        "%%0, 1, 0, p; }\" : \"=r\"(done) : \"r\"(shared_address(arrived + k)), \"r\"((u32)phase) : \"memory\");\n}\n",
+        (int)kind_bytes(s->elem));
+}
+
 void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, const char *text)
 {
-    static const char *const opencl_types[] = {"int", "uint", "long", "ulong", "float", "double"};
+    static const char *const opencl_types[] = {"char", "uchar", "int", "uint", "long", "ulong", "float", "double"};
     const char *const body = after_head(text);
     if (a == API_OPENCL) {
         fprintf(f,
@@ -271,10 +326,11 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     }
     if (a == API_OPENCL) {
         static const char *const does[] = {"a + b", "a < b ? a : b", "b < a ? a : b"};
-        static const char *const low[] = {"(-2147483647 - 1)", "0u",       "(-9223372036854775807l - 1)", "0ul",
-                                          "-INFINITY",         "-INFINITY"};
-        static const char *const high[] = {"2147483647",           "0xffffffffu", "9223372036854775807l",
-                                           "0xfffffffffffffffful", "INFINITY",    "INFINITY"};
+        static const char *const low[] = {
+            "(-128)", "0", "(-2147483647 - 1)", "0u", "(-9223372036854775807l - 1)", "0ul", "-INFINITY", "-INFINITY"};
+        static const char *const high[] = {
+            "127",      "255",     "2147483647", "0xffffffffu", "9223372036854775807l", "0xfffffffffffffffful",
+            "INFINITY", "INFINITY"};
         fprintf(f, "#define NEUTRAL ((elem)%s)\nstatic inline elem combine(elem a, elem b) { return %s; }\n",
                 !s->operation       ? "0"
                 : s->operation == 1 ? high[s->elem]
@@ -286,18 +342,18 @@ void words_before_kernel(FILE *f, api a, const model_setting *s, const rung *g, 
     if (has_word(body, "atomic_combine")) put_atomic_combine(f, a, s);
     if (has_word(body, "warp_combine")) put_warp_combine(f, a, s);
     if (has_word(body, "copy_async")) put_copy_async(f, a, s);
+    if (has_word(body, "bulk_copy")) put_bulk_copy(f, a, s);
     fputc('\n', f);
 }
 
-/* LAUNCH(kernel, groups, a, b, c); on a line of its own. */
+/* LAUNCH(kernel, groups, a, b, c); on a line of its own. LAUNCH_TOGETHER: its groups wait for each other. */
 static void put_launch(FILE *f, api a, const char *line, size_t n)
 {
     char inside[200] = "", arguments[12][40];
     int count = 0;
-    const char *const open = strstr(line, "LAUNCH(");
-    const int indent = (int)(open - line);
-    snprintf(inside, sizeof inside, "%.*s", (int)(n - (size_t)indent) - 9,
-             open + 7); /* behind "LAUNCH(", without ");" */
+    const char *const open = strstr(line, "LAUNCH"), *const list = strchr(open, '(') + 1;
+    const int indent = (int)(open - line), together = open[6] == '_';
+    snprintf(inside, sizeof inside, "%.*s", (int)(line + n - list) - 2, list); /* without ");" */
     for (char *at = inside; *at && count < 12; count++) {
         at += strspn(at, " ");
         const size_t m = strcspn(at, ",");
@@ -305,6 +361,15 @@ static void put_launch(FILE *f, api a, const char *line, size_t n)
         at += m + (at[m] == ',');
     }
     if (count < 3) return;
+    if (a == API_CUDA && together) {
+        fprintf(f, "%*svoid *arguments[] = {", indent, "");
+        for (int i = 2; i < count; i++) fprintf(f, "%s(void *)&%s", i > 2 ? ", " : "", arguments[i]);
+        fprintf(f,
+                "};\n%*scheck(cudaLaunchCooperativeKernel((const void *)%s, dim3((unsigned int)%s), dim3(THREADS), "
+                "arguments, 0, 0),\n%*s      \"%s, whose groups must all run at the same time\");\n",
+                indent, "", arguments[0], arguments[1], indent, "", arguments[0]);
+        return;
+    }
     fprintf(f, "%*s", indent, "");
     if (a == API_CUDA) fprintf(f, "%s<<<(unsigned int)%s, THREADS>>>(", arguments[0], arguments[1]);
     if (a == API_C) fprintf(f, "EACH_THREAD_OF(%s) %s(", arguments[1], arguments[0]);
@@ -323,7 +388,7 @@ void words_host(FILE *f, api a, const char *text)
 {
     for (const char *at = text; *at;) {
         const size_t n = strcspn(at, "\n");
-        const char *const word = strstr(at, "LAUNCH(");
+        const char *const word = strstr(at, "LAUNCH");
         if (word && word < at + n)
             put_launch(f, a, at, n);
         else

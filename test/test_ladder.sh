@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tally ladder on the command line: the tables, exit codes, --json, --html, show, break, try, diff; the page in a browser where there is
-# one; every rung on an OpenCL device where there is one.
+# tally ladder on the command line: the tables, exit codes, --json, --html, show, break, try, diff; the page in a
+# browser where there is one; every rung on an OpenCL device where there is one.
 set -u
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -43,11 +43,15 @@ has '^reduce1 +5.28 +-$' table
 has '^Checked: 35000 results, every one of every rung.$' table
 has '^(The model counts kernels|There is no)' table
 "$tally" ladder reduce --n 1000 --runs 0 >out 2>&1 # auto: what is here is named
-if "$tally" devices | grep -q '^opencl:.*PoCL'; then has '^There is no GPU here, so the model counts the kernels; --device opencl:' out; fi
+if "$tally" devices | grep -q '^opencl:.*PoCL'; then
+    has '^There is no GPU here, so the model counts the kernels; --device opencl:' out
+fi
 for columns in 80 160; do
     COLUMNS=$columns "$tally" ladder reduce --device model --n 5000 --runs 1 >out
-    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model >>out
-    LC_ALL=C awk -v most=$columns '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
+    [ $columns -eq 160 ] || "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model \
+        >>out
+    LC_ALL=C awk -v most=$columns \
+        '{ gsub(/[\200-\277]/, ""); if (length($0) > most) { print length($0) ": " $0; bad = 1 } } END { exit bad }' out
     verdict "the table fits $columns columns" $? "$(cat out | head -12)"
 done
 code 0 "$tally" ladder reduce --device model --n 0 --runs 0
@@ -68,7 +72,19 @@ code 2 "$tally" ladder --rung tiled_5
 code 2 "$tally" ladder window --dtype i32 --device model
 code 2 "$tally" ladder show
 code 2 "$tally" ladder show nothing
-code 2 "$tally" ladder --dtype i8
+code 2 "$tally" ladder --dtype i16
+has "no value of --dtype 'i16'.*choices: i8, u8, i32" err
+code 2 "$tally" ladder reduce --dtype u8 --device model
+has "reductions take i32, u32, i64, u64, f32 or f64, not 'u8'" err
+code 0 "$tally" ladder --device model --n 70001 --runs 0 --dtype u8 --json bytes.json # scans, the only shape with bytes
+python3 -c 'import json
+s = json.load(open("bytes.json"))["shapes"]
+assert [x["shape"] for x in s] == ["scan"] and s[0]["dtype"] == "u8", s
+by = {r["rung"]: r for r in s[0]["rungs"]}
+assert all(r["verdict"] == "right" and r["checked"] == 70001 for r in by.values()), by
+m = by["hillis_steele"]["model"] # 32 bytes are one sector; four of them share a word of a bank
+assert m["conflicts"] == 0 and m["races"] == 0 and by["lookback_8"]["model"]["conflicts"] > 0, m'
+verdict 'bytes: one sector for a warp, sums modulo 256' $?
 code 3 "$tally" ladder --device cuda:99
 code 0 "$tally" ladder reduce --device cpu --n 1000 --runs 1 # the processors' rows, and the model
 has '^sequential +[0-9.]+' out
@@ -87,18 +103,21 @@ rows = re.findall(r'^RUNG\((\w+), +(\w+),', open(sys.argv[2]).read(), re.M)
 got = [(s['shape'], r['rung']) for s in report['shapes'] for r in s['rungs']]
 assert got == rows, 'the rungs of the JSON are not those of rungs.def'
 by = {r['rung']: r for r in report['shapes'][0]['rungs']}
-assert by['naive']['model']['steps'][2] == {'threads': 512, 'warps': 32, 'divergent_warps': 32, 'bank_degree': 2, 'shared': 96,
+assert by['naive']['model']['steps'][2] == {'threads': 512, 'warps': 32, 'divergent_warps': 32, 'bank_degree': 2,
+    'shared': 96,
     'conflicts': 96, 'requests': 0, 'sectors': 0, 'bytes': 0, 'races': 0, 'line': 17}, by['naive']['model']['steps'][2]
 assert by['reduce5']['verdict'] == 'caught' and by['reduce5']['model']['races'] > 0
 assert all(r['verdict'] == 'right' and r['model']['races'] == 0 for s in report['shapes'] for r in s['rungs']
            if 'model' in r and r['rung'] not in ('reduce5', 'prefix_difference'))
-assert by['sequential']['time']['median'] > 0 and 'time' not in by['tiled_1'] and by['reduce1']['milliseconds_2010'] == 5.28
+assert by['sequential']['time']['median'] > 0 and 'time' not in by['tiled_1']
+assert by['reduce1']['milliseconds_2010'] == 5.28
 PY
 verdict 'the JSON has every rung and its counts' $?
 "$tally" ladder reduce --device model --rung sequential,openmp,tally --n 2^20 --runs 3 --json - >rates.json
 python3 -c 'import json
 s = json.load(open("rates.json"))["shapes"][0]
-assert s["ceilings"]["host_read"] > 0 and all(r["time"]["bytes_a_second"] <= s["ceilings"]["host_read"] for r in s["rungs"]), s'
+most = s["ceilings"]["host_read"]
+assert most > 0 and all(r["time"]["bytes_a_second"] <= most for r in s["rungs"]), s'
 verdict 'no rung is above its ceiling' $?
 "$tally" ladder reduce --device model --n 1000 --runs 0 --json - >out && python3 -m json.tool out >/dev/null
 verdict '--json - prints JSON alone' $?
@@ -114,14 +133,21 @@ code 0 "$tally" ladder diff r.json banks.json
 has '^  conflicts +2100 +[0-9]+$' out
 
 # ---- the recorded counts, and the figures of the documents drawn from them ----
-plain() { sed -E 's/"machine": "[^"]*"/"machine": "any"/; s/"threads": [0-9]+, "wrong"/"threads": 0, "wrong"/; s/"version": "[^"]*"/"version": "any"/' "$1"; }
+plain() {
+    sed -E 's/"machine": "[^"]*"/"machine": "any"/; s/"threads": [0-9]+, "wrong"/"threads": 0, "wrong"/
+        s/"version": "[^"]*"/"version": "any"/' "$1"
+}
 "$tally" ladder --device model --n 65536 --runs 0 --json - >model.json
 plain model.json | cmp - "$TALLY_SOURCE/doc/ladder/results/model.json"
 verdict 'the counts are those recorded in doc/ladder/results/model.json (scripts/ladder-record writes it)' $?
 "$TALLY_SOURCE/scripts/ladder-figures" figures && diff -r figures "$TALLY_SOURCE/doc/ladder/figures" >out
 verdict 'the figures of doc/ladder are those that scripts/ladder-figures draws' $? "$(head -3 out)"
 "$TALLY_SOURCE/scripts/ladder-figures" --recorded | diff - "$TALLY_SOURCE/ladder/recorded.def" >out
-verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? "$(head -3 out)"
+verdict 'ladder/recorded.def is what scripts/ladder-figures --recorded prints (scripts/ladder-record writes it)' $? \
+    "$(head -3 out)"
+"$TALLY_SOURCE/scripts/ladder-figures" --texts --check >out
+verdict 'the figures in the texts of doc/ladder are those of the record (scripts/ladder-figures --texts)' $? \
+    "$(head -3 out)"
 
 # ---- a wrong rung: exit 4 ----
 sed 's/i < n ?/i < n - 1 ?/' "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" >wrong.cl
@@ -141,18 +167,22 @@ has 'i &lt; n - 1 \? in\[i\] : NEUTRAL' t.html
 code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device model --json -
 python3 -m json.tool out >/dev/null
 verdict 'try --json - prints JSON alone' $?
-code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model # both are said, with line, step, threads
+# both are said, with line, step, threads
+code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_race_and_sum.cl" --device model
 tr -s '\n ' ' ' <out >words
-has 'sum: -?[0-9]+ instead of [0-9]+; line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ [a-z ]+ data\[[0-9]+\] in step [0-9]+' words
+has 'sum: -?[0-9]+ instead of [0-9]+; line 14, n = [0-9]+, i32, sum: race: threads [0-9]+ and [0-9]+ ' words
+has '; line 14, n = [0-9]+, i32, sum: race: [a-z0-9 ]+ data\[[0-9]+\] in step [0-9]+' words
 start=$SECONDS
 code 4 "$tally" ladder try "$TALLY_SOURCE/test/ladder/wrong/used_endless_loop.cl" --device model
 has 'a loop does not end' out
 [ $((SECONDS - start)) -le 8 ]
 verdict 'an endless loop ends in seconds' $? "$((SECONDS - start)) s"
 code 0 "$tally" ladder try "$TALLY_SOURCE/ladder/reduce/tiled_3.cl" --rung reduce/tiled_3 --device model --n 1000
-{ echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'; cat "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"; } >mine.cl
+{ echo '/* like: reduce/tiled_1'; echo ' * threads: 64'; echo ' * each: 64 */'
+    cat "$TALLY_SOURCE/ladder/reduce/tiled_3.cl"; } >mine.cl
 code 0 "$tally" ladder try mine.cl --device model --n 1000
-printf '/* like: reduce/tiled_1 */\nKERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n) { out[0] = in[0] }\n' >bad.cl
+printf '/* like: reduce/tiled_1 */\nKERNEL(fold, THREADS)(%s) { out[0] = in[0] }\n' \
+    'GLOBAL const elem *in, GLOBAL elem *out, i64 n' >bad.cl
 code 1 "$tally" ladder try bad.cl --device model
 has "bad.cl:2: ';' was expected before '}'" err
 code 2 "$tally" ladder try wrong.cl --device model
@@ -183,8 +213,8 @@ int main() { reduce3<<<1, 256>>>(0, 0, 0); return 0; }
 CU
 cat >sum.cl <<'CL'
 /* like: reduce/atomic */
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void sum(__global const uint *in, __global uint *out, const uint n,
-                                                                   __local uint *data)
+__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void
+sum(__global const uint *in, __global uint *out, const uint n, __local uint *data)
 {
     uint tid = get_local_id(0), mine = 0;
     for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += in[i];
@@ -210,7 +240,32 @@ code 1 "$tally" ladder try y.cu --device model
 has 'y.cu:8: the ladder has one dimension: threadIdx.x' err
 sed 's/int \*out/short *out/' reduce3.cu >short.cu
 code 1 "$tally" ladder try short.cu --device model
-has 'short.cu:5: a parameter is of int, unsigned' err
+has 'short.cu:5: a parameter is of char, int, unsigned' err
+cat >bytes.cu <<'CU'
+// like: scan/tiled_scan
+__global__ void tile_scan(const unsigned char *in, unsigned char *out, unsigned char *sums, int n)
+{
+    __shared__ unsigned char data[256];
+    int tid = threadIdx.x, i = blockIdx.x * 256 + tid;
+    data[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (int s = 1; s < 256; s *= 2) {
+        unsigned char left = tid >= s ? data[tid - s] : 0;
+        __syncthreads();
+        data[tid] += left;
+        __syncthreads();
+    }
+    if (i < n) out[i] = data[tid];
+    if (tid == 255) sums[blockIdx.x] = data[tid];
+}
+__global__ void propagate(unsigned char *out, const unsigned char *sums, int n)
+{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (blockIdx.x > 0 && i < n) out[i] += sums[blockIdx.x - 1];
+}
+CU
+code 0 "$tally" ladder try bytes.cu --device model
+has '^types u8; sum' out
 sed 's/data\[tid\] = i/data[tid] = unused(i)/' reduce3.cu >call.cu
 code 1 "$tally" ladder try call.cu --device model
 has "call.cu:9: the model has no function 'unused'" err
@@ -219,11 +274,15 @@ has "call.cu:9: the model has no function 'unused'" err
 assignments=$TALLY_SOURCE/examples/ladder
 for folder in "$assignments"/[0-9]*; do
     name=$(basename "$folder")
-    code 4 "$tally" ladder grade "$folder/assignment.toml" "$folder"/start.* # a skeleton compiles, and is not the answer
+    # a skeleton compiles, and is not the answer
+    code 4 "$tally" ladder grade "$folder/assignment.toml" "$folder"/start.*
     code 0 "$tally" ladder grade "$folder/assignment.toml" "$assignments/instructor/$name"/solution.*
-    for wrong in "$assignments/instructor/$name"/wrong_*; do code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"; done
+    for wrong in "$assignments/instructor/$name"/wrong_*; do
+        code 4 "$tally" ladder grade "$folder/assignment.toml" "$wrong"
+    done
 done
-code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" "$assignments/instructor/2-no-conflicts/wrong_conflicts.cl" --json g.json
+code 4 "$tally" ladder grade "$assignments/2-no-conflicts/assignment.toml" \
+    "$assignments/instructor/2-no-conflicts/wrong_conflicts.cl" --json g.json
 has '^FAILED +conflicts +0 of 25 +26[0-9]+ passes for bank conflicts; at most 0$' out
 has '^75 of 100 points$' out
 python3 -c 'import json
@@ -242,8 +301,9 @@ refused 'like = "reduce/tiled_1"\nsizes = [0.5]\n' 'a.toml:2:1: sizes: whole num
 refused 'like = "reduce/tiled_1"\nlike = "x"\n' 'a.toml:2:1: this key is there already'
 refused 'like = "reduce/tiled_1' 'a.toml:1:23: the string does not end on its line'
 refused 'like = "reduce/sequential"\nsizes = [1]\n' "there is no rung 'reduce/sequential' with a kernel"
-refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' 'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
-refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i8"]\n' 'a.toml:3:1: types: choices: "i32"'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\n[most]\nconflict = 1\n' \
+    'a.toml:4:1: most.conflict: there is no such count; choices: conflicts'
+refused 'like = "reduce/tiled_1"\nsizes = [1]\ntypes = ["i32", "i16"]\n' 'a.toml:3:1: types: choices: "i8"'
 refused 'like = "reduce/tiled_1"\nsizes = [1] 2\n' 'a.toml:2:13: the line ends here, and more follows'
 code 2 "$tally" ladder grade a.toml
 
@@ -287,8 +347,12 @@ verdict 'the page needs no network' $?
 factor=$(python3 -c 'import json, sys
 t = {r["rung"]: r["time"]["median"] for r in json.load(open(sys.argv[1]))["shapes"][0]["rungs"]}
 print(round(t["sequential"] / t["vector_load"]))' "$TALLY_SOURCE/doc/ladder/results/h200.json")
-for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' 'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" '<li><h3>cascade: grid-stride loop' \
-    'Little.s law' 'class="roofline"' 'no estimate: its groups wait' '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
+for word in '<html lang="en">' 'name="viewport"' 'prefers-color-scheme: dark' 'class="rates"' 'class="steps"' \
+    'class="maps banks"' 'class="bytes"' 'id="window-sma_tiled"' 'id="story"' "<b>$factor times as fast</b>" \
+    '<li><h3>cascade: grid-stride loop' \
+    'Little.s law' 'class="roofline"' 'class="maps warps"' '"tiled_1, reduce1, warps at work: 8 8 8 8 8 8 4 2 1 1"' \
+        '"tiled_2, tiled_3,[a-z0-9_, ]* warps at work: 8 4 2 1 1 1 1 1 1 1"' 'no estimate: its groups wait' \
+        '<td>8.1&times;</td>|<b>8.1&times;</b>' 'class="maps trees"'; do
     has "$word" r.html
 done
 python3 - r.html <<'PY'
@@ -310,7 +374,8 @@ class Check(html.parser.HTMLParser):
             assert attrs['id'] not in self.ids
             self.ids.add(attrs['id'])
         if tag == 'a': self.links.append(attrs['href'])
-        if tag == 'svg' or attrs.get('class') in ('strip', 'scroll'): assert attrs.get('role') and attrs.get('aria-label'), (tag, attrs)
+        if tag == 'svg' or attrs.get('class') in ('strip', 'scroll'):
+            assert attrs.get('role') and attrs.get('aria-label'), (tag, attrs)
         if tag == 'th': assert attrs.get('scope'), attrs
 c = Check()
 c.feed(open(sys.argv[1]).read())
@@ -327,7 +392,8 @@ if [ -n "$browser" ] && [ -z "${TALLY_SANITIZE-}" ]; then
   getComputedStyle(document.body).backgroundColor].join(' ')</script>
 JS
         for size in 390 1280; do
-            timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" --window-size=$size,900 --dump-dom \
+            timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/profile" \
+                --window-size=$size,900 --dump-dom \
                 "file://$work/measured.html" >dom 2>/dev/null
             grep -Eq '<title>true [1-9][0-9]* [1-9][0-9]* ' dom
             verdict "$page.html at $size pixels: nothing sticks out, plots are drawn" $? "$(grep -o '<title>[^<]*' dom)"
@@ -343,12 +409,21 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     export POCL_CACHE_DIR=$work/pocl # what is compiled here is compiled once, here
     without() { rungs "$1" | grep -vx tally | paste -sd,; } # test_opencl.sh has the library
     code 0 "$tally" ladder reduce --rung "$(without reduce)" --device "$device" --runs 0 --n 4999 --dtype f32
-    code 0 "$tally" ladder reduce --rung atomic,shuffle,vector_load,cascade,tiled_2 --device "$device" --runs 0 --n 2049 --dtype i64 --op min
+    code 0 "$tally" ladder reduce --rung atomic,shuffle,vector_load,cascade,tiled_2 --device "$device" --runs 0 --n \
+        2049 --dtype i64 --op min
     code 0 "$tally" ladder --rung "$(without scan),$(without window)" --device "$device" --runs 0 --n 4999 --dtype f32
     has '^lookback +right$|^lookback .* right$' out
     code 0 "$tally" ladder transpose --device "$device" --runs 0 --n 4999
     code 0 "$tally" ladder histogram --device "$device" --runs 0 --n 4999 --dtype u32
     code 0 "$tally" ladder reduce --rung warp_reduce --device "$device" --runs 0 --n 4999 --dtype i64
+    code 0 "$tally" ladder reduce --rung bulk_copy,grid_sync --device "$device" --runs 1 --n 4999
+    tr -s '\n ' ' ' <out >words
+    has 'bulk_copy - - skipped' words
+    has 'not for this device: reduce/bulk_copy.cl needs bulk copies .* compute capability 9.0 on' words
+    has 'not for this device: in reduce/grid_sync.cl all groups wait for each other, and OpenCL does not promise' words
+    code 0 "$tally" ladder scan --rung "$(without scan)" --device "$device" --runs 0 --n 70001 --dtype u8
+    code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000 --html small.html
+    has 'No ceiling is known at this size' small.html
     code 0 "$tally" ladder reduce --rung tiled_4 --device "$device" --runs 1 --n 100000
     has '^tiled_4 +[0-9.]+~? +[0-9.]+ .*right$' out
     ! grep -q '^Ceilings:' out # 400 KB come from a cache: no ceiling is known, and none is exceeded
@@ -360,15 +435,19 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
 s = json.load(open("d.json"))["shapes"][0]
 assert s["ceilings"]["device_read"] == 0 and s["ceilings"]["host_read"] == 0, s["ceilings"]
 for r in s["rungs"]: # one launch, and one that folds what is left on the device
-    assert r["time"]["launches"] == 2 and r["launches"] == 1 and r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
+    assert r["time"]["launches"] == 2 and r["launches"] == 1, r["time"]
+    assert r["time"]["fold"] >= 0 and r["counted_n"] == 20000, r["time"]'
     verdict 'times are of the result on the device; copies and the fold apart' $?
-    for place in "$device" model; do # above 2^20 elements the model runs a part of the groups, and counts as if it ran all
-        "$tally" ladder --rung tiled_4,simple_2,tiled_scan,sma_tiled,transpose_tile --device "$place" --runs 0 --n 1052673 --json "at-$place.json" >/dev/null
+    # above 2^20 elements the model runs a part of the groups, and counts as if it ran all
+    for place in "$device" model; do
+        "$tally" ladder --rung tiled_4,simple_2,tiled_scan,sma_tiled,transpose_tile --device "$place" --runs 0 --n \
+            1052673 --json "at-$place.json" >/dev/null
     done
     python3 - "at-$device.json" at-model.json <<'PY'
 import json, sys
 a, b = ([r for s in json.load(open(f))["shapes"] for r in s["rungs"]] for f in sys.argv[1:])
-assert len(a) == 5 and all(x["model"] == y["model"] and x["counted_n"] == 1052673 and x["launches"] == y["launches"] for x, y in zip(a, b))
+assert len(a) == 5 and all(x[k] == y[k] for x, y in zip(a, b) for k in ("model", "counted_n", "launches"))
+assert all(x["counted_n"] == 1052673 for x in a)
 PY
     verdict 'the counts are those of the size that runs' $?
     code 4 "$tally" ladder try wrong.cl --rung reduce/tiled_3 --device "$device" --n 1000 --runs 0
@@ -377,7 +456,8 @@ PY
     for text in reduce3.cu sum.cl "$assignments"/instructor/4-shuffles/solution.cu; do
         code 0 "$tally" ladder try "$text" --device "$device" --n 4999 --runs 0
     done
-    code 0 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" "$assignments"/instructor/1-tile-sum/solution.cl --device "$device"
+    code 0 "$tally" ladder grade "$assignments/1-tile-sum/assignment.toml" \
+        "$assignments"/instructor/1-tile-sum/solution.cl --device "$device"
 else
     echo "skipped: no OpenCL device here"
 fi

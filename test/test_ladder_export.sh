@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# tally ladder export: every rung as a program in CUDA, OpenCL and C. All compile (those of CUDA with nvcc where there is one); those
-# in C run and check themselves, a few of OpenCL where there is a device.
+# tally ladder export: every rung as a program in CUDA, OpenCL and C. All compile (those of CUDA with nvcc where there
+# is one); those in C run and check themselves, a few of OpenCL where there is a device.
 set -u
 [ -z "${TALLY_SANITIZE-}" ] || { echo "skipped: once is enough"; exit 77; }
 work=$(mktemp -d) || exit 1
@@ -16,7 +16,8 @@ verdict() { # NAME GOOD DETAIL
 export_to() { "$TALLY_CLI" ladder export "$1" --to "$2" -o "$3" "${@:4}" 2>err; }
 rungs=$(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' "$TALLY_SOURCE/ladder/rungs.def")
 kernels=$(for r in $rungs; do [ -f "$TALLY_SOURCE/ladder/$r.cl" ] && echo "$r"; done)
-${CC:-cc} -fopenmp -x c -o /dev/null - 2>/dev/null <<<'int main(void) { return 0; }' || { echo "skipped: no OpenMP here"; exit 77; }
+${CC:-cc} -fopenmp -x c -o /dev/null - 2>/dev/null <<<'int main(void) { return 0; }' ||
+    { echo "skipped: no OpenMP here"; exit 77; }
 strict="-O1 -ffp-contract=off -Wall -Wextra -Werror"
 
 # ---- C: compiles without a warning, runs, and is right; the race is allowed to be wrong, and nothing else ----
@@ -35,14 +36,18 @@ for r in $rungs; do
         verdict "$r runs as C, n $n" $? "$(cat out)"
     done
 done
-for case in "reduce/atomic f32 min" "reduce/single_pass f64 sum" "reduce/tiled_2 u64 max" "scan/blelloch i64 sum" "scan/tally i32 sum" "reduce/openmp f32 max"; do
+for case in "reduce/atomic f32 min" "reduce/single_pass f64 sum" "reduce/tiled_2 u64 max" "scan/blelloch i64 sum" \
+    "scan/tally i32 sum" "scan/tally u32 sum" "scan/tally u8 sum" "scan/lookback_8 i8 sum" "scan/segmented u8 max" \
+    "reduce/openmp f32 max"; do
     read -r r dtype op <<<"$case"
     library=
     [[ $r == */tally ]] && library="-I$TALLY_SOURCE/include $TALLY_BUILD/libtally.a -ldl -lpthread"
-    export_to "$r" c typed.c --dtype $dtype --op $op && ${CC:-cc} $strict -fopenmp typed.c -o typed $library -lm >log 2>&1 && ./typed 2047 >out 2>&1
+    export_to "$r" c typed.c --dtype $dtype --op $op &&
+        ${CC:-cc} $strict -fopenmp typed.c -o typed $library -lm >log 2>&1 && ./typed 2047 >out 2>&1
     verdict "$case as C" $? "$(cat err log out 2>/dev/null)"
 done
-export_to reduce/tiled_3 c broken.c && sed -i 's/s = THREADS \/ 2/s = THREADS \/ 4/' broken.c && ${CC:-cc} -O1 -fopenmp broken.c -o broken -lm && ./broken 5000 >out
+export_to reduce/tiled_3 c broken.c && sed -i 's/s = THREADS \/ 2/s = THREADS \/ 4/' broken.c &&
+    ${CC:-cc} -O1 -fopenmp broken.c -o broken -lm && ./broken 5000 >out
 [ $? -eq 4 ] && grep -q WRONG out
 verdict 'a damaged program says that it is wrong' $? "$(cat out)"
 
@@ -57,9 +62,12 @@ for r in $kernels; do
     verdict "$r compiles as OpenCL" $? "$(cat err log)"
 done
 if [ -n "$lib" ] && [ -n "$has_device" ]; then
-    for case in reduce/simple_1 reduce/tiled_3 reduce/shuffle reduce/single_pass scan/hillis_steele window/sma_tiled "reduce/atomic --dtype f32" "reduce/vector_load --dtype i64 --op max"; do
+    for case in reduce/simple_1 reduce/tiled_3 reduce/shuffle reduce/single_pass reduce/grid_sync \
+        "reduce/bulk_copy --dtype f64" scan/hillis_steele window/sma_tiled "reduce/atomic --dtype f32" \
+        "reduce/vector_load --dtype i64 --op max"; do
         read -r r more <<<"$case"
-        export_to $r opencl run.c $more && ${CC:-cc} $strict $include run.c -o run "$lib" -lm >log 2>&1 && timeout 120 ./run 4999 >out 2>&1 && grep -q right out
+        export_to $r opencl run.c $more && ${CC:-cc} $strict $include run.c -o run "$lib" -lm >log 2>&1 &&
+            timeout 120 ./run 4999 >out 2>&1 && grep -q right out
         verdict "$case runs on OpenCL" $? "$(cat err log out 2>/dev/null)"
     done
 else
@@ -73,7 +81,8 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null)
     while read -r r more; do
         f=cuda_$(tr -c 'a-z0-9\n' _ <<<"$r$more")
         export_to $r cuda $f.cu $more || echo "#error $r"
-        printf 'namespace %s {\n#define main main_\n#include "%s.cu"\n%s\n}\n' $f $f "$(sed -nE 's/^#define (\w+).*/#undef \1/p' $f.cu; echo '#undef main')"
+        printf 'namespace %s {\n#define main main_\n#include "%s.cu"\n%s\n}\n' $f $f \
+            "$(sed -nE 's/^#define (\w+).*/#undef \1/p' $f.cu; echo '#undef main')"
     done <<<"$kernels
 reduce/atomic --dtype f32 --op min
 reduce/atomic --dtype i64
@@ -85,7 +94,7 @@ scan/lookback --dtype f64"
 ! grep -q '#error' all.cu
 verdict 'every rung has a program in CUDA' $? "$(cat err)"
 if [ -n "$nvcc" ]; then
-    "$nvcc" -arch=sm_80 -Werror all-warnings -c all.cu -o all.o >log 2>&1
+    "$nvcc" -arch=sm_90 -Werror all-warnings -c all.cu -o all.o >log 2>&1
     verdict 'the programs in CUDA compile' $? "$(cat log)"
 else
     echo "skipped: no nvcc here"
@@ -93,7 +102,8 @@ fi
 
 # ---- the host code beside a rung, and what cannot be ----
 "$TALLY_CLI" ladder show reduce/tiled_3 --host >out
-grep -q 'cudaGetDeviceProperties' out && grep -q 'fold<<<' out && grep -q 'only that part is copied out' out && ! grep -q '__global__' out
+grep -q 'cudaGetDeviceProperties' out && grep -q 'fold<<<' out && grep -q 'only that part is copied out' out &&
+    ! grep -q '__global__' out
 verdict 'show --host' $? "$(head -5 out)"
 "$TALLY_CLI" ladder show reduce/tiled_3 --host --to opencl | grep -q 'clEnqueueNDRangeKernel'
 verdict 'show --host --to opencl' $?

@@ -86,10 +86,10 @@ int main(void)
         const int all = g->schedule == ATOMIC; /* the most branches of the prelude */
         for (int k = 0; k < KINDS; k++)
             for (int operation = 0; operation < 3; operation++)
-                if (!takes_kind(g->shape, (kind)k) && g->shape == SHAPE_histogram)
+                if (!takes_kind(g->shape, (kind)k) && (g->shape == SHAPE_histogram || is_byte((kind)k)))
                     continue;
                 else if (all || (k == (g->shape == SHAPE_histogram ? KIND_I32 : KIND_F32) && operation == 0) ||
-                         (turn++ % 17 == 0))
+                         (turn++ % 17 == 0) || (k == KIND_U8 && operation == 0))
                     try_one(path, text, g->threads, (kind)k, operation);
     }
     try_one("support.cl", ladder_text("support.cl"), 256, KIND_F32, 0);

@@ -4,11 +4,13 @@
  * no call ends the process, none waits for ever, and the bits are those of one thread. So it is with threads of small
  * stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
 #include "check.h"
+#include "context/processors.h"
 #include "context/threads.h"
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -329,6 +331,62 @@ static void run(const char *name, int (*body)(void))
     check(status == 0, "%s: status 0x%x", name, (unsigned)status);
 }
 
+/* ---- quotas of cgroups, in a folder that stands for / ---- */
+
+/* Writes a file with the folders above it. */
+static void put(const char *path, const char *text)
+{
+    char folder[256];
+    for (size_t i = 1; i < sizeof folder && path[i]; i++)
+        if (path[i] == '/') {
+            snprintf(folder, sizeof folder, "%.*s", (int)i, path);
+            mkdir(folder, 0777);
+        }
+    FILE *f = fopen(path, "w");
+    check(f && fputs(text, f) >= 0 && !fclose(f), "writing %s", path);
+}
+
+static void quotas(void)
+{
+    static const struct {
+        const char *root, *group, *file, *text, *more, *text_2;
+        int want;
+    } cases[] = {
+        {"q/none", NULL, NULL, NULL, NULL, NULL, 0}, /* no /proc/self/cgroup */
+        {"q/max", "0::/\n", "cpu.max", "max 100000\n", NULL, NULL, 0},
+        {"q/two", "0::/\n", "cpu.max", "200000 100000\n", NULL, NULL, 2},
+        {"q/half", "0::/\n", "cpu.max", "50000 100000\n", NULL, NULL, 1},
+        {"q/more", "0::/\n", "cpu.max", "250000 100000\n", NULL, NULL, 3}, /* rounded up */
+        {"q/above", "0::/a/b\n", "a/b/cpu.max", "max 100000\n", "a/cpu.max", "300000 100000\n", 3},
+        {"q/least", "0::/a/b\n", "a/b/cpu.max", "200000 100000\n", "a/cpu.max", "300000 100000\n", 2},
+        {"q/hidden", "0::/machine/container\n", "cpu.max", "400000 100000\n", NULL, NULL, 4},
+        {"q/dots", "0::/../..\n", "cpu.max", "400000 100000\n", NULL, NULL, 4},
+        {"q/old", "5:memory:/\n4:cpu:/x\n0::/\n", "cpu/x/cpu.cfs_quota_us", "150000\n", "cpu/x/cpu.cfs_period_us",
+         "50000\n", 3},
+        {"q/both", "4:cpu,cpuacct:/\n", "cpu,cpuacct/cpu.cfs_quota_us", "500000\n", "cpu,cpuacct/cpu.cfs_period_us",
+         "100000\n", 5},
+        {"q/minus", "4:cpu:/\n", "cpu/cpu.cfs_quota_us", "-1\n", "cpu/cpu.cfs_period_us", "100000\n", 0},
+        {"q/sets", "4:cpuset:/\n", "cpu/cpu.cfs_quota_us", "100000\n", "cpu/cpu.cfs_period_us", "100000\n", 0},
+        {"q/zero", "0::/\n", "cpu.max", "100000 0\n", NULL, NULL, 0},
+        {"q/short", "0::/\n", "cpu.max", "100000\n", NULL, NULL, 0},
+        {"q/wrong", "0::/\nnonsense\n:\n", "cpu.max", "many 100000\n", NULL, NULL, 0},
+        {"q/large", "0::/\n", "cpu.max", "9223372036854775807 1\n", NULL, NULL, 0},
+    };
+    char path[256];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const files[] = {cases[i].file, cases[i].more}, *const texts[] = {cases[i].text, cases[i].text_2};
+        snprintf(path, sizeof path, "%s/proc/self/cgroup", cases[i].root);
+        if (cases[i].group) put(path, cases[i].group);
+        for (int k = 0; k < 2; k++) {
+            snprintf(path, sizeof path, "%s/sys/fs/cgroup/%s", cases[i].root, files[k] ? files[k] : "");
+            if (files[k]) put(path, texts[k]);
+        }
+        const int got = tl_quota(cases[i].root);
+        check(got == cases[i].want, "%s: %d processors instead of %d", cases[i].root, got, cases[i].want);
+    }
+    check(tl_processors() >= 1, "at least one processor");
+}
+
 int main(int count, char **arguments)
 {
     self = arguments[0];
@@ -340,6 +398,7 @@ int main(int count, char **arguments)
     const char *sanitizers = getenv("TALLY_SANITIZE");
     plain = !sanitizers || !*sanitizers;
     watched = sanitizers && strstr(sanitizers, "thread");
+    quotas();
     run("a fork of a process without threads", alone);
     run("a fork of a process with threads", forked);
     if (plain) run("small stacks", small_stacks);

@@ -4,5 +4,6 @@
  * look at: atomics are requests: one for each element, all of them to the same 128 words */
 KERNEL(count, THREADS)(GLOBAL const elem *in, GLOBAL u32 *counts, i64 n)
 {
-    for (i64 i = group_index() * THREADS + thread_index(); i < n; i += group_count() * THREADS) atomic_next(counts, in[i]);
+    for (i64 i = group_index() * THREADS + thread_index(); i < n; i += group_count() * THREADS)
+        atomic_next(counts, in[i]);
 }

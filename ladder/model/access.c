@@ -2,8 +2,9 @@
  * Memory of a group: loads and stores of a warp, and what a GPU makes of them.
  *
  *   shared   `banks` banks of 4 bytes, one word each in a pass. Lanes that want different words of one bank wait for
- * each other; the same word is given to all that want it. Elements of 8 bytes go half a warp at a time. global sectors
- * of 32 bytes. A warp's request costs as many sectors as its lanes touch.
+ *            each other; the same word is given to all that want it, and so are the four bytes in it. Elements of 8
+ *            bytes go half a warp at a time.
+ *   global   sectors of 32 bytes. A warp's request costs as many sectors as its lanes touch.
  *
  * A race is two threads at one address between two barriers, one of them writing; that they are of one warp is no
  * excuse, because lanes of a warp are not in step since Volta. WARP_BARRIER orders the lanes of a warp. In global
@@ -39,6 +40,10 @@ lane get_element(const char *from, kind k)
         memcpy(&v, from, 8);
         return v;
     }
+    if (is_byte(k)) {
+        v.i = k == KIND_I8 ? (int64_t) * (const int8_t *)from : (int64_t) * (const uint8_t *)from;
+        return v;
+    }
     memcpy(&word, from, 4);
     if (k == KIND_I32)
         v.i = word.i;
@@ -57,6 +62,10 @@ static void put(char *to, kind k, lane v)
     } word;
     if (kind_bytes(k) == 8) {
         memcpy(to, &v, 8);
+        return;
+    }
+    if (is_byte(k)) {
+        *(uint8_t *)to = (uint8_t)v.i;
         return;
     }
     if (k == KIND_F32)
@@ -171,10 +180,10 @@ static void found_race(group_state *g, int line, int was, const array_info *a, i
            what, a->name, (long long)at, g->step_number, where);
 }
 
-static void watch(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
+void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
                   const instruction *i)
 {
-    shadow *s = &g->shared_shadow[offset / 4];
+    shadow *s = &g->shared_shadow[offset / g->kernel->unit];
     const int step = g->step_number, warp = thread / g->warp, line = i->line;
     const int atomic = i->op != DO_LOAD && i->op != DO_STORE, reads = i->op == DO_LOAD || i->op == DO_ATOMIC_GET;
     const int64_t at = (offset - a->offset) / (int64_t)kind_bytes(a->kind);
@@ -184,6 +193,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
     if (s->on_its_way && i->op != DO_STORE)
         defect(g, DEFECT_UNSET, line, "thread %d reads %s[%lld], whose copy (line %d) nobody has waited for", thread,
                a->name, (long long)at, s->write_line);
+    if (s->bulk) bulk_touched(g, s, a, at, thread, line);
     if (s->write_step == step && s->writer != thread && !(atomic && s->write_atomic) &&
         !(s->writer / g->warp == warp && s->write_epoch < w->epoch))
         found_race(g, line, s->write_line, a, at, s->writer, thread, reads ? "write and read" : "both write");
@@ -198,6 +208,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
         s->write_line = (uint16_t)line;
         s->write_atomic = (uint8_t)atomic;
         s->on_its_way = i->op == DO_STORE && i->integer;
+        s->bulk = 0;
     } else if (atomic) {
         return;
     } else if (s->read_step != step ||
@@ -215,7 +226,7 @@ static void watch(group_state *g, const warp_state *w, const array_info *a, int6
 
 void copies_arrive(group_state *g, const warp_state *w)
 {
-    for (int64_t s = 0; s < g->kernel->shared_bytes / 4; s++) {
+    for (int64_t s = 0; s < g->kernel->shared_bytes / g->kernel->unit; s++) {
         shadow *const x = &g->shared_shadow[s];
         const int which = x->writer - w->first;
         if (x->on_its_way && which >= 0 && which < g->warp && (w->mask >> which & 1)) x->on_its_way = 0;
@@ -224,11 +235,11 @@ void copies_arrive(group_state *g, const warp_state *w)
 
 /* Global memory: groups are never ordered, so one that writes what another touches is a race; within a group as above.
  */
-static void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
+void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line)
 {
     global_shadow *const all = g->global_shadows ? g->global_shadows[a->parameter] : NULL;
     if (!all || a->by_hand) return;
-    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / 4];
+    global_shadow *s = &all[at * (int64_t)kind_bytes(a->kind) / g->kernel->unit];
     const int group = (int)g->index + 1, step = g->step_number;
     const int wrote = s->writer_group && (s->writer_group != group || (s->write_step == step && s->writer != thread));
     const int was_read =
@@ -327,7 +338,7 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
             g->touched[w->first + l] = 1;
             if (a->shared)
                 for (int q = 0; q < width; q++)
-                    watch(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
+                    watch_shared(g, w, a, a->offset + offset + q * (int64_t)kind_bytes(k), w->first + l, i);
             else if (!is_atomic)
                 for (int q = 0; q < width; q++) watch_global(g, a, at + q, w->first + l, store, i->line);
         }
@@ -336,12 +347,12 @@ void access_memory(group_state *g, warp_state *w, const instruction *i)
         else if (store)
             for (int q = 0; q < width; q++) put(base + offset + q * (int64_t)kind_bytes(k), k, value[q * n + l]);
         else
-            for (int q = 0; q < width; q++) value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
+            for (int q = 0; q < width; q++)
+                value[q * n + l] = get_element(base + offset + q * (int64_t)kind_bytes(k), k);
     }
     if (!g->counts || !r.lanes) return;
     if (!g->step->line) g->step->line = i->line;
     const int degree = a->shared ? cost_shared(g, &r, i->line, is_atomic) : 0;
-    const int sectors =
-        a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
+    const int sectors = a->shared ? 0 : cost_global(g, &r, i->line, store || (is_atomic && i->op != DO_ATOMIC_GET));
     if (g->trace) trace_access(g->trace, g, w, i, asked, width, degree, sectors);
 }

@@ -42,6 +42,8 @@ static typed array_call(compiler *c, opcode op, int operands)
         v = convert(c, parse_expression(c), k);
     }
     expect(c, ")");
+    if (is_byte(k))
+        model_error(c, "atomics take elements of 4 or 8 bytes, and '%s' has bytes", c->kernel->arrays[array].name);
     c->kernel->atomics = 1;
     const int reg = new_register(c), at = emit(c, op, k, reg, array, v.reg);
     if (at >= 0) c->program->code[at].c = (int16_t)index.reg;
@@ -74,6 +76,75 @@ static typed copy_async(compiler *c)
     return at;
 }
 
+/* Whole numbers in registers in a row, so that one operation can name them all. */
+static int in_a_row(compiler *c, const typed *values, int count)
+{
+    const int first = new_register(c);
+    for (int i = 1; i < count; i++) new_register(c);
+    for (int i = 0; i < count; i++) emit(c, DO_MOVE, KIND_I64, first + i, convert(c, values[i], KIND_I64).reg, 1);
+    return first;
+}
+
+/* The name of an array, and the comma behind it: shared memory of kind k (KINDS: any), or global memory. */
+static int named_array(compiler *c, int shared, kind k, const char *what)
+{
+    const name_entry *e = peek(c)->class == TOKEN_NAME ? find_name(c, peek(c)->text) : NULL;
+    const array_info *a = e && e->array >= 0 ? &c->kernel->arrays[e->array] : NULL;
+    if (!a || a->shared != shared || (k != KINDS && a->kind != k)) {
+        model_error(c, "%s, not '%s'", what, peek(c)->text);
+        return 0;
+    }
+    pass(c);
+    expect(c, ",");
+    return e->array;
+}
+
+static const char arrivals[] = "copies arrive at a word of a shared array of u64";
+
+/* bulk_open(arrived, k): a store of 0; bulk_wait(arrived, k, phase). */
+static typed bulk_word(compiler *c, int wait)
+{
+    typed v[2];
+    expect(c, "(");
+    const int array = named_array(c, 1, KIND_U64, arrivals);
+    v[0] = whole_index(c);
+    if (wait) expect(c, ","), v[1] = whole_index(c);
+    expect(c, ")");
+    if (c->failed) return v[0];
+    c->kernel->needs |= NEEDS_BULK;
+    if (wait) {
+        emit(c, DO_BULK_WAIT, KIND_U64, array, in_a_row(c, v, 2), 0);
+    } else {
+        const int at = emit(c, DO_STORE, KIND_U64, array, constant(c, KIND_U64, 0, 0).reg, 1);
+        if (at >= 0) c->program->code[at].c = (int16_t)v[0].reg;
+    }
+    return v[0];
+}
+
+/* bulk_copy(shared array, index, global array, index, count, arrived, k) */
+static typed bulk_start(compiler *c)
+{
+    typed v[4]; /* where to, where from, how many, which word they arrive at */
+    expect(c, "(");
+    const int to = named_array(c, 1, KINDS, "bulk_copy copies to a shared array");
+    v[0] = whole_index(c);
+    expect(c, ",");
+    const int from =
+        named_array(c, 0, c->kernel->arrays[to].kind, "bulk_copy copies from global memory of the same type");
+    v[1] = whole_index(c);
+    expect(c, ",");
+    v[2] = whole_index(c);
+    expect(c, ",");
+    const int arrived = named_array(c, 1, KIND_U64, arrivals);
+    v[3] = whole_index(c);
+    expect(c, ")");
+    if (c->failed) return v[0];
+    c->kernel->needs |= NEEDS_BULK;
+    const int first = in_a_row(c, v, 4), at = emit(c, DO_BULK_COPY, c->kernel->arrays[to].kind, to, from, arrived);
+    if (at >= 0) c->program->code[at].c = (int16_t)first;
+    return v[0];
+}
+
 static int shuffle_way(const char *name)
 {
     static const char *const ways[] = {"down", "up", "xor", "from"};
@@ -96,7 +167,7 @@ int parse_call(compiler *c, const char *name, typed *out)
     } else if (!strcmp(name, "combine")) {
         c->kernel->combines = 1;
         arguments(c, v, (const kind[]){elem, elem}, 2);
-        *out = binary(c, does[c->program->setting.operation], v[0], v[1]);
+        *out = convert(c, binary(c, does[c->program->setting.operation], v[0], v[1]), elem);
     } else if (!strcmp(name, "smaller") || !strcmp(name, "larger")) {
         arguments(c, v, (const kind[]){KINDS, KINDS}, 2);
         *out = binary(c, name[0] == 's' ? DO_MIN : DO_MAX, v[0], v[1]);
@@ -110,6 +181,10 @@ int parse_call(compiler *c, const char *name, typed *out)
         *out = emit_value(c, DO_WARP_COMBINE, elem, v[0].reg, (int)does[c->program->setting.operation]);
     } else if (!strcmp(name, "copy_async")) {
         *out = copy_async(c);
+    } else if (!strcmp(name, "bulk_copy")) {
+        *out = bulk_start(c);
+    } else if (!strcmp(name, "bulk_open") || !strcmp(name, "bulk_wait")) {
+        *out = bulk_word(c, name[5] == 'w');
     } else if (!strcmp(name, "store4")) {
         const int to = array_argument(c);
         const typed index = whole_index(c);
@@ -129,7 +204,7 @@ int parse_call(compiler *c, const char *name, typed *out)
             model_error(c, "atomic_combine is for global memory, shared_combine for shared memory");
     } else if (!strcmp(name, "atomic_more")) {
         *out = array_call(c, DO_ATOMIC_MORE, 3);
-        if (!c->failed && c->kernel->arrays[c->program->code[c->program->length - 1].b].kind > KIND_U32)
+        if (!c->failed && !is_whole_word(c->kernel->arrays[c->program->code[c->program->length - 1].b].kind))
             model_error(c, "atomic_more adds to i32 or u32");
     } else if (!strcmp(name, "atomic_next")) {
         *out = array_call(c, DO_ATOMIC_NEXT, 2);

@@ -30,21 +30,10 @@ typedef struct token {
 int model_lex(const char *text, const char *name, token **tokens, char *error, size_t room);
 
 /* ---- code: operations on registers of one value a lane ---- */
-#define OPERATIONS(F)                                                                                                  \
-    F(CONST)                                                                                                           \
-    F(MOVE)                                                                                                            \
-    F(CONVERT)                                                                                                         \
-    F(ADD)                                                                                                             \
-    F(SUB)                                                                                                             \
-    F(MUL) F(DIV) F(MOD) F(AND) F(OR) F(XOR) F(SHL) F(SHR) F(NEG) F(INVERT) F(LESS) F(LESS_EQ) F(EQUAL) F(UNEQUAL)     \
-        F(NOT) F(MIN) F(MAX) F(THREAD) F(GROUP_INDEX) F(GROUP_COUNT) F(LOAD) F(STORE) F(SHUFFLE) F(WARP_COMBINE)       \
-            F(ATOMIC_COMBINE) F(ATOMIC_NEXT) F(ATOMIC_MORE) F(ATOMIC_GET) F(ATOMIC_PUT) F(IF) F(ELSE) F(END) F(LOOP)   \
-                F(TEST) F(JUMP) F(LOOP_END) F(PUSH) F(FLIP) F(POP) F(BREAK) F(CONTINUE) F(RETURN) F(BARRIER)           \
-                    F(WARP_BARRIER) F(COPY_WAIT) F(STOP)
 typedef enum {
-#define F(name) DO_##name,
-    OPERATIONS(F)
-#undef F
+#define OPERATION(name) DO_##name,
+#include "operations.def"
+#undef OPERATION
 } opcode;
 
 /* SHUFFLE: which lane the value comes from, in d. */
@@ -85,9 +74,11 @@ typedef struct model_kernel_code {
     int parameter_array[ARRAYS_MOST], parameter_register[ARRAYS_MOST]; /* one of the two is not -1 */
     kind parameter_kind[ARRAYS_MOST];
     array_info arrays[ARRAYS_MOST];
+    int needs;                /* NEEDS_... */
     int generic, combines;    /* its memory is of elem; it says combine or NEUTRAL */
     int array_count, atomics; /* atomics: groups may wait for each other: one at a time, in order */
     int64_t shared_bytes;
+    int unit; /* bytes that a shadow stands for: 4, or 1 where a kernel has arrays of bytes */
 } kernel_code;
 
 struct model_program {
@@ -149,6 +140,7 @@ int load_quad(compiler *c); /* load4(array, index), behind its name: the first o
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand);
 typed constant(compiler *c, kind k, int64_t integer, double real);
 typed convert(compiler *c, typed v, kind k);
+typed promoted(compiler *c, typed v); /* bytes: as i32 */
 typed truth(compiler *c, typed v);
 typed binary(compiler *c, opcode op, typed a, typed b);
 void store_name(compiler *c, const name_entry *e, typed v);
@@ -178,6 +170,8 @@ typedef struct shadow {
     uint16_t write_line, read_line;
     uint8_t write_atomic; /* atomics do not race with each other */
     uint8_t on_its_way;   /* an asynchronous copy that its thread has not waited for */
+    uint8_t bulk;         /* a bulk copy wrote it: + 1, its place in group_state.bulk */
+    int32_t bulk_number;  /* and which copy of that place it was, from 1 */
 } shadow;
 
 /* The same for a word of global memory, over all groups of a launch that are looked at. */
@@ -188,6 +182,14 @@ typedef struct global_shadow {
     int32_t read_step;
     uint16_t write_line, read_line;
 } global_shadow;
+
+/* Bulk copies that arrive at one word of shared memory (an mbarrier). */
+enum { BULKS_MOST = 4, BULK_STEP = INT32_MAX /* shadow.write_step: waits order it, not barriers */ };
+typedef struct bulk {
+    int64_t offset;                     /* of that word */
+    int32_t started;                    /* copies, from 1 */
+    int32_t waited[MODEL_THREADS_MOST]; /* the last copy that a thread has waited for */
+} bulk;
 
 static inline int counted_line(int line) { return line < MODEL_LINES ? line : MODEL_LINES - 1; }
 
@@ -207,6 +209,9 @@ typedef struct group_state {
     global_shadow *const *global_shadows; /* one an argument; NULL: not watched. Arguments of one memory share one */
     uint8_t touched[MODEL_THREADS_MOST];
     model_trace *trace; /* NULL: not followed */
+    bulk *bulks;        /* BULKS_MOST; NULL: the kernel has no bulk copies */
+    int bulk_count;
+    int meeting;  /* all groups meet here: GRID_BARRIER */
     int64_t work; /* operations left before this is called a loop without end */
     int defect;   /* the kind that was found first */
     model_finding found[DEFECTS];
@@ -214,18 +219,29 @@ typedef struct group_state {
 
 void compute(group_state *g, warp_state *w, const instruction *i);
 void access_memory(group_state *g, warp_state *w, const instruction *i);
+void watch_shared(group_state *g, const warp_state *w, const array_info *a, int64_t offset, int thread,
+                  const instruction *i);
+void watch_global(group_state *g, const array_info *a, int64_t at, int thread, int store, int line);
+void bulk_copy(group_state *g, warp_state *w, const instruction *i); /* bulk.c */
+void bulk_wait(group_state *g, warp_state *w, const instruction *i);
+void bulk_touched(group_state *g, const shadow *s, const array_info *a, int64_t at, int thread, int line);
 void copies_arrive(group_state *g, const warp_state *w); /* those that its active lanes have started */
 /* Of each kind the first is kept. */
 void defect(group_state *g, int what, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
-void run_group(group_state *g, int64_t index); /* one group, all steps */
+void start_group(group_state *g, int64_t index);
+int run_group(group_state *g); /* to its end: 0; to where all groups meet: 1, and again from there */
 lane get_element(const char *from, kind k);
 
-/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's barrier. */
+/* trace.c. Each is called only where a trace is; w of trace_meeting: NULL, the whole group's barrier; all: and
+ * that of all groups. */
 void trace_launch_starts(model_trace *t, const model_program *p, const kernel_code *k, const model_argument *arguments,
                          int64_t groups);
 void trace_group_starts(model_trace *t, int64_t index);
-void trace_meeting(model_trace *t, const warp_state *w, int warp, int line);
+void trace_meeting(model_trace *t, const warp_state *w, int warp, int line, int all);
 void trace_split(model_trace *t, const group_state *g, const warp_state *w, int line, uint64_t yes);
+void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place, int64_t index,
+                int64_t count, const char *values, kind k, int write, int sectors);
+void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place);
 void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i);
 void trace_race(model_trace *t, int one, int other, int64_t index); /* before the access in which it is found */
 /* After the access, so that the values are those in memory now. */

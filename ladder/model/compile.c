@@ -109,8 +109,8 @@ int type_of(compiler *c, const token *t, kind *k)
     static const struct {
         const char *name;
         kind kind;
-    } types[] = {{"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32}, {"unsigned", KIND_U32},
-                 {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
+    } types[] = {{"i8", KIND_I8},        {"u8", KIND_U8},   {"int", KIND_I32}, {"i32", KIND_I32}, {"u32", KIND_U32},
+                 {"unsigned", KIND_U32}, {"i64", KIND_I64}, {"u64", KIND_U64}, {"f32", KIND_F32}, {"f64", KIND_F64}};
     if (t->class != TOKEN_NAME) return 0;
     if (!strcmp(t->text, "elem") || !strcmp(t->text, "elem4")) {
         *k = c->program->setting.elem;
@@ -197,6 +197,7 @@ array_info *add_array(compiler *c, const char *name, kind k)
     }
     array_info *a = &kernel->arrays[kernel->array_count];
     *a = (array_info){.kind = k};
+    if (is_byte(k)) kernel->unit = 1;
     snprintf(a->name, sizeof a->name, "%s", name);
     add_name(c, name, -1, kernel->array_count++, k, 1);
     return a;
@@ -251,6 +252,7 @@ static void kernel_text(compiler *c)
     if (!take_word(c, "KERNEL")) model_error(c, "KERNEL was expected before '%s'", peek(c)->text);
     if (c->failed) return;
     c->kernel = &p->kernels[p->kernel_count];
+    c->kernel->unit = 4;
     c->name_count = c->next = c->nested = c->masks = 0;
     expect(c, "(");
     snprintf(c->kernel->name, sizeof c->kernel->name, "%s", peek(c)->text);
@@ -309,6 +311,7 @@ const char *model_kernel(const model_program *p, int index)
 int model_kernel_threads(const model_program *p, int index) { return p->kernels[index].threads; }
 int64_t model_kernel_shared(const model_program *p, int index) { return p->kernels[index].shared_bytes; }
 int model_kernel_parameters(const model_program *p, int index) { return p->kernels[index].parameters; }
+int model_kernel_needs(const model_program *p, int index) { return p->kernels[index].needs; }
 int model_kernel_combines(const model_program *p, int index) { return p->kernels[index].combines; }
 int model_kernel_kind(const model_program *p, int index, kind *k)
 {

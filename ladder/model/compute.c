@@ -17,7 +17,11 @@ static int is_real(int k) { return k >= KIND_F32; }
 
 WIDE static void cut(lane *a, int n, int k)
 {
-    if (k == KIND_I32)
+    if (k == KIND_I8)
+        for (int l = 0; l < n; l++) a[l].i = (int8_t)(uint8_t)a[l].i;
+    else if (k == KIND_U8)
+        for (int l = 0; l < n; l++) a[l].i = (int64_t)(uint8_t)a[l].i;
+    else if (k == KIND_I32)
         for (int l = 0; l < n; l++) a[l].i = (int32_t)(uint32_t)a[l].i;
     else if (k == KIND_U32)
         for (int l = 0; l < n; l++) a[l].i = (int64_t)(uint32_t)a[l].i;

@@ -8,7 +8,8 @@ static typed neutral(compiler *c)
 {
     c->kernel->combines = 1;
     const kind k = c->program->setting.elem;
-    static const int64_t low[] = {INT32_MIN, 0, INT64_MIN, 0}, high[] = {INT32_MAX, UINT32_MAX, INT64_MAX, -1};
+    static const int64_t low[] = {INT8_MIN, 0, INT32_MIN, 0, INT64_MIN, 0},
+                         high[] = {INT8_MAX, UINT8_MAX, INT32_MAX, UINT32_MAX, INT64_MAX, -1};
     const int op = c->program->setting.operation;
     if (!op) return constant(c, k, 0, 0);
     if (k == KIND_F32 || k == KIND_F64) return constant(c, k, 0, op == 1 ? __builtin_inf() : -__builtin_inf());
@@ -98,11 +99,11 @@ static typed signed_value(compiler *c)
     }
     if (has_step(c)) return parse_store(c, 1);
     if (take(c, "-")) {
-        typed v = unary(c);
+        typed v = promoted(c, unary(c));
         return emit_value(c, DO_NEG, v.kind, v.reg, 0);
     }
     if (take(c, "~")) {
-        typed v = unary(c);
+        typed v = promoted(c, unary(c));
         if (v.kind >= KIND_F32) model_error(c, "~ takes whole numbers, and this is a float");
         return emit_value(c, DO_INVERT, v.kind, v.reg, 0);
     }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHADOWED_MOST = 1 << 22 };      /* words of global memory watched for races: 80 MiB of shadows */
+enum { SHADOWED_MOST = 1 << 22 };      /* words (or bytes) of global memory watched for races: 80 MiB of shadows */
 enum { WATCHED = 12, WATCH_ALL = 32 }; /* groups of a launch that are looked at, where there are more than 32 */
 
 static void close_group(group_state *g)
@@ -15,6 +15,7 @@ static void close_group(group_state *g)
     free(g->shared);
     free(g->scratch);
     free(g->shared_shadow);
+    free(g->bulks);
 }
 
 static int open_group(group_state *g, const model_program *p, const kernel_code *kernel)
@@ -26,12 +27,14 @@ static int open_group(group_state *g, const model_program *p, const kernel_code 
     g->warps = (kernel->threads + g->warp - 1) / g->warp;
     g->shared = calloc(1, (size_t)kernel->shared_bytes + 16);
     g->scratch = calloc((size_t)g->lanes + 8, sizeof(lane));
-    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / 4 + 4) * sizeof(shadow));
+    g->shared_shadow = malloc(((size_t)kernel->shared_bytes / (size_t)kernel->unit + 4) * sizeof(shadow));
     g->warp_states = calloc((size_t)g->warps, sizeof *g->warp_states);
     const size_t each = (size_t)(kernel->registers + 1) * (size_t)g->lanes;
     lane *registers = g->warp_states ? calloc(each * (size_t)g->warps, sizeof(lane)) : NULL;
     for (int v = 0; v < g->warps && registers; v++) g->warp_states[v].registers = registers + each * (size_t)v;
-    if (registers && g->shared && g->scratch && g->shared_shadow) return 0;
+    if (kernel->needs & NEEDS_BULK) g->bulks = calloc(BULKS_MOST, sizeof *g->bulks);
+    const int whole = g->bulks || !(kernel->needs & NEEDS_BULK);
+    if (registers && g->shared && g->scratch && g->shared_shadow && whole) return 0;
     close_group(g);
     return -1;
 }
@@ -111,7 +114,8 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
         if ((which == WHICH_WATCHED && !g.counts) || (which == WHICH_OTHERS && g.counts)) continue;
         g.global_shadows = g.counts ? l->shadows : NULL;
         g.trace = g.counts ? l->program->trace : NULL;
-        run_group(&g, i);
+        start_group(&g, i);
+        run_group(&g);
         if (g.defect) {
 #pragma omp critical(ladder_defect)
             keep_findings(l, &g);
@@ -120,12 +124,49 @@ static void run_share(launch *l, int64_t from, int64_t to, which_groups which)
     close_group(&g);
 }
 
+/* Groups that meet: all of them are there at once, and each goes on when all have come. What was before is then ordered
+ * before what comes after, in all of the memory. */
+static void run_together(launch *l)
+{
+    group_state *const all = calloc((size_t)l->groups, sizeof *all);
+    int64_t opened = 0, waiting = l->groups;
+    for (; all && opened < l->groups; opened++) {
+        group_state *const g = &all[opened];
+        *g = (group_state){.arguments = l->arguments, .groups = l->groups, .counts = watching(l, opened)};
+        g->global_shadows = g->counts ? l->shadows : NULL;
+        g->trace = g->counts ? l->program->trace : NULL;
+        if (open_group(g, l->program, l->kernel)) break;
+        start_group(g, opened);
+    }
+    l->failed = opened < l->groups;
+    while (!l->failed && waiting == l->groups) {
+        waiting = 0;
+        for (int64_t i = 0; i < l->groups; i++) waiting += run_group(&all[i]);
+        for (int p = 0; p < l->kernel->parameters; p++)
+            if (l->shadows[p])
+                memset(l->shadows[p], 0, (l->arguments[p].bytes / (size_t)l->kernel->unit + 1) * sizeof(global_shadow));
+    }
+    for (int64_t i = 0; i < opened; i++) {
+        if (!l->failed && waiting && i == 0)
+            defect(&all[0], DEFECT_BARRIER, l->program->code[l->kernel->start].line,
+                   "%lld of %lld groups come to a GRID_BARRIER, and the others have ended", (long long)waiting,
+                   (long long)l->groups);
+        keep_findings(l, &all[i]);
+        close_group(&all[i]);
+    }
+    free(all);
+}
+
 /* Those that are looked at in their order, so that what is found is the same every time; the others on all
  * processors. */
 static void run_groups(launch *l)
 {
     enum { PIECE = 64 };
     const int64_t pieces = (l->groups + PIECE - 1) / PIECE;
+    if (l->kernel->needs & NEEDS_GRID) {
+        run_together(l);
+        return;
+    }
     if (l->kernel->atomics || pieces < 2) {
         run_share(l, 0, l->groups, WHICH_ALL);
         return;
@@ -140,14 +181,15 @@ static void run_groups(launch *l)
 /* A shadow for each memory that the kernel gets, if all of them together are not too large. */
 static int open_shadows(launch *l)
 {
+    const size_t unit = (size_t)l->kernel->unit;
     size_t words = 0;
-    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / 4;
+    for (int p = 0; p < l->kernel->parameters; p++) words += l->arguments[p].bytes / unit;
     if (words > SHADOWED_MOST) return 0;
     for (int p = 0; p < l->kernel->parameters; p++) {
         if (!l->arguments[p].data) continue;
         for (int q = 0; q < p && !l->shadows[p]; q++)
             if (l->arguments[q].data == l->arguments[p].data) l->shadows[p] = l->shadows[q];
-        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / 4 + 1, sizeof(global_shadow));
+        if (!l->shadows[p]) l->shadows[p] = calloc(l->arguments[p].bytes / unit + 1, sizeof(global_shadow));
         if (!l->shadows[p]) return -1;
     }
     return 0;

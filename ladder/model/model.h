@@ -7,11 +7,13 @@
  *   launch.c    groups, watched and not     run.c          the warps of a group, masks, barriers
  *   compute.c   one operation on the lanes of a warp
  *   access.c    shared and global accesses: bank conflicts, sectors, races
+ *   bulk.c      bulk copies into shared memory, and waits for them
  *   trace.c     one event after another, for the stepper (trace.h)
  *
  * A warp is `warp` lanes with one program counter and a mask. A branch on which the lanes of a warp disagree is
  * executed on both sides, one after the other, and counted as divergent: that is the whole theory. Warps of a group run
- * in turn, each up to its next barrier, in the order of their numbers. Everything is deterministic.
+ * in turn, each up to its next barrier, in the order of their numbers. Groups run one after the other, or, where a
+ * kernel has a GRID_BARRIER, in turn up to the next of these. Everything is deterministic.
  *
  * A warp of 1 lane is a legal machine: then no lanes are in step, and code that relies on it gives a wrong result. */
 #ifndef LADDER_MODEL_H
@@ -27,7 +29,7 @@ enum {
     MODEL_THREADS_MOST = 1024
 };
 
-typedef enum { KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
+typedef enum { KIND_I8, KIND_U8, KIND_I32, KIND_U32, KIND_I64, KIND_U64, KIND_F32, KIND_F64, KINDS } kind;
 
 /* What a text is compiled for. */
 typedef struct model_setting {
@@ -105,7 +107,11 @@ const char *model_kernel(const model_program *program, int index);
 int model_kernel_threads(const model_program *program, int index);
 int64_t model_kernel_shared(const model_program *program, int index); /* bytes of a group */
 int model_kernel_parameters(const model_program *program, int index);
+enum { NEEDS_GRID = 1, NEEDS_BULK = 2 };
+int model_kernel_needs(const model_program *program, int index);    /* what not every device has */
 int model_kernel_combines(const model_program *program, int index); /* with combine or NEUTRAL: for sum, min and max */
 int model_kernel_kind(const model_program *program, int index, kind *k); /* 1: written for one type, *k; 0: for elem */
-static inline size_t kind_bytes(kind k) { return k == KIND_I32 || k == KIND_U32 || k == KIND_F32 ? 4 : 8; }
+static inline int is_byte(kind k) { return k <= KIND_U8; }
+static inline int is_whole_word(kind k) { return k == KIND_I32 || k == KIND_U32; } /* what atomics count in */
+static inline size_t kind_bytes(kind k) { return is_byte(k) ? 1 : is_whole_word(k) || k == KIND_F32 ? 4 : 8; }
 #endif

@@ -207,6 +207,33 @@ static void loop(compiler *c, int is_for)
     block_end(c, names, registers);
 }
 
+/* GRID_BARRIER(cells): all threads of the group meet, one of them counts the group in, and all groups meet. */
+static void grid_barrier(compiler *c)
+{
+    expect(c, "(");
+    const name_entry *const e = find_name(c, peek(c)->text);
+    array_info *const a = e && e->array >= 0 ? &c->kernel->arrays[e->array] : NULL;
+    if (!a || a->shared || a->kind != KIND_U32)
+        model_error(c, "GRID_BARRIER needs global memory of u32, not '%s'", peek(c)->text);
+    pass(c);
+    expect(c, ")");
+    expect(c, ";");
+    if (c->failed) return;
+    const int used = c->next;
+    emit(c, DO_BARRIER, KIND_I32, 0, 0, 0);
+    const typed first = binary(c, DO_EQUAL, emit_value(c, DO_THREAD, KIND_I32, 0, 0), constant(c, KIND_I32, 0, 0));
+    const int start = emit(c, DO_IF, KIND_I32, first.reg, 0, 0);
+    const typed cell = constant(c, KIND_I64, 0, 0);
+    const int next = emit(c, DO_ATOMIC_NEXT, KIND_U32, new_register(c), e->array, 0);
+    if (next >= 0) c->program->code[next].c = (int16_t)cell.reg;
+    const int end = emit(c, DO_END, KIND_I32, 0, 0, 0);
+    if (start >= 0) c->program->code[start].d = end;
+    emit(c, DO_GRID_BARRIER, KIND_I32, 0, 0, 0);
+    c->kernel->atomics = 1;
+    c->kernel->needs |= NEEDS_GRID;
+    c->next = used;
+}
+
 static void statement(compiler *c)
 {
     static const struct {
@@ -237,6 +264,10 @@ static void statement(compiler *c)
             if (words[i].op != DO_STOP) emit(c, words[i].op, KIND_I32, 0, 0, 0);
             return;
         }
+    if (take_word(c, "GRID_BARRIER")) {
+        grid_barrier(c);
+        return;
+    }
     if (take_word(c, "UNROLL")) return;
     if (take_word(c, "SHUFFLES")) {
         expect(c, ";");

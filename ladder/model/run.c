@@ -131,18 +131,22 @@ static int run_warp(group_state *g, warp_state *w)
             leave(w, i->op == DO_RETURN ? LOOP_NONE : i->op == DO_BREAK ? LOOP_BREAK : LOOP_CONTINUE);
             break;
         case DO_BARRIER:
+        case DO_GRID_BARRIER:
             if (w->live != w->all && w->mask)
                 defect(g, DEFECT_BARRIER, i->line,
                        "the barrier is not reached by %d threads, which returned in line %d",
                        __builtin_popcountll(w->all & ~w->live), w->returned);
-            if (w->mask == w->live && w->mask) return i->line;
+            if (w->mask == w->live && w->mask) {
+                g->meeting = i->op == DO_GRID_BARRIER;
+                return i->line;
+            }
             if (w->mask)
                 defect(g, DEFECT_BARRIER, i->line, "the barrier is reached by %d of %d lanes of a warp",
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             break;
         case DO_WARP_BARRIER:
             if (w->epoch < INT16_MAX) w->epoch++;
-            if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line);
+            if (g->trace && w->mask) trace_meeting(g->trace, w, w->first / g->warp, i->line, 0);
             break;
         case DO_SHUFFLE:
         case DO_WARP_COMBINE:
@@ -151,6 +155,12 @@ static int run_warp(group_state *g, warp_state *w)
                        __builtin_popcountll(w->mask), __builtin_popcountll(w->live));
             if (g->trace && w->mask) trace_shuffle(g->trace, g, w, i);
             compute(g, w, i);
+            break;
+        case DO_BULK_COPY:
+            if (w->mask) bulk_copy(g, w, i);
+            break;
+        case DO_BULK_WAIT:
+            if (w->mask) bulk_wait(g, w, i);
             break;
         case DO_COPY_WAIT:
             if (g->counts && w->mask) copies_arrive(g, w);
@@ -192,12 +202,13 @@ static void end_step(group_state *g)
     memset(g->touched, 0, sizeof g->touched);
 }
 
-static void start_group(group_state *g, int64_t index)
+void start_group(group_state *g, int64_t index)
 {
     const kernel_code *kernel = g->kernel;
     g->index = index;
     g->work = work_of(g);
     g->step_number = 0;
+    g->bulk_count = 0;
     for (int v = 0; v < g->warps; v++) {
         warp_state *w = &g->warp_states[v];
         lane *const registers = w->registers;
@@ -218,21 +229,20 @@ static void start_group(group_state *g, int64_t index)
         }
     }
     if (g->counts)
-        for (int64_t s = 0; s < kernel->shared_bytes / 4 + 4; s++)
+        for (int64_t s = 0; s < kernel->shared_bytes / kernel->unit + 4; s++)
             g->shared_shadow[s] = (shadow){.write_step = -1, .read_step = -1};
+    if (!g->counts) return;
+    g->step = &g->counts->step[0];
+    g->counts->groups++;
 }
 
-void run_group(group_state *g, int64_t index)
+int run_group(group_state *g)
 {
     model_counts *const c = g->counts;
-    start_group(g, index);
-    if (g->trace) trace_group_starts(g->trace, index);
-    if (c) {
-        g->step = &c->step[0];
-        c->groups++;
-    }
+    if (g->trace) trace_group_starts(g->trace, g->index);
     for (;;) {
         int waiting = 0, ended = 0, line = 0, lines_differ = 0;
+        g->meeting = 0;
         for (int v = 0; v < g->warps; v++) {
             warp_state *w = &g->warp_states[v];
             const int at = w->done ? 0 : run_warp(g, w);
@@ -247,12 +257,15 @@ void run_group(group_state *g, int64_t index)
         if (c) end_step(g);
         if (g->found[DEFECT_ENDLESS].line || !waiting) break;
         if (ended || lines_differ) defect(g, DEFECT_BARRIER, line, "not all threads of the group come to this barrier");
+        if (!c && g->meeting) return 1;
         if (!c) continue;
         c->barriers++;
-        if (g->trace) trace_meeting(g->trace, NULL, 0, line);
+        if (g->trace) trace_meeting(g->trace, NULL, 0, line, g->meeting);
         g->step_number++;
         const int keep = g->step_number < MODEL_STEPS ? g->step_number : MODEL_STEPS - 1;
         g->step = &c->step[keep];
+        if (g->meeting) return 1;
     }
     if (c) c->steps = g->step_number + 1 < MODEL_STEPS ? g->step_number + 1 : MODEL_STEPS;
+    return 0;
 }

@@ -64,9 +64,9 @@ void trace_group_starts(model_trace *t, int64_t index)
     if (e) e->value[0].i = index;
 }
 
-void trace_meeting(model_trace *t, const warp_state *w, int warp, int line)
+void trace_meeting(model_trace *t, const warp_state *w, int warp, int line, int all)
 {
-    trace_event *e = next_event(t, w ? TRACE_WARP_BARRIER : TRACE_BARRIER);
+    trace_event *e = next_event(t, w ? TRACE_WARP_BARRIER : all ? TRACE_GRID_BARRIER : TRACE_BARRIER);
     if (!e) return;
     e->line = line;
     e->warp = warp;
@@ -81,6 +81,38 @@ void trace_split(model_trace *t, const group_state *g, const warp_state *w, int 
     e->warp = w->first / g->warp;
     e->lanes = yes;
     e->active = w->mask;
+}
+
+/* A bulk copy as a lane's access of many elements; what does not fit is cut off. */
+void trace_bulk(model_trace *t, const warp_state *w, int warp, int thread, int line, int place, int64_t index,
+                int64_t count, const char *values, kind k, int write, int sectors)
+{
+    trace_array *const known = t->launches ? &t->launch[t->launches - 1].array[place] : NULL;
+    trace_event *e = known ? next_event(t, write ? TRACE_WRITE : TRACE_READ) : NULL;
+    const int own = thread - w->first, most = MODEL_WARP_MOST * 4 / (own + 1);
+    t->races_pending = 0;
+    if (!e) return;
+    e->line = line;
+    e->warp = warp;
+    e->place = place;
+    e->sectors = sectors;
+    e->degree = 1;
+    e->width = (int)(count < most ? count : most);
+    e->lanes = (uint64_t)1 << own;
+    e->active = w->mask;
+    e->index[own] = (int32_t)index;
+    for (int q = 0; q < e->width; q++) e->value[own * e->width + q] = value_at(values + q * (int64_t)kind_bytes(k), k);
+    if (index + count > known->used) known->used = (int)(index + count);
+}
+
+void trace_wait(model_trace *t, const warp_state *w, int warp, int line, int place)
+{
+    trace_event *e = next_event(t, TRACE_WAIT);
+    if (!e) return;
+    e->line = line;
+    e->warp = warp;
+    e->place = place;
+    e->lanes = e->active = w->mask;
 }
 
 void trace_shuffle(model_trace *t, const group_state *g, const warp_state *w, const instruction *i)

@@ -16,6 +16,8 @@ typedef enum {
     TRACE_SPLIT,        /* a branch on which the lanes disagree: `lanes` go on, the others of `active` wait */
     TRACE_BARRIER,      /* all threads of the group have come */
     TRACE_WARP_BARRIER, /* the lanes of one warp have */
+    TRACE_GRID_BARRIER, /* all threads of the group have; it goes on when all groups have (then TRACE_GROUP again) */
+    TRACE_WAIT,         /* lanes wait for the bulk copies that arrive at a word of array `place` */
     TRACE_KINDS
 } trace_kind;
 

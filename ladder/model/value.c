@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Typed values: the code of constants, conversions and operations. Types follow C: the usual conversions over i32 < u32 <
- * i64 < u64 < f32 < f64. */
+ * Typed values: the code of constants, conversions and operations. Types follow C: bytes are computed as i32, then the
+ * usual conversions over i32 < u32 < i64 < u64 < f32 < f64. */
 #include "code.h"
 
 typed emit_value(compiler *c, opcode op, kind k, int b, int operand)
@@ -37,8 +37,12 @@ typed truth(compiler *c, typed v)
     return (typed){reg, KIND_I32};
 }
 
+typed promoted(compiler *c, typed v) { return is_byte(v.kind) ? convert(c, v, KIND_I32) : v; }
+
 typed binary(compiler *c, opcode op, typed a, typed b)
 {
+    a = promoted(c, a);
+    b = promoted(c, b);
     const int shift = op == DO_SHL || op == DO_SHR;
     const kind k = shift ? a.kind : a.kind > b.kind ? a.kind : b.kind;
     const int whole = shift || op == DO_MOD || op == DO_AND || op == DO_OR || op == DO_XOR;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * teaches: no second launch and no copy of partials: each group adds its result to one cell with an atomic operation
  * source: common practice since CUDA 2 (compute capability 2.0 for f32); after cascade
- * look at: floats: the order of the groups is anybody's guess, so the bits change from run to run */
+ * look at: floats: nothing orders the groups, so the bits may change from run to run */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * teaches: more work per thread (coarsening): eight elements are folded before one is written, so about 1.28n accesses instead of 3n
+ * teaches: coarsening: a thread folds eight elements before it writes one, so about 1.28n accesses instead of 3n
  * source: C++ AMP sample, "reduction_simple_2" (seed 000)
  * look at: bytes moved, beside simple_1; the tail, which one thread folds alone while the others of its warp wait
  *

@@ -3,9 +3,9 @@
  * source: Merrill and Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016), after lookback
  * look at: barriers for each element, an eighth of lookback's; bank conflicts: none, thanks to one word left out in 33
  *
- * A thread folds eight neighbours, the threads' sums are scanned as in hillis_steele, and what is before the tile comes from
- * its predecessors as in lookback. Elements are read and written by neighbours, and go through shared memory to the thread
- * that folds them. */
+ * A thread folds eight neighbours, the threads' sums are scanned as in hillis_steele, and what is before the tile comes
+ * from its predecessors as in lookback. Elements are read and written by neighbours, and go through shared memory to
+ * the thread that folds them. */
 #define ITEMS 8
 #define TILE (ITEMS * THREADS)
 KERNEL(scan_once, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL volatile elem *own,

@@ -3,8 +3,8 @@
  * source: Sengupta, Harris, Zhang and Owens, "Scan Primitives for GPU Computing" (2007), by tiles as in hillis_steele
  * look at: what is combined is a pair, a sum and "has a segment begun since?"; all else is hillis_steele
  *
- * heads: 1 where a segment begins. seen: whether one has begun in the tile up to this place; only places where none has get
- * what is before the tile. */
+ * heads: 1 where a segment begins. seen: whether one has begun in the tile up to this place; only places where none has
+ * get what is before the tile. */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL const u32 *heads, GLOBAL elem *out, GLOBAL u32 *seen,
                            GLOBAL elem *sums, GLOBAL u32 *sum_heads, i64 n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * teaches: a tile of 32 x 32 goes through shared memory, so that both the reads and the writes of a warp are one row
  * source: NVIDIA, "An Efficient Matrix Transpose in CUDA C/C++" (2013), the coalesced kernel
- * look at: sectors in each request, beside transpose_naive; bank conflicts: a column of the tile lies in one bank, 32-fold */
+ * look at: sectors in each request, beside transpose_naive; bank conflicts: a column of the tile lies in one bank,
+ *          32-fold */
 #define SIDE 32
 KERNEL(transpose, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 rows, i64 cols)
 {

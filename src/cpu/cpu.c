@@ -2,15 +2,14 @@
  * The CPU as a device: a number of threads and an instruction set, chosen once at open. */
 #define _GNU_SOURCE
 #include "context/device.h"
+#include "context/processors.h"
 #include "isas.h"
 #include "window.h"
 #include "shape.h"
 #include "user.h"
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { THREADS_MOST = 1024 };
 
@@ -18,15 +17,6 @@ typedef struct {
     tl_device base;
     int threads, isa;
 } cpu;
-
-/* The processors this process may run on. */
-static int processors(void)
-{
-    cpu_set_t set;
-    if (!sched_getaffinity(0, sizeof set, &set)) return CPU_COUNT(&set);
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
 
 static void isa_names(char *to, size_t room, int only_running)
 {
@@ -43,7 +33,7 @@ static int describe(int index, tally_device_info *info)
     if (index != 0) return 0;
     isa_names(names, sizeof names, 1);
     snprintf(text, sizeof text, "this computer's processors, %s kernels", tl_isa_name(tl_isa_widest()));
-    *info = (tally_device_info){"cpu", text, 1, "", processors(), names};
+    *info = (tally_device_info){"cpu", text, 1, "", tl_processors(), names};
     return 1;
 }
 
@@ -99,7 +89,7 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
     (void)index; /* describe knows one */
     cpu *d = malloc(sizeof *d);
     if (!d) return tl_no_memory(ctx, sizeof *d, "a device");
-    *d = (cpu){{&tl_device_cpu}, processors(), tl_isa_widest()};
+    *d = (cpu){{&tl_device_cpu}, tl_processors(), tl_isa_widest()};
     if (d->threads > THREADS_MOST) d->threads = THREADS_MOST;
     tally_status status = parse_options(ctx, d, options);
     if (status)

@@ -1,7 +1,8 @@
 /* like: reduce/tiled_1
  *
- * Each group of THREADS threads folds its THREADS elements to one, out[group_index()]. The host launches the kernel again
- * on the results until at most one group's worth is left. Use combine(a, b) and NEUTRAL, so that sum, min and max work. */
+ * Each group of THREADS threads folds its THREADS elements to one, out[group_index()]. The host launches the kernel
+ * again on the results until at most one group's worth is left. Use combine(a, b) and NEUTRAL, so that sum, min and
+ * max work. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -1,7 +1,7 @@
 /* like: reduce/tiled_2
  *
- * This kernel is right, and its threads work on every 2s-th word: their words share banks. Let thread tid work on words that
- * lie beside those of thread tid + 1. `tally ladder show` prints the conflicts beside the lines. */
+ * This kernel is right, and its threads work on every 2s-th word: their words share banks. Let thread tid work on words
+ * that lie beside those of thread tid + 1. `tally ladder show` prints the conflicts beside the lines. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

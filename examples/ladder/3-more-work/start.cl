@@ -1,7 +1,7 @@
 /* like: reduce/cascade
  *
- * There are group_count() groups, far fewer than n / THREADS. Each thread must go over the whole input in strides, so that
- * every element is taken by one thread. Then comes one tree. The host folds the results of the groups. */
+ * There are group_count() groups, far fewer than n / THREADS. Each thread must go over the whole input in strides, so
+ * that every element is taken by one thread. Then comes one tree. The host folds the results of the groups. */
 KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
 {
     SHARED elem data[THREADS];

@@ -1,7 +1,7 @@
 // like: reduce/shuffle
 //
-// Every thread adds what it strides over. Fold the 32 lanes of each warp with __shfl_down_sync, write one number for each warp
-// into shared memory, and let one thread fold those. One barrier is enough.
+// Every thread adds what it strides over. Fold the 32 lanes of each warp with __shfl_down_sync, write one number for
+// each warp into shared memory, and let one thread fold those. One barrier is enough.
 __global__ void sum(const float *in, float *out, int n)
 {
     __shared__ float warps[32];

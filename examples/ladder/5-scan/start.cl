@@ -1,7 +1,7 @@
 /* like: scan/hillis_steele
  *
- * tile_scan scans a tile and writes its total to sums[group_index()]. The host scans the totals in the same way and calls
- * propagate. Two halves of `data` in turn need one barrier in each step. */
+ * tile_scan scans a tile and writes its total to sums[group_index()]. The host scans the totals in the same way and
+ * calls propagate. Two halves of `data` in turn need one barrier in each step. */
 KERNEL(tile_scan, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, GLOBAL elem *sums, i64 n)
 {
     SHARED elem data[2 * THREADS];

@@ -7,7 +7,8 @@ KERNEL(fold, THREADS)(GLOBAL const elem *in, GLOBAL elem *out, i64 n)
     int tid = thread_index();
     elem sum = NEUTRAL;
 
-    for (i64 i = group_index() * THREADS + tid; i < n / THREADS * THREADS; i += group_count() * THREADS) sum = combine(sum, in[i]);
+    for (i64 i = group_index() * THREADS + tid; i < n / THREADS * THREADS; i += group_count() * THREADS)
+        sum = combine(sum, in[i]);
     data[tid] = sum;
     BARRIER();
     for (int s = THREADS / 2; s > 0; s /= 2) {

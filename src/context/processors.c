@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "processors.h"
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE = 4096, MOST = 1 << 20 };
+
+/* Where quotas are. A group's line in /proc/self/cgroup is NUMBER:CONTROLLERS:PATH; version 2 has no controllers. */
+static const struct {
+    const char *controller, *folder, *quota, *period; /* period NULL: in the same file, "QUOTA PERIOD" */
+} places[] = {
+    {"", "/sys/fs/cgroup", "cpu.max", NULL},
+    {"", "/sys/fs/cgroup/unified", "cpu.max", NULL},
+    {"cpu", "/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_period_us"},
+    {"cpu", "/sys/fs/cgroup/cpu,cpuacct", "cpu.cfs_quota_us", "cpu.cfs_period_us"},
+};
+
+/* The first numbers of a file; how many there are, at most 2. "max" is none. */
+static int numbers(const char *root, const char *folder, const char *path, const char *name, long long v[2])
+{
+    char file[3 * LINE];
+    if (snprintf(file, sizeof file, "%s%s%s/%s", root, folder, path, name) >= (int)sizeof file) return 0;
+    FILE *f = fopen(file, "re");
+    const int count = f ? fscanf(f, "%lld %lld", &v[0], &v[1]) : 0;
+    if (f) fclose(f);
+    return count > 0 ? count : 0;
+}
+
+/* Of one group; 0: no limit. */
+static int limit(const char *root, const char *path, int k)
+{
+    long long v[2], period[2];
+    const int count = numbers(root, places[k].folder, path, places[k].quota, v);
+    if (places[k].period && count)
+        v[1] = numbers(root, places[k].folder, path, places[k].period, period) ? period[0] : 0;
+    if (count + (places[k].period != NULL) < 2 || v[0] <= 0 || v[1] <= 0) return 0;
+    const long long whole = v[0] / v[1] + (v[0] % v[1] != 0);
+    return whole < MOST ? (int)whole : 0;
+}
+
+static int listed(const char *list, const char *word)
+{
+    const size_t length = strlen(word);
+    if (!length || !*list) return !length && !*list;
+    for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !memcmp(at, word, length)) return 1;
+    return 0;
+}
+
+/* The smallest limit of a group and of those above it; the last is the folder itself, which is all that a container
+ * sees whose own name in the machine is longer. */
+static int above(const char *root, char *path, int k, int least)
+{
+    for (char *end = path + strlen(path);; *end = 0) {
+        while (end > path && end[-1] == '/') *--end = 0;
+        const int here = limit(root, path, k);
+        if (here && (!least || here < least)) least = here;
+        if (end == path) return least;
+        while (end > path && end[-1] != '/') end--;
+    }
+}
+
+int tl_quota(const char *root)
+{
+    char name[LINE], line[LINE];
+    int least = 0;
+    if (snprintf(name, sizeof name, "%s/proc/self/cgroup", root) >= (int)sizeof name) return 0;
+    FILE *f = fopen(name, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        char *controllers = strchr(line, ':'), *path = controllers ? strchr(controllers + 1, ':') : NULL, copy[LINE];
+        if (!path) continue;
+        *path++ = 0;
+        path[strcspn(path, "\n")] = 0;
+        for (size_t k = 0; k < sizeof places / sizeof *places; k++)
+            if (listed(controllers + 1, places[k].controller)) {
+                memcpy(copy, path, strlen(path) + 1);
+                least = above(root, copy, (int)k, least);
+            }
+    }
+    if (f) fclose(f);
+    return least;
+}
+
+int tl_processors(void)
+{
+    cpu_set_t set;
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    const int here = !sched_getaffinity(0, sizeof set, &set) ? CPU_COUNT(&set) : online > 0 ? (int)online : 1;
+    const int paid = tl_quota("");
+    return paid && paid < here ? paid : here;
+}

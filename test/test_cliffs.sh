@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The cliff finder (bench/cliffs) on a few cells: it builds, checks bits, writes its table, the map and the report, and
+# goes on where it was stopped; README.md says what the recorded tables say. Never how fast anything is.
+set -uo pipefail
+bad=0
+fail() {
+    echo "FAILED: $*"
+    bad=1
+}
+command -v python3 >/dev/null || { echo "no python3"; exit 77; }
+python3 "$TALLY_SOURCE/bench/cliffs.py" check || fail "README.md and the tables"
+if [ -n "${TALLY_SANITIZE-}" ]; then exit $bad; fi # the benchmark is not built with sanitizers
+
+rm -rf cliffs && mkdir cliffs && cd cliffs || exit 1
+run() { env -u MAKEFLAGS CC="${CC:-gcc}" OUT="$PWD/out" "$TALLY_SOURCE/bench/cliffs" "$TALLY_BUILD" "$@" --rounds 3 --bytes 65536 2>&1; }
+cells() { grep -c '^cpu,' "$1"; }
+few=(--threads 1 --ops sum,ema:0.1,brackets --types f32,i8 --shapes reduce,scan,window=5 --views rows=8,columns=16,segments=20,misaligned)
+
+answer=$(run --file a.csv "${few[@]}" --sizes dram) || fail "a run: $answer"
+[[ $answer == *" 0 failed"* ]] || fail "the last line: $answer"
+[[ $answer == *"the 10 worst of"* && $answer == *"are above 1.03 of their ceiling"* && $answer == *"percent of the ceiling"* ]] ||
+    fail "the report: $answer"
+n=$(cells a.csv)
+[ "$n" -eq 60 ] || fail "$n cells"
+sed -n '/^cpu,/p' a.csv | awk -F, 'NF != 18 || $8 < 1 || $11 <= 0 || $13 <= 0 || $16 <= 0 || $18 !~ /^[1-9][0-9]*\/[1-9][0-9]*$/' |
+    { ! grep .; } || fail "rows of the table"
+for verb in reduce scan window=5; do grep -q ",$verb," a.csv || fail "no $verb"; done
+grep -qE '^# run 20[0-9-]+T[0-9:]+Z, tally [0-9.]+, cpu, .*load ' a.csv || fail "date and machine"
+grep -q '</main></body></html>' a.html && grep -q 'scope="row">scan columns=16' a.html || fail "the map"
+grep -qE 'src=|href=|@import|http' a.html && fail "the map asks the network for something"
+[ "$(grep -o '<td style' a.html | wc -l)" -gt 20 ] || fail "the map is empty"
+
+# threads and a size in elements
+answer=$(run --file d.csv --threads 1,2 --ops sum --types f64 --shapes scan --views flat --sizes 2^10) || fail "threads: $answer"
+[ "$(cut -d, -f1,2,7,8 d.csv | grep -cE '^cpu,[12],2\^10,1024$')" -eq 2 ] && [[ $answer == *"calls: nanoseconds"* ]] ||
+    fail "threads: $answer"
+
+# what the file has is not measured again; a line that was cut off is
+head -n 50 a.csv >b.csv && printf 'cpu,2,sum,f32,red' >>b.csv
+answer=$(run --file b.csv "${few[@]}" --sizes dram) || fail "going on: $answer"
+[ "$(cells b.csv)" -eq "$n" ] && [ "$(grep '^cpu,' b.csv | cut -d, -f1-7 | sort -u | wc -l)" -eq "$n" ] || fail "a cell is missing or twice"
+answer=$(run --file b.csv "${few[@]}" --sizes dram)
+[[ $answer == *"0 of 0 cells"* ]] || fail "nothing to do: $answer"
+
+# both quick sheets exist, and words that are none are one sentence
+[[ $(run --quick --list | tail -n 1) =~ ^1[0-9][0-9]\ cells$ ]] || fail "quick"
+for wrong in "--ops summ" "--types f33" "--views rows=3" "--sizes l3" "--shapes sort" "--device fpga" "--fast"; do
+    # shellcheck disable=SC2086
+    answer=$("$PWD/out/cliffs" --file c.csv $wrong 2>&1) && fail "$wrong is taken"
+    [[ $answer == cliffs:* ]] || fail "$wrong: $answer"
+done
+
+# an operator that promises what it does not do (a twin that is not its combine) has other bits than the law, in every view
+mkdir -p liars && awk '/^fn result lower/ { print "fn state twin(state a, state b) { state r; r.s = a.s + b.s + num(1.0); return r; }" }
+    /^#define OP_STATE/ { print "#define OP_TWIN 1" } { print }' "$TALLY_SOURCE/examples/operators/sumsq.h" >liars/liar.h
+for case in "reduce flat" "scan columns=16" "window=5 segments=20"; do
+    read -r shape view <<<"$case"
+    answer=$("$PWD/out/cliffs" --file liar.csv --operators liars --ops liar --types f32 --sizes 2^12 --threads 1 --shapes "$shape" --views "$view" 2>&1)
+    [ $? -eq 1 ] && [[ $answer == *"other bits than the law's"* ]] || fail "a wrong result is not seen: $answer"
+done
+grep -q '^cpu' liar.csv && fail "a wrong result is in the table"
+
+# a table whose words README has not: the check sees it
+mkdir -p copy/bench && cp "$TALLY_SOURCE/bench/cliffs.py" "$TALLY_SOURCE/bench/cells.def" copy/bench/ && cp a.csv copy/bench/
+printf 'A\n<!-- cliffs: x (by hand) -->\n<!-- /cliffs -->\nZ\n' >copy/README.md
+python3 copy/bench/cliffs.py readme copy/bench/a.csv && python3 copy/bench/cliffs.py check >/dev/null || fail "writing a README"
+[ "$(sed -n '1p;$p' copy/README.md | tr -d '\n')" = AZ ] || fail "the rest of README"
+sed -i 's/worst/best/' copy/README.md
+python3 copy/bench/cliffs.py check >/dev/null 2>&1 && fail "a README that says something else is not seen"
+exit $bad
