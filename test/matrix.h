@@ -18,14 +18,17 @@ static const char *const data_names[] = {"plain", "hostile", "zeros", "bits"}; /
 typedef struct {
     tl_state s;
     int present;
+    int64_t n; /* elements it has folded */
 } reference;
 
 static void reference_combine(const tl_scalar *op, reference *a, const reference *b)
 {
-    if (a->present && b->present)
-        op->combine(&a->s, &b->s);
-    else if (b->present)
+    if (a->present && b->present) {
+        op->combine(&a->s, &b->s, a->n, b->n);
+        a->n += b->n;
+    } else if (b->present) {
         *a = *b;
+    }
 }
 
 static void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first, void *out)
@@ -39,7 +42,7 @@ static void reference_lower(const tl_scalar *op, tl_par p, const reference *a, i
 static reference reference_lift(const tl_scalar *op, tl_par p, const void *x, int64_t i)
 {
     reference a = {.present = !op->is_masked(x)};
-    if (a.present) op->lift(&a.s, x, i, p);
+    if (a.present) op->lift(&a.s, x, i, p), a.n = 1;
     return a;
 }
 

@@ -166,7 +166,8 @@ static void bad_bytes(const char *op, tally_dtype dtype)
         unsigned char saved[sizeof bad];
         size_t again = sizeof saved;
         tally_fragment_result(f, out);
-        check(!tally_fragment_save(f, saved, &again) && again == length && !memcmp(saved, bad, length),
+        check(!tally_fragment_save(f, saved, &again) &&
+                  ((again == length && !memcmp(saved, bad, length)) || bad[8] == 1 /* version */),
               "a hostile fragment that was taken saves as the same bytes");
         tally_fragment_free(f);
     }
@@ -186,6 +187,86 @@ static void bad_bytes(const char *op, tally_dtype dtype)
         if (k & 1) memcpy(noise, good, 8 + (size_t)check_below(24));
         refused(noise, (size_t)check_below(200), "noise");
     }
+}
+
+/* ---- bytes of version 1, saved when a variance's state still had its number of elements: test/fragments_1 ---- */
+
+/* Element i of what they were made of. */
+static void element_1(char *to, const char *op, tally_dtype dtype, int64_t i)
+{
+    double v = (double)(i * 37 % 101 - 50);
+    if (!strncmp(op, "nan", 3) && i % 7 == 3) v = NAN;
+    if (dtype == TALLY_I16)
+        memcpy(to, &(int16_t){(int16_t)v}, 2);
+    else if (dtype == TALLY_F32)
+        memcpy(to, &(float){(float)v}, 4);
+    else
+        memcpy(to, &v, 8);
+}
+
+static void version_1(void)
+{
+    static const struct {
+        const char *op, *file;
+        tally_dtype dtype;
+        int64_t start, n;
+    } saved[] = {{"sum", "sum-f32-0-1000", TALLY_F32, 0, 1000},
+                 {"var", "var-i16-0-1000", TALLY_I16, 0, 1000},
+                 {"std:1", "std_1-f32-0-13", TALLY_F32, 0, 13},
+                 {"std:1", "std_1-f32-13-987", TALLY_F32, 13, 987}, /* merged with the one before it */
+                 {"nanvar:1", "nanvar_1-f64-0-1000", TALLY_F64, 0, 1000},
+                 {"nanstd", "nanstd-f32-0-77", TALLY_F32, 0, 77}};
+    tally *ctx = contexts[0];
+    tally_fragment *before = NULL, *now, *f;
+    for (size_t k = 0; k < sizeof saved / sizeof *saved; k++) {
+        const int64_t size = (int64_t)tally_dtype_size(saved[k].dtype), end = saved[k].start + saved[k].n;
+        unsigned char bytes[8192], a[8192], b[8192];
+        char path[500], want[8], got[8];
+        size_t n_a = sizeof a, n_b = sizeof b;
+        snprintf(path, sizeof path, "%s/test/fragments_1/%s", TALLY_SOURCE_DIR, saved[k].file);
+        FILE *file = fopen(path, "rb");
+        size_t n = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+        if (file) fclose(file);
+        if (!check(n > 0 && bytes[8] == 1, "%s: %zu bytes", path, n) ||
+            !check_ok(ctx, tally_fragment_load(ctx, bytes, n, &f), path))
+            continue;
+        for (int64_t i = 0; i < end; i++) element_1(x_memory + i * size, saved[k].op, saved[k].dtype, i);
+        check_ok(ctx,
+                 tally_fragment_make(ctx, saved[k].op, saved[k].dtype, x_memory + saved[k].start * size, saved[k].start,
+                                     saved[k].n, &now),
+                 path);
+        check(!tally_fragment_save(f, a, &n_a) && !tally_fragment_save(now, b, &n_b) && n_a == n_b && a[8] == 2,
+              "%s: saved again", path);
+        check_same(a, b, (int64_t)n_b, 1, "%s, saved again", path);
+        tally_fragment_free(now);
+        if (saved[k].start) { /* f: both of them */
+            check(!tally_fragment_merge(before, f), "%s: merged with its neighbour", path);
+            tally_fragment_free(f);
+            f = before;
+            before = NULL;
+        }
+        tally_view in = tally_flat(x_memory, saved[k].dtype, end);
+        check(!tally_fragment_result(f, got) && !tally_reduce(ctx, saved[k].op, &in, want), "%s: a result", path);
+        tally_operator_info info = {0};
+        check_ok(ctx, tally_operator(ctx, saved[k].op, saved[k].dtype, &info), path);
+        check_same(got, want, 1, (int)tally_dtype_size(info.output), "the result of %s", path);
+        tally_fragment_free(before);
+        before = f;
+        /* the number of elements in the first node must be the right one */
+        if (!strcmp(saved[k].op, "sum")) continue;
+        uint32_t name;
+        memcpy(&name, bytes + 36, sizeof name);
+        double count;
+        memcpy(&count, bytes + 41 + name, sizeof count);
+        for (int way = 0; way < 2; way++) {
+            memcpy(bytes + 41 + name, &(double){way ? NAN : count + 1}, sizeof count);
+            uint64_t sum = fnv(bytes, n - 8);
+            memcpy(bytes + n - 8, &sum, 8);
+            refused(bytes, n, "a node with a wrong number of elements");
+            check(strstr(tally_error(ctx), "another number") != NULL, "'%s'", tally_error(ctx));
+        }
+    }
+    tally_fragment_free(before);
 }
 
 /* ---- merges and arguments ---- */
@@ -276,6 +357,7 @@ int main(void)
         for (int threads = 1; threads <= 3; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
     x_memory = malloc((size_t)MOST * 8 + 64);
     misuse();
+    version_1();
     for (int k = 0; k < (check_quick ? 200 : 6000); k++) any_cut();
     for (int k = 0; k < (check_quick ? 100 : 2000); k++) same_bytes();
     bad_bytes("sum", TALLY_F32);

@@ -7,7 +7,8 @@
  *                  src/gpu/kernel/batch.cl takes for granted of built-in operators
  *   OP_IDEMPOTENT  combine(a, a) is a
  *   OP_INVERSE     uncombine(combine(a, b), b) is a, and of a it is b
- *   OP_TWIN        twin(a, b) is combine(a, b) for nodes of equal size
+ *   OP_TWIN        twin(a, b) is combine(a, b) for nodes of equal size; with OP_SIZES, of n elements, twin(a, b, n) is
+ *                  combine(a, b, n, n)
  *   OP_COMMUTES    combine(a, b) is combine(b, a)
  *   OP_EXTREME     combine(a, b) is a or b          OP_PICKS   it is the first, the last
  *   OP_ADDS        states are integers of 64 or 128 bits, lift widens, combine adds
@@ -63,10 +64,11 @@ static tl_data data;
 
 static void expect(kind k, int kept) { broken[k] += !kept; }
 
-static tl_state of_two(const promise *p, const tl_state *a, const tl_state *b)
+/* combine(a, b), which have folded na and nb elements */
+static tl_state of_two(const promise *p, const tl_state *a, const tl_state *b, int64_t na, int64_t nb)
 {
     tl_state s = *a;
-    p->op->combine(&s, b);
+    p->op->combine(&s, b, na, nb);
     return s;
 }
 
@@ -76,7 +78,8 @@ static void make_nodes(const promise *p, tl_par par)
     memset(node, 0, sizeof node);
     for (int i = 0; i < ELEMENTS; i++) p->op->lift(&node[0][i], x + i * p->op->elem_bytes, i, par);
     for (int k = 1; k < LEVELS; k++)
-        for (int i = 0; i < ELEMENTS >> k; i++) node[k][i] = of_two(p, &node[k - 1][2 * i], &node[k - 1][2 * i + 1]);
+        for (int i = 0; i < ELEMENTS >> k; i++)
+            node[k][i] = of_two(p, &node[k - 1][2 * i], &node[k - 1][2 * i + 1], 1 << k >> 1, 1 << k >> 1);
 }
 
 /* Any three nodes that follow each other. */
@@ -85,12 +88,13 @@ static void check_three(const promise *p, tl_par par)
     const tl_scalar *op = p->op;
     int k = (int)check_below(LEVELS), i = (int)check_below((ELEMENTS >> k) - 2);
     tl_state a = node[k][i], b = node[k][i + 1], c = node[k][i + 2];
-    tl_state ab = of_two(p, &a, &b), bc = of_two(p, &b, &c), left = of_two(p, &ab, &c), right = of_two(p, &a, &bc),
-             ba = of_two(p, &b, &a);
+    const int64_t n = 1 << k; /* elements of each */
+    tl_state ab = of_two(p, &a, &b, n, n), bc = of_two(p, &b, &c, n, n), ba = of_two(p, &b, &a, n, n);
+    tl_state left = of_two(p, &ab, &c, 2 * n, n), right = of_two(p, &a, &bc, n, 2 * n);
     if (op->exact) expect(EXACT, p->same(&left, &right));
     if (op->exact && p->commutes) expect(COMMUTES, p->same(&ab, &ba));
     if (op->exact && op->idempotent) {
-        tl_state aa = of_two(p, &a, &a);
+        tl_state aa = of_two(p, &a, &a, n, n);
         expect(IDEMPOTENT, p->same(&aa, &a));
     }
     if (op->exact && p->extreme) expect(EXTREME, p->same(&ab, &a) || p->same(&ab, &b));
@@ -104,13 +108,13 @@ static void check_three(const promise *p, tl_par par)
     if (p->nothing) {
         tl_state none = {{0}}, before, after;
         p->nothing(&none, par);
-        before = of_two(p, &none, &a);
-        after = of_two(p, &a, &none);
+        before = of_two(p, &none, &a, 0, n);
+        after = of_two(p, &a, &none, n, 0);
         expect(NEUTRAL, p->same(&before, &a) && p->same(&after, &a) && p->same(&ab, &ba));
     }
     if (p->halves && (i & 1) == 0) {
         tl_state twin = a;
-        p->halves(&twin, &b);
+        p->halves(&twin, &b, n);
         expect(TWIN, p->same(&twin, &ab));
     }
 }
@@ -141,7 +145,7 @@ static void check_masked(const promise *p, tl_par par)
 {
     int i = (int)check_below(ELEMENTS), j = (int)check_below(ELEMENTS);
     if (!p->op->is_masked(x + i * p->op->elem_bytes)) return;
-    tl_state before = of_two(p, &node[0][i], &node[0][j]), after = of_two(p, &node[0][j], &node[0][i]);
+    tl_state before = of_two(p, &node[0][i], &node[0][j], 1, 1), after = of_two(p, &node[0][j], &node[0][i], 1, 1);
     if (!p->op->is_masked(x + j * p->op->elem_bytes)) {
         expect(MASKED, p->same(&before, &node[0][j]) && p->same(&after, &node[0][j]));
         return;
@@ -172,7 +176,7 @@ static void check_wide(const promise *p, const tl_plan *plan, const char *file, 
         memcpy(wide, x + i * op->elem_bytes, 2 * op->elem_bytes);
     core->lift(&a, wide, i, par);
     core->lift(&b, wide + core->elem_bytes, i + 1, par);
-    core->combine(&a, &b);
+    core->combine(&a, &b, 1, 1);
     if (lower && lower->lanes == op->lanes) {
         lower->lower(&a, 2, i, par, result);
         if (op->out == op->dtype && op->wide != op->dtype && plan->out) {

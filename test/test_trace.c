@@ -12,6 +12,7 @@
 enum { NODES = 1 << 22, LEAVES = 1 << 12, NONE = -1, MASKED = -1000000 };
 
 static int32_t node_left[NODES], node_right[NODES], node_slot[2 * NODES];
+static int32_t node_elements[NODES]; /* leaves below it that are no init */
 static int32_t node_count;
 
 static void nodes_clear(void)
@@ -19,6 +20,8 @@ static void nodes_clear(void)
     memset(node_slot, 0, sizeof node_slot);
     node_count = LEAVES; /* node i < LEAVES is the leaf of element i; LEAVES - 1 is init */
 }
+
+static int32_t elements(int32_t node) { return node == LEAVES - 1 ? 0 : node < LEAVES ? 1 : node_elements[node]; }
 
 static int32_t pair(int32_t a, int32_t b)
 {
@@ -32,6 +35,7 @@ static int32_t pair(int32_t a, int32_t b)
             }
             node_left[node_count] = a;
             node_right[node_count] = b;
+            node_elements[node_count] = elements(a) + elements(b);
             *slot = node_count++;
         }
         if (node_left[*slot] == a && node_right[*slot] == b) return *slot;
@@ -61,11 +65,13 @@ static int trace_masked(const void *x)
     memcpy(&v, x, 4);
     return v < 0;
 }
-static void trace_combine(tl_state *a, const tl_state *b)
+static void trace_combine(tl_state *a, const tl_state *b, int64_t na, int64_t nb)
 {
     int32_t l, r;
     memcpy(&l, a, 4);
     memcpy(&r, b, 4);
+    check(na == elements(l) && nb == elements(r), "combine of %d and %d elements is told %lld and %lld", elements(l),
+          elements(r), (long long)na, (long long)nb);
     l = pair(l, r);
     memcpy(a, &l, 4);
 }

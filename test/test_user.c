@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Operators that users define: the examples under the matrix of checks of test_bits.c (the law by memcmp, every shape,
- * view, thread count), copies of built-in texts against the built-in operators, plain C loops; wrong texts and
- * arguments (user_errors.h); streams, fragments, redefinition (user_pieces.h). Compiled code goes to a cache of the
- * test's own.
+ * Operators that users define: the examples, and test/operators, under the matrix of checks of test_bits.c (the law by
+ * memcmp, every shape, view, thread count), copies of built-in texts against the built-in operators, plain C loops;
+ * wrong texts and arguments (user_errors.h); numbers of elements (user_told.h); streams, fragments, redefinition
+ * (user_pieces.h). Compiled code goes to a cache of the test's own.
  *
  *   test_user OPERATOR DTYPE               only that example, under the matrix
  *   test_user DEVICE                       only what is said of wrong texts there
@@ -10,6 +10,7 @@
  *   TALLY_TEST_DEVICES="cuda:0 opencl:0"   that matrix on these devices instead, and nothing else */
 #include "user_errors.h"
 #include "user_pieces.h"
+#include "user_told.h"
 #include "context/user.h"
 #include <dirent.h>
 #include <sys/stat.h>
@@ -17,11 +18,9 @@
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
-static const char *const examples[][3] = {{"drawdown", "f32", "i16"},
-                                          {"slope", "f64", "bf16"},
-                                          {"brackets", "i8", "i32"},
-                                          {"streak", "f32", "u16"},
-                                          {"sumsq", "f16", "i64"}};
+static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"slope", "f64", "bf16"},
+                                          {"brackets", "i8", "i32"},  {"streak", "f32", "u16"},
+                                          {"sumsq", "f16", "i64"},    {"told", "f32", "f64"}};
 
 /* ---- the matrix ---- */
 
@@ -41,14 +40,21 @@ static void matrix(const char *name, const char *dtype, const char *device, int 
 static void matrices(const char *name, const char *dtype)
 {
     const char *devices = getenv("TALLY_TEST_DEVICES");
-    char device[64];
+    char device[64], pieces[100];
     int64_t before = check_failed;
     if (devices && *devices) {
-        for (int used; sscanf(devices, "%63s%n", device, &used) == 1; devices += used) matrix(name, dtype, device, 1);
+        for (int used; sscanf(devices, "%63s%n", device, &used) == 1; devices += used) {
+            matrix(name, dtype, device, 1);
+            if (strcmp(name, "told")) continue;
+            told_large(device);
+            snprintf(pieces, sizeof pieces, "%s,memory=4096K,probe=off", device);
+            told_large(pieces);
+        }
     } else {
         for (int threads = 1; threads <= 3; threads++) {
             snprintf(device, sizeof device, "cpu,threads=%d", threads);
             matrix(name, dtype, device, threads);
+            if (!strcmp(name, "told") && !strcmp(dtype, "f32")) told_large(device);
         }
     }
     if (check_failed > before) printf("%s %s: %lld differences\n", name, dtype, (long long)(check_failed - before));

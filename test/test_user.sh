@@ -90,6 +90,7 @@ TEXT
     is "choices" "$("$tally" reduce choices --op-file choices.h --hex --device "$device" x.npy 2>&1)" \
         "$("$tally" reduce choices --op-file choices.h --hex x.npy)"
     TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_user" brackets i8 || failed=1
+    TALLY_TEST_DEVICES=$device "$TALLY_BUILD/test_user" told f32 || failed=1
 fi
 [ $failed -eq 0 ] && echo "user: as expected"
 exit $failed

@@ -4,6 +4,7 @@
 #define TALLY_TEST_USER_CHECK_H
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
+#include <unistd.h>
 
 static int check_said(int good, const char *what, const char *detail)
 {
@@ -24,6 +25,7 @@ static int define_example(tally *ctx, const char *name)
 {
     char path[500];
     snprintf(path, sizeof path, "%s/examples/operators/%s.h", TALLY_SOURCE_DIR, name);
+    if (access(path, R_OK)) snprintf(path, sizeof path, "%s/test/operators/%s.h", TALLY_SOURCE_DIR, name);
     return check_ok(ctx, tally_define_file(ctx, NULL, path), path);
 }
 #endif

@@ -11,7 +11,8 @@
 #define GOOD_REST                                                                                                      \
     "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\nfn result empty(par p) { return "  \
     "to_result(num(0.0)); }\n"
-#define GOOD GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
+#define GOOD  GOOD_STATE GOOD_LIFT GOOD_COMBINE GOOD_REST
+#define SIZED "fn state combine(state a, state b, real na, real nb) { state r; r.s = a.s + b.s; return r; }\n"
 
 static const struct {
     const char *text, *says; /* says: the sentence begins like this */
@@ -22,6 +23,23 @@ static const struct {
      "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b)"},
     {GOOD_STATE GOOD_LIFT "/* fn state combine(state a, state b) {} */\n" GOOD_REST, "mine.h:1: 'combine' is missing"},
     {GOOD "#define OP_SEED 1\n", "mine.h:1: 'seed' is missing"},
+    {GOOD "#define OP_SIZES 1\n",
+     "mine.h:4: OP_SIZES is 1: 'combine' must be fn state combine(state a, state b, real na, real nb)"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST,
+     "mine.h:4: OP_SIZES is 0: 'combine' must be fn state combine(state a, state b)"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST
+     "#define OP_SIZES 1\n#define OP_TWIN 1\nfn state twin(state a, state b) { return a; }\n",
+     "mine.h:9: OP_SIZES is 1: 'twin' must be fn state twin(state a, state b, real n)"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 1\n#define OP_TWIN 1\n",
+     "mine.h:1: 'twin' is missing: the text must have fn state twin(state a, state b, real n)"},
+    {GOOD_STATE GOOD_LIFT GOOD_REST "#define OP_SIZES 1\n",
+     "mine.h:1: 'combine' is missing: the text must have fn state combine(state a, state b, real na, real nb)"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES 2\n", "mine.h:7: OP_SIZES is '2': must be 0 or 1"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST "#define OP_SIZES REAL_IS_EXACT\n",
+     "mine.h:7: OP_SIZES is 'REAL_IS_EXACT': must be 0 or 1"},
+    {GOOD_STATE GOOD_LIFT SIZED GOOD_REST
+     "#define OP_SIZES 1\n#define OP_NEUTRAL 1\nfn state neutral(par p) { state r; r.s = num(0.0); return r; }\n",
+     "mine.h:1: OP_SIZES and OP_NEUTRAL: a text states only one of them"},
     {GOOD "#define OP_SPEED 1\n", "mine.h:7: OP_SPEED is not a fact"},
     {GOOD "/* two\nlines */ // \\\n three\n#define OP_EXACT yes\n",
      "mine.h:10: OP_EXACT is 'yes': must be 0, 1 or REAL_IS_EXACT"},

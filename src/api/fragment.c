@@ -3,7 +3,8 @@
  *
  *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count  u32 name bytes  name  nodes (level u8, state)  u64 FNV-1a
  *
- * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). The
+ * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). In
+ * version 1 states of var, std and their nan forms began with the number of elements (from_version_1). The
  * name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states
  * mean nothing to another text of that name. */
 #include "context/device.h"
@@ -17,7 +18,7 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION = 1, NAME_MOST = 40, HASHED_MOST = NAME_MOST + 17, NODE_MOST = 1 + (int)sizeof(tl_state) };
+enum { VERSION = 2, NAME_MOST = 40, HASHED_MOST = NAME_MOST + 17, NODE_MOST = 1 + (int)sizeof(tl_state) };
 
 struct tally_fragment {
     tally *ctx;
@@ -169,6 +170,24 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     return TALLY_OK;
 }
 
+/* Does a state of version 1 begin with its number of elements, an f64, which is no field any more? */
+static int counted_in_1(const tl_scalar *op)
+{
+    return !op->user && (!strcmp(op->core, "var") || !strcmp(op->core, "nanvar"));
+}
+
+/* The state of a node of 2^level elements out of version 1, without its number of elements, which must be what it has:
+ * those of the node, or in a nan form those that are not NaN, a number that is still there. */
+static int from_version_1(tl_state *s, const unsigned char *bytes, const tl_scalar *op, int level)
+{
+    double n;
+    int64_t kept = (int64_t)1 << level;
+    memcpy(&n, bytes, sizeof n);
+    memcpy(s, bytes + sizeof n, op->state_bytes);
+    if (op->masked) memcpy(&kept, s->bytes + op->state_bytes - sizeof kept, sizeof kept);
+    return n == (double)kept && kept >= 0 && kept <= (int64_t)1 << level;
+}
+
 /* The nodes must be exactly the maximal aligned nodes of [start, end). */
 static int well_formed(const unsigned char *level, size_t step, const header *h)
 {
@@ -195,8 +214,8 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
     if (memcmp(h.magic, magic, sizeof magic))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
-    if (h.version != VERSION)
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads %d", h.version, VERSION);
+    if (h.version < 1 || h.version > VERSION)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d", h.version, VERSION);
     if (sum != checksum(p, bytes - sizeof sum))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
     if (h.name == 0 || h.name >= HASHED_MOST || h.count > TL_MAX_NODES || h.start < 0 || h.end < h.start ||
@@ -216,7 +235,9 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     tally_status status = make(ctx, op, (tally_dtype)h.dtype, h.start, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
     tally_fragment *f = *fragment;
-    size_t state = f->plan.op->state_bytes, step = 1 + state;
+    const tl_scalar *s = f->plan.op;
+    const int counted = h.version == 1 && counted_in_1(s);
+    size_t state = s->state_bytes, step = 1 + state + (counted ? sizeof(double) : 0);
     const unsigned char *nodes = p + sizeof h + h.name;
     if (bytes != sizeof h + h.name + h.count * step + sizeof sum || !well_formed(nodes, step, &h)) {
         tally_fragment_free(f);
@@ -226,7 +247,14 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     }
     for (uint32_t j = 0; j < h.count; j++, nodes += step) {
         f->nodes.level[j] = *nodes;
-        memcpy(&f->nodes.node[j], nodes + 1, state);
+        if (!counted) {
+            memcpy(&f->nodes.node[j], nodes + 1, state);
+        } else if (!from_version_1(&f->nodes.node[j], nodes + 1, s, *nodes)) {
+            tally_fragment_free(f);
+            *fragment = NULL;
+            return tl_fail(ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them",
+                           *nodes);
+        }
     }
     f->nodes.count = (int)h.count;
     f->nodes.end = h.end;

@@ -14,22 +14,23 @@ static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", N
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
-/* The functions of the dialect, and the flag that asks for each (-1: always). */
+/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES, where that
+ * is another. */
 static const struct {
-    const char *name, *form;
+    const char *name, *form, *sized;
     int flag;
 } functions[] = {
-    {"lift", "state lift(elem x, idx i, par p)", -1},
-    {"combine", "state combine(state a, state b)", -1},
-    {"lower", "result lower(state a, real n, idx first, par p)", -1},
-    {"empty", "result empty(par p)", -1},
-    {"neutral", "state neutral(par p)", TL_FLAG_NEUTRAL},
-    {"neutral", "state neutral(par p)", TL_FLAG_INVERSE},
-    {"seed", "state seed(result v, par p)", TL_FLAG_SEED},
-    {"uncombine", "state uncombine(state a, state b)", TL_FLAG_INVERSE},
-    {"twin", "state twin(state a, state b)", TL_FLAG_TWIN},
-    {"lower_1", "result lower_1(state a, real n, idx first, par p)", TL_FLAG_LANES},
-    {"empty_1", "result empty_1(par p)", TL_FLAG_LANES},
+    {"lift", "state lift(elem x, idx i, par p)", NULL, -1},
+    {"combine", "state combine(state a, state b)", "state combine(state a, state b, real na, real nb)", -1},
+    {"lower", "result lower(state a, real n, idx first, par p)", NULL, -1},
+    {"empty", "result empty(par p)", NULL, -1},
+    {"neutral", "state neutral(par p)", NULL, TL_FLAG_NEUTRAL},
+    {"neutral", "state neutral(par p)", NULL, TL_FLAG_INVERSE},
+    {"seed", "state seed(result v, par p)", NULL, TL_FLAG_SEED},
+    {"uncombine", "state uncombine(state a, state b)", NULL, TL_FLAG_INVERSE},
+    {"twin", "state twin(state a, state b)", "state twin(state a, state b, real n)", TL_FLAG_TWIN},
+    {"lower_1", "result lower_1(state a, real n, idx first, par p)", NULL, TL_FLAG_LANES},
+    {"empty_1", "result empty_1(par p)", NULL, TL_FLAG_LANES},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
@@ -44,10 +45,12 @@ typedef struct {
     const char *where;
     char *text; /* continued lines joined, comments and quoted characters blanked out */
     tl_facts *facts;
-    unsigned seen; /* facts that were stated: bit of a flag, or of OTHER_ */
-    unsigned has;  /* functions that were found */
-    int built_in;  /* a text of op/, whose row in op/ops.def says the rest */
-    int lane;      /* built_in: OP_LANE, as a tl_field */
+    unsigned seen;                   /* facts that were stated: bit of a flag, or of OTHER_ */
+    unsigned has;                    /* functions that were found */
+    const char *sized_at[FUNCTIONS]; /* where one of those with two forms is, and */
+    int commas[FUNCTIONS];           /* between its parameters */
+    int built_in;                    /* a text of op/, whose row in op/ops.def says the rest */
+    int lane;                        /* built_in: OP_LANE, as a tl_field */
 } reader;
 static const char *const widen_names[] = {"REAL", "WIDE", "LOW", "HIGH", "VALUE", "BITS", "NONZERO", "NUMBER", NULL};
 static const char *const nan_widen_names[] = {"REAL_ONE", "LOW", "HIGH", "NONZERO", "NONZERO_LOW", "DOUBLE", NULL};
@@ -125,11 +128,14 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
 {
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
-    int v = find(values, value), two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
+    int v = find(values, value), bare = flag == TL_FLAG_SIZES,
+        two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
-    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (flag == TL_FLAG_LANES && v != 1 && v != 2))
+    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
+        (flag == TL_FLAG_LANES && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
                    flag == TL_FLAG_LANES ? "1 or 2"
+                   : bare                ? "0 or 1"
                    : signs               ? "0, 1 or -1"
                    : two                 ? "0, 1, 2 or REAL_IS_EXACT"
                                          : "0, 1 or REAL_IS_EXACT");
@@ -274,8 +280,14 @@ static tally_status read_function(reader *r, const char *at)
     skip_lines(&at);
     if (!*name || *at != '(') return TALLY_OK; /* the compiler has the better message */
     int known = 0;
-    for (int i = 0; i < FUNCTIONS; i++)
-        if (!strcmp(name, functions[i].name)) r->has |= 1u << i, known = 1;
+    for (int i = 0; i < FUNCTIONS; i++) {
+        if (strcmp(name, functions[i].name)) continue;
+        if (functions[i].sized && !(r->has >> i & 1)) {
+            r->sized_at[i] = begin;
+            for (const char *c = at; *c && *c != ')'; c++) r->commas[i] += *c == ',';
+        }
+        r->has |= 1u << i, known = 1;
+    }
     if (!strcmp(name, "masked"))
         return bad(r, begin, "'masked' is the library's: lift what does not count to a state that changes nothing");
     return known ? TALLY_OK : keep_word(r, begin, name);
@@ -368,9 +380,21 @@ static tally_status check(const reader *r)
                    "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
+        const int sized = f->flag[TL_FLAG_SIZES] && functions[i].sized;
+        const char *form = sized ? functions[i].sized : functions[i].form;
+        int commas = 0;
         if ((flag == TL_FLAG_LANES ? value == 2 : value != 0) && !(r->has >> i & 1))
-            return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name, functions[i].form);
+            return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name, form);
+        for (const char *c = form; *c; c++) commas += *c == ',';
+        if (r->sized_at[i] && r->commas[i] != commas)
+            return bad(r, r->sized_at[i], "OP_SIZES is %d: '%s' must be fn %s", f->flag[TL_FLAG_SIZES],
+                       functions[i].name, form);
     }
+    static const unsigned char unsized[] = {TL_FLAG_IDEMPOTENT, TL_FLAG_INVERSE, TL_FLAG_NEUTRAL, TL_FLAG_SEED,
+                                            TL_FLAG_COMMUTES,   TL_FLAG_EXTREME, TL_FLAG_ADDS,    TL_FLAG_PICKS};
+    for (size_t i = 0; f->flag[TL_FLAG_SIZES] && i < sizeof unsized; i++)
+        if (f->flag[unsized[i]])
+            return bad(r, r->text, "OP_SIZES and %s: a text states only one of them", flag_names[unsized[i]]);
     if (f->out == TL_OUT_ACC && f->acc == TL_ACC_NONE)
         return bad(r, r->text, "OP_OUT is ACC and OP_ACC is NONE: a result needs a type, SAME, IDX or BIT");
     if ((r->seen >> SEEN_DEFAULT & 1) && !*f->param)

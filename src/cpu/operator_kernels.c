@@ -7,7 +7,7 @@
 #ifdef __FAST_MATH__
 #error "-ffast-math would change the bits of every result"
 #endif
-/* clang-format off: a path has no blanks */
+/* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */
 #include "cpu/kernel/instances.h"

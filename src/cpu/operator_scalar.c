@@ -9,7 +9,7 @@
 #define TL_IS_INDEX 0
 #endif
 /* OP_ macros that a file leaves out count as 0. */
-/* clang-format off: a path has no blanks */
+/* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */
 #include "cpu/kernel/instances.h"

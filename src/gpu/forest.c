@@ -13,15 +13,38 @@ static int64_t each_of(const tl_launch *l, const tl_batch *b)
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
+/* What every kernel of the forest gets. */
+static tl_arguments_forest_part arguments_of(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t *jobs)
+{
+    const int64_t each = each_of(l, b);
+    *jobs = b->rows / each + (b->rows % each != 0);
+    return TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1), .each = tl_i64(each),
+                        .jobs = tl_i64(*jobs));
+}
+
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
-    const int warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
-    const tl_room_argument room =
-        tl_room((int64_t)warps * FOREST_BYTES(elem, tl_gpu_state_bytes(b->plan->op), b->listed));
-    const tl_arguments_forest_part forest =
-        TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
-                     .longest = tl_i64(CHUNK - 1), .each = tl_i64(each), .jobs = tl_i64(jobs));
+    int64_t jobs;
+    const tl_arguments_forest_part forest = arguments_of(l, b, r, &jobs);
+    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
+    const tl_room_argument room = tl_room(warps * FOREST_BYTES(elem, tl_gpu_state_bytes(b->plan->op), b->listed));
     if (b->listed) return TL_GO(l, reduce_segments, jobs, .forest = forest, .local_bytes = room);
     return TL_GO(l, reduce_rows, jobs, .forest = forest, .local_bytes = room);
+}
+
+tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+{
+    int64_t jobs;
+    const tl_arguments_forest_part forest = arguments_of(l, b, r, &jobs);
+    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
+    const int64_t state = tl_gpu_state_bytes(b->plan->op), result = b->plan->op->result_bytes;
+    const tl_room_argument room = tl_room(warps * FOREST_SCAN_BYTES(elem, state, result, b->listed));
+    const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
+    const tl_memory_argument init = tl_memory_of(from->memory);
+    if (b->listed)
+        return TL_GO(l, scan_segments, jobs, .forest = forest, .exclusive = exclusive, .seeded = seeded, .init = init,
+                     .local_bytes = room);
+    return TL_GO(l, scan_rows, jobs, .forest = forest, .exclusive = exclusive, .seeded = seeded, .init = init,
+                 .local_bytes = room);
 }

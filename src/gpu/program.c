@@ -273,6 +273,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
+    add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (!law && !window) {
         add_chunks(&b, op, shape, is_cuda(prelude));
@@ -280,9 +281,11 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
-    if (!strcmp(shape, "reduce")) {
-        add_file(&b, "gpu/kernel/segments.cl");
+    if (!strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/segments.cl");
+    if (!law && !window) {
         add_file(&b, "gpu/kernel/forest.cl");
+        snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
+        add_file(&b, name);
     }
     if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");

@@ -159,15 +159,8 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
 }
 
-/* What comes before the sequences; memory: any, where that is nothing. */
-typedef struct {
-    int64_t seeded; /* SEED_... */
-    const tl_memory *memory;
-    int exclusive;
-} start;
-
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t room,
-                              const start *from)
+                              const tl_before *from)
 {
     tl_gpu_device *d = l->d;
     const once_plan p = plan_once(b);
@@ -188,7 +181,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
 /* ---- scans in steps ---- */
 
 /* S at the first item of each node of the long sequences, from the highest level down. */
-static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const start *from,
+static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_memory *nodes, const tl_before *from,
                                 tl_memory *prefix)
 {
     int64_t all = 1;
@@ -203,16 +196,14 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     return status;
 }
 
-/* The elements of the long sequences, or of all but those. */
-static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
-                                  const tl_memory *prefix, const start *from)
+/* The elements of the long sequences. */
+static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *prefix,
+                                  const tl_before *from)
 {
-    const int longs = which == TL_LONG_SEQUENCES;
-    const int64_t jobs = longs ? b->counts[1] + b->longs : b->rows;
-    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, which), .prefix = tl_memory_of(longs ? prefix : &b->x),
+    const int64_t jobs = b->counts[1] + b->longs;
+    return TL_GO(l, scan, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .prefix = tl_memory_of(prefix),
                  .results = tl_results_arguments(r), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory),
-                 .longest = tl_i64(longs ? 0 : CHUNK - 1));
+                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -225,10 +216,10 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
     const tl_launch l = {d, ctx, &program};
     const void *first = piece->before ? piece->before : o ? o->init : NULL;
     const size_t first_bytes = piece->before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
-    start from = {piece->before ? SEED_STATES
-                  : first       ? SEED_VALUE
-                                : SEED_NONE,
-                  first ? &init : &b.x, o && o->exclusive};
+    tl_before from = {piece->before ? SEED_STATES
+                      : first       ? SEED_VALUE
+                                    : SEED_NONE,
+                      first ? &init : &b.x, o && o->exclusive};
     int64_t room = 0;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
     if (!status) status = tl_results_open(d, ctx, piece, out, plan->op->result_bytes, &r);
@@ -238,8 +229,8 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
     if (once) status = scan_once(&l, &b, &r, room, &from);
     if (!status && steps) status = make_nodes(&l, &b, &nodes);
     if (!status && steps) status = make_prefix(&l, &b, &nodes, &from, &prefix);
-    if (!status && b.shorts) status = scan_elements(&l, &b, &r, TL_ALL_SEQUENCES, NULL, &from);
-    if (!status && steps) status = scan_elements(&l, &b, &r, TL_LONG_SEQUENCES, &prefix, &from);
+    if (!status && b.shorts) status = tl_forest_scan(&l, &b, &r, &from);
+    if (!status && steps) status = scan_elements(&l, &b, &r, &prefix, &from);
     status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &prefix);

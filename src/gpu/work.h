@@ -149,7 +149,14 @@ tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 
+/* What comes before the sequences of a scan; memory: any, where that is nothing. */
+typedef struct tl_before {
+    int64_t seeded; /* SEED_... */
+    const tl_memory *memory;
+    int exclusive;
+} tl_before;
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
+tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from);
 
 /* ---- clock.c: spans of a lane, measured if asked for ---- */
 

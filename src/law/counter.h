@@ -30,7 +30,7 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
     while (c->count && c->level[c->count - 1] == level && !((c->end >> level) & 1)) {
         tl_state left = c->node[--c->count];
-        op->combine(&left, &node);
+        op->combine(&left, &node, (int64_t)1 << level, (int64_t)1 << level);
         node = left;
         level++;
     }
@@ -42,13 +42,16 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
 static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s)
 {
     int have = init != NULL;
+    int64_t before = 0;
     if (have) *s = *init;
     for (int j = 0; j < c->count; j++) {
+        const int64_t size = (int64_t)1 << c->level[j];
         if (have)
-            op->combine(s, &c->node[j]);
+            op->combine(s, &c->node[j], before, size);
         else
             *s = c->node[j];
         have = 1;
+        before += size;
     }
     return have;
 }

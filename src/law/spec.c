@@ -3,10 +3,11 @@
 #include "spec.h"
 #include "order.h"
 
-/* A state, or ABSENT: no element that counts. */
+/* A state, or ABSENT: no element that counts. n: the elements it has folded. */
 typedef struct {
     tl_state s;
     int present;
+    int64_t n;
 } maybe;
 
 typedef struct {
@@ -22,7 +23,8 @@ static maybe C(const sequence *q, maybe a, maybe b)
 {
     if (!a.present) return b;
     if (!b.present) return a;
-    q->op->combine(&a.s, &b.s);
+    q->op->combine(&a.s, &b.s, a.n, b.n);
+    a.n += b.n;
     return a;
 }
 
@@ -30,7 +32,7 @@ static maybe node(const sequence *q, int64_t at, int k)
 {
     if (k > 0) return C(q, node(q, at, k - 1), node(q, at + ((int64_t)1 << (k - 1)), k - 1));
     maybe m = {.present = !q->op->is_masked(element(q, at))};
-    if (m.present) q->op->lift(&m.s, element(q, at), at, q->p);
+    if (m.present) q->op->lift(&m.s, element(q, at), at, q->p), m.n = 1;
     return m;
 }
 

@@ -6,33 +6,33 @@
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT 0
-#define OP_STATE(F) F(real, n) F(real, mean) F(real, m2)
+#define OP_COUNTS 1
+#define OP_SIZES 1
+#define OP_STATE(F) F(real, mean) F(real, m2)
 #define OP_TWIN 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.n = num(1.0); r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
-fn state combine(state a, state b)
+fn state lift(elem x, idx i, par p) { state r; r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
+fn state combine(state a, state b, real na, real nb)
 {
     state r;
-    r.n = a.n + b.n;
-    real w = b.n / r.n;
+    real w = nb / (na + nb);
     real d = b.mean - a.mean;
     r.mean = a.mean + d * w;
-    r.m2 = (a.m2 + b.m2) + (d * d) * (a.n * w);
+    r.m2 = (a.m2 + b.m2) + (d * d) * (na * w);
     return r;
 }
-fn state twin(state a, state b)
+fn state twin(state a, state b, real n)
 {
     state r;
-    r.n = a.n + b.n;
     real d = b.mean - a.mean;
     r.mean = a.mean + d * num(0.5);
-    r.m2 = (a.m2 + b.m2) + (d * d) * (a.n * num(0.5));
+    r.m2 = (a.m2 + b.m2) + (d * d) * (n * num(0.5));
     return r;
 }
-fn real variance(state a, par p)
+fn real variance(state a, real n, par p)
 {
-    real f = a.n - num(p.value);
+    real f = n - num(p.value);
     return sel(f > num(0.0), a.m2 / f, num(NOT_A_NUMBER));
 }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, p)))); }
+fn result lower(state a, real n, idx first, par p) { return to_result(canon(root(variance(a, n, p)))); }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

@@ -30,6 +30,9 @@
 #ifndef OP_TWIN
 #define OP_TWIN 0
 #endif
+#ifndef OP_SIZES
+#define OP_SIZES 0
+#endif
 #ifndef OP_EXTREME
 #define OP_EXTREME 0
 #endif

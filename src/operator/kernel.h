@@ -13,7 +13,7 @@ typedef struct tl_par {
     double value;
 } tl_par;
 
-/* One state, opaque. The largest is three f64 (var, ema). */
+/* One state, opaque. The largest are four fields of 64 bits. */
 typedef struct tl_state {
     _Alignas(16) unsigned char bytes[32];
 } tl_state;
@@ -43,7 +43,8 @@ typedef struct tl_scalar {
         (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x);
-    void (*combine)(tl_state *a, const tl_state *b); /* a = combine(a, b) */
+    /* a = combine(a, b); na, nb: the elements that each has folded, for a text that asks (OP_SIZES) */
+    void (*combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
     void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
     void (*empty)(tl_par p, void *out);
     void (*seed)(tl_state *s, const void *v, tl_par p);

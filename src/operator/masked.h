@@ -3,12 +3,13 @@
  * operator's text: before it, so that its functions get other names (plain_lift, ...); after it, where the operator's
  * names are defined over those.
  *
- *   NEUTRAL   the text has OP_NEUTRAL, and its lower does not count (OP_COUNTS): a masked element is lifted to the
+ *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked element is lifted to the
  *             neutral state
  *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is
  *             `empty`
  *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent:
- *             combine takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets.
+ *             combine takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets, and
+ *             the number that its combine gets (OP_SIZES).
  *
  * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by
  * OP_NAN_WIDEN. */
@@ -45,6 +46,7 @@
 #undef OP_IDEMPOTENT
 #undef OP_INVERSE
 #undef OP_TWIN
+#undef OP_SIZES
 #undef OP_EXTREME
 #undef OP_ADDS
 #undef OP_PICKS
@@ -74,7 +76,7 @@
 fn mask present(elem x) { return is_number(x); }
 fn mask masked(elem x) { return is_nan(x); }
 
-#if (OP_NEUTRAL && !OP_COUNTS) || defined(OP_ABSENT)
+#if !OP_SIZES && ((OP_NEUTRAL && !OP_COUNTS) || defined(OP_ABSENT))
 typedef plain_state state;
 fn state combine(state a, state b) { return plain_combine(a, b); }
 #ifdef OP_ABSENT
@@ -151,7 +153,11 @@ fn state lift(elem x, idx i, par p)
 }
 fn state combine(state a, state b)
 {
+#if OP_SIZES /* what the place in the tree says counts absent elements too */
+    plain_state s = plain_combine(plain_of(a), plain_of(b), idx_to_real(a.kept), idx_to_real(b.kept));
+#else
     plain_state s = plain_combine(plain_of(a), plain_of(b));
+#endif
     state r; /* not form_of: gcc 12 spends 5% of a window's time on what that returns */
     OP_STATE(COPY)
     r.kept = a.kept + b.kept;
@@ -181,6 +187,7 @@ fn result lower(state a, real n, idx first, par p)
 }
 #endif
 
+#undef OP_SIZES  /* a form's combine has two operands */
 #if OP_SEED == 2 /* an initial value is an element: masked, if it is a NaN */
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
 #endif

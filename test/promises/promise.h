@@ -10,7 +10,7 @@ typedef struct promise {
     int commutes, extreme, adds, picks;
     int (*same)(const tl_state *a, const tl_state *b); /* bit for bit, but a NaN of the type `real` is any other */
     /* twin, uncombine, neutral (the dialect's words are macros where these are set); NULL where there is none */
-    void (*halves)(tl_state *a, const tl_state *b);
+    void (*halves)(tl_state *a, const tl_state *b, int64_t n); /* n: the elements of each, with OP_SIZES */
     void (*without)(tl_state *a, const tl_state *b);
     void (*nothing)(tl_state *s, tl_par p);
 } promise;

@@ -38,7 +38,18 @@ static int TL_N(promise_same)(const tl_state *x, const tl_state *y)
         memcpy(x, &a, sizeof a);                                                                                       \
     }
 #if OP_TWIN
-PROMISE_OF_TWO(promise_twin, twin(a, b))
+static void TL_N(promise_twin)(tl_state *x, const tl_state *y, int64_t n)
+{
+    state a, b;
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, y, sizeof b);
+#if OP_SIZES
+    a = twin(a, b, (real)n);
+#else
+    a = twin(a, b);
+#endif
+    memcpy(x, &a, sizeof a);
+}
 #endif
 #if OP_INVERSE
 PROMISE_OF_TWO(promise_uncombine, uncombine(a, b))

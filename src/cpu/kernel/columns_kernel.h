@@ -22,7 +22,7 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part
         r[j] = TL_VE(lift)(e, (TL_VE(idx)){0} + (i + j), p);
     }
     for (int c = 1 << k; c > 1; c /= 2)
-        for (int j = 0; j < c / 2; j++) r[j] = W(twin)(r[2 * j], r[2 * j + 1]);
+        for (int j = 0; j < c / 2; j++) r[j] = W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);
     return r[0];
 }
 
@@ -38,6 +38,9 @@ TL_INLINE const E *W(rows)(E *wide, const void *x, int64_t *stride, int64_t at, 
     return wide;
 }
 
+/* The elements before the block of 2^k of n: the bits of n above k. */
+TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
+
 /* One strip: `vectors` vectors of columns, of which the last has m columns if part. */
 TL_INLINE void W(strip)(tl_state *out, const void *x, int64_t strides, int64_t n, int vectors, int part, int64_t m,
                         const tl_convert *from, tl_par p)
@@ -51,7 +54,7 @@ TL_INLINE void W(strip)(tl_state *out, const void *x, int64_t strides, int64_t n
         const E *row = W(rows)(wide, x, &stride, g * 8, 8, columns, from);
         for (int v = 0; v < vectors; v++) {
             VS s = W(rows_node)(row + v * TL_V, stride, 3, g * 8, part, m, p);
-            for (int l = 0; l < carries; l++) s = W(twin)(counter[l][v], s);
+            for (int l = 0; l < carries; l++) s = W(twin)(counter[l][v], s, (int64_t)8 << l);
             counter[carries][v] = s;
         }
     }
@@ -62,13 +65,13 @@ TL_INLINE void W(strip)(tl_state *out, const void *x, int64_t strides, int64_t n
         int have = 0, row = 0;
         for (int l = levels - 1; l >= 0; l--)
             if (n >> (l + 3) & 1) {
-                s = have ? TL_VE(combine)(s, counter[l][v]) : counter[l][v];
+                s = have ? W(combine)(s, counter[l][v], W(higher)(n, l + 3), (int64_t)8 << l) : counter[l][v];
                 have = 1;
             }
         for (int k = 2; k >= 0; k--)
             if (n >> k & 1) {
                 VS t = W(rows_node)(tail + row * stride + v * TL_V, stride, k, (n & ~(int64_t)7) + row, part, m, p);
-                s = have ? TL_VE(combine)(s, t) : t;
+                s = have ? W(combine)(s, t, W(higher)(n, k), 1 << k) : t;
                 have = 1;
                 row += 1 << k;
             }

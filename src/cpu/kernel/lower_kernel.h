@@ -43,13 +43,7 @@ TL_INLINE void W(soa_set)(W(soa) * b, int64_t j, SS s)
 #undef SET1
 }
 
-TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn)
-{
-    TL_VE(real) r = {0};
-    if (!dn) return r + (TL_REAL_T)n;
-    for (int lane = 0; lane < TL_V; lane++) r[lane] = (TL_REAL_T)(n + lane * dn);
-    return r;
-}
+TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn) { return W(numbers)(n, W(ramp)(), dn); }
 
 TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first, tl_par p)
 {

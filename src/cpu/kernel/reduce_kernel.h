@@ -7,17 +7,17 @@
  *   tiles      binary counter of scalar states, folded from the left at the end
  */
 
-/* 1 <= count < V vectors of neighbouring nodes (count a power of two) -> the one node above them all. */
-TL_INLINE SS W(finish)(VS *w, int count)
+/* 1 <= count < V vectors of neighbouring nodes of n elements (count a power of two) -> the one node above them all. */
+TL_INLINE SS W(finish)(VS *w, int count, int64_t n)
 {
     int across = __builtin_ctz((unsigned)count);
 #define STEP(s)                                                                                                        \
     if ((s) < TL_LOG_V) {                                                                                              \
         if (count > 1) {                                                                                               \
             count /= 2;                                                                                                \
-            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1]);                                 \
+            for (int j = 0; j < count; j++) w[j] = W(step)(s, w[2 * j], w[2 * j + 1], n << (s));                       \
         } else {                                                                                                       \
-            w[0] = W(step)(s, w[0], w[0]);                                                                             \
+            w[0] = W(step)(s, w[0], w[0], n << (s));                                                                   \
         }                                                                                                              \
     }
     STEP(0)
@@ -26,7 +26,7 @@ TL_INLINE SS W(finish)(VS *w, int count)
     STEP(3)
 #undef STEP
 #define ACROSS(s)                                                                                                      \
-    if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0]);
+    if ((s) < TL_LOG_V && across > (s)) w[0] = W(step)(s, w[0], w[0], n << (TL_LOG_V + (s)));
     ACROSS(0)
     ACROSS(1)
     ACROSS(2)
@@ -38,7 +38,7 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 {
     VS v[TL_V];
     for (int j = 0; j < TL_V; j++) v[j] = W(load)(x + j * TL_V, i + j * TL_V, p);
-    return W(network)(v);
+    return W(network)(v, 1);
 }
 
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 1024 }; /* elements widened at a time */
@@ -75,9 +75,10 @@ static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_
         count = 1 << (k - TL_LOG_V);
         for (int j = 0; j < count; j++) w[j] = W(load)(at + j * TL_V, i + j * TL_V, p);
     }
-    for (; count >= TL_V; count /= TL_V)
-        for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V);
-    return W(finish)(w, count);
+    int64_t size = blocks ? TL_V : 1; /* elements of a lane */
+    for (; count >= TL_V; count /= TL_V, size *= TL_V)
+        for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V, size);
+    return W(finish)(w, count, size);
 }
 
 TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
@@ -93,7 +94,7 @@ TL_INLINE SS W(small_node)(const E *x, int k, int64_t i, tl_par p)
     SS s[TL_V];
     for (int j = 0; j < 1 << k; j++) s[j] = W(lift1)(x + j, i + j, p);
     for (int m = 1 << k; m > 1; m /= 2)
-        for (int j = 0; j < m / 2; j++) s[j] = W(twin_s)(s[2 * j], s[2 * j + 1]);
+        for (int j = 0; j < m / 2; j++) s[j] = W(twin_s)(s[2 * j], s[2 * j + 1], (1 << k) / m);
     return s[0];
 }
 
@@ -105,7 +106,7 @@ TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const 
     int top = 0;
     for (int64_t t = 0; t < n >> TL_TILE_LEVEL; t++, at += TL_TILE) {
         SS s = W(node)(x + at * bytes, TL_TILE_LEVEL, i + at, from, fetch, p);
-        for (int64_t c = t; c & 1; c >>= 1) s = W(twin_s)(stack[--top], s);
+        for (int64_t c = t, size = TL_TILE; c & 1; c >>= 1, size *= 2) s = W(twin_s)(stack[--top], s, size);
         stack[top++] = s;
     }
     for (int64_t rest = n - at; from && rest > W(PIECE); rest = n - at) {
@@ -143,7 +144,12 @@ static void W(do_fold)(tl_state *out, const void *x, int64_t n, int64_t i, const
     memset(stack, 0, sizeof(SS)); /* n > 0; this only tells the compiler so */
     int top = W(nodes)(stack, x, n, i, from, fetch, p);
     SS s = stack[0];
-    for (int j = 1; j < top; j++) s = TL_S(combine)(s, stack[j]);
+    int64_t before = (int64_t)1 << tl_top_level(n);
+    for (int j = 1; j < top; j++) {
+        const int64_t size = (int64_t)1 << tl_top_level(n - before);
+        s = W(combine_s)(s, stack[j], before, size);
+        before += size;
+    }
     memcpy(out, &s, sizeof s);
 }
 #endif

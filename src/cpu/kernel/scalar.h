@@ -21,12 +21,17 @@ static int TL_S(do_masked)(const void *x)
 #endif
 }
 
-static void TL_S(do_combine)(tl_state *a, const tl_state *b)
+static void TL_S(do_combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb)
 {
     TL_S(state) l, r;
     memcpy(&l, a, sizeof l);
     memcpy(&r, b, sizeof r);
+#if OP_SIZES
+    l = TL_S(combine)(l, r, (TL_S(real))na, (TL_S(real))nb);
+#else
+    (void)na, (void)nb;
     l = TL_S(combine)(l, r);
+#endif
     memcpy(a, &l, sizeof l);
 }
 

@@ -8,21 +8,34 @@
  *
  * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */
 
-/* v: V vectors of neighbouring nodes; start: the starts of the V groups they make. v becomes their starts. absent: the
- * first group starts at ABSENT, so the first node's right-hand neighbour starts at the first node itself. */
-TL_INLINE void W(down)(VS *v, VS start, int absent)
+/* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where it does. */
+TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
-    VS t[TL_LOG_V][TL_V]; /* t[s]: the vectors before step s of the network */
+    TL_VE(real) left = nodes[j], right = left + (TL_REAL_T)(1 << s);
+    int inside = s < TL_LOG_G;
+    nodes[2 * j] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(LOW1)) : TL_SHUFFLE(left, right, TL_PATTERN(LOW2));
+    nodes[2 * j + 1] = inside ? TL_SHUFFLE(left, right, TL_PATTERN(HIGH1)) : TL_SHUFFLE(left, right, TL_PATTERN(HIGH2));
+}
+
+/* v: V vectors of neighbouring nodes of n elements, the first of which begins at element `at`; start: the starts of the
+ * V groups they make. v becomes their starts. absent: the first group starts at ABSENT, so the first node's right-hand
+ * neighbour starts at the first node itself. */
+TL_INLINE void W(down)(VS *v, VS start, int absent, int64_t at, int64_t n)
+{
+    VS t[TL_LOG_V][TL_V];    /* t[s]: the vectors before step s of the network */
+    TL_VE(real) nodes[TL_V]; /* how many of v come before a lane of e: constants that go the same way */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
-        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], n << (s - 1));
     VS e[TL_V];
     e[0] = start;
+    nodes[0] = W(ramp)() * TL_V;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         VS left = s < TL_LOG_G ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
         VS from = e[j];
-        VS middle = TL_VE(combine)(from, left);
+        VS middle = W(combine_at)(from, left, W(numbers)(at, nodes[j], n), n << s);
+        W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         e[2 * j] = s < TL_LOG_G ? W(low1)(from, middle) : W(low2)(from, middle);
         e[2 * j + 1] = s < TL_LOG_G ? W(high1)(from, middle) : W(high2)(from, middle);
@@ -44,18 +57,20 @@ TL_INLINE void W(load_block)(VS *v, const E *x, int64_t at, int64_t m, int64_t b
     }
 }
 
-/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and the node above them. */
-TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
+/* The starts of the V nodes of one vector after *prefix (NULL: ABSENT, lane 0 is garbage), and the node above them. at,
+ * n: as in down. */
+TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node, int64_t at, int64_t n)
 {
     SS level[TL_LOG_V + 1][TL_V], start[TL_V];
     for (int r = 0; r < TL_V; r++) level[0][r] = W(lane)(top, r);
     for (int k = 1; k <= TL_LOG_V; k++)
-        for (int r = 0; r < TL_V >> k; r++) level[k][r] = W(twin_s)(level[k - 1][2 * r], level[k - 1][2 * r + 1]);
+        for (int r = 0; r < TL_V >> k; r++)
+            level[k][r] = W(twin_s)(level[k - 1][2 * r], level[k - 1][2 * r + 1], n << (k - 1));
     start[0] = prefix ? *prefix : level[0][0];
     for (int r = 1; r < TL_V; r++) {
         int from = r & (r - 1), k = __builtin_ctz((unsigned)r);
         SS s = level[k][from >> k];
-        start[r] = from == 0 && !prefix ? s : TL_S(combine)(start[from], s);
+        start[r] = from == 0 && !prefix ? s : W(combine_s)(start[from], s, at + from * n, n << k);
     }
     *node = level[TL_LOG_V][0];
     VS v = top;
@@ -64,6 +79,9 @@ TL_INLINE VS W(top_starts)(VS top, const SS *prefix, SS *node)
 }
 
 enum { W(SCAN_VECTORS) = TL_TILE / TL_V }; /* vectors of elements in a tile */
+
+/* The elements of a lane of level l of the up-sweep. */
+TL_INLINE int64_t W(lane_size)(int l) { return (int64_t)1 << (TL_LOG_V * l); }
 
 static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                            tl_next next, tl_par p)
@@ -87,35 +105,36 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
     }
     if (top == 0) {
         VS only = m == TL_V ? W(load)(x, b, p) : W(load_part)(x, m, b, p);
-        W(soa_store)(out, 0, W(top_starts)(only, start, &whole));
+        W(soa_store)(out, 0, W(top_starts)(only, start, &whole, b, 1));
         return 0;
     }
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
-        w[1][j] = W(network)(v);
+        w[1][j] = W(network)(v, 1);
     }
     for (int l = 1; l <= top; l++) {
         for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
         if (l < top)
-            for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V);
+            for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
     }
-    w[top][0] = W(top_starts)(w[top][0], start, &whole);
+    w[top][0] = W(top_starts)(w[top][0], start, &whole, b, W(lane_size)(top));
     for (int l = top; l > 1; l--)
         for (int64_t j = 0; j < count[l]; j++) {
+            const int64_t size = W(lane_size)(l - 1), at = b + j * TL_V * TL_V * size;
             if (j == 0 && !prefix)
-                W(down)(w[l - 1], w[l][0], 1);
+                W(down)(w[l - 1], w[l][0], 1, at, size);
             else
-                W(down)(w[l - 1] + j * TL_V, w[l][j], 0);
+                W(down)(w[l - 1] + j * TL_V, w[l][j], 0, at, size);
         }
     for (int64_t j = 0; j < count[1]; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, m, b, p);
         TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
         if (j == 0 && !prefix)
-            W(down)(v, w[1][0], 1);
+            W(down)(v, w[1][0], 1, b, 1);
         else
-            W(down)(v, w[1][j], 0);
+            W(down)(v, w[1][j], 0, b + j * TL_V * TL_V, 1);
         TL_UNROLL for (int k = 0; k < TL_V; k++) W(soa_store)(out, (j * TL_V + k) * TL_V, v[k]);
     }
     memcpy(node, &whole, sizeof whole);
@@ -123,23 +142,26 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
 }
 
 #if TL_SCAN_FULL
-/* One block of V*V elements to results: its V vectors v, the starts of their V groups and the ends (the starts of the
- * groups after them). Both go down together: the left child of (from, to) is (from, middle), the right one (middle,
- * to). */
-TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t n, int stream,
+/* One block of V*V elements from number `at` on to results: its V vectors v, the starts of their V groups and the ends
+ * (the starts of the groups after them). Both go down together: the left child of (from, to) is (from, middle), the
+ * right one (middle, to). */
+TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, int exclusive, int64_t at, int stream,
                            tl_par p)
 {
     VS t[TL_LOG_V][TL_V], from[TL_V], to[TL_V];
+    TL_VE(real) nodes[TL_V]; /* as in down */
     TL_UNROLL for (int j = 0; j < TL_V; j++) t[0][j] = v[j];
     TL_UNROLL for (int s = 1; s < TL_LOG_V; s++) TL_UNROLL for (int j = 0; j < TL_V >> s; j++) t[s][j] =
-        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1]);
+        W(step)(s - 1, t[s - 1][2 * j], t[s - 1][2 * j + 1], 1 << (s - 1));
     from[0] = start;
+    nodes[0] = W(ramp)() * TL_V;
     to[0] = end;
     TL_UNROLL for (int s = TL_LOG_V - 1; s >= 0; s--) TL_UNROLL for (int j = (TL_V >> (s + 1)) - 1; j >= 0; j--)
     {
         int inside = s < TL_LOG_G;
         VS left = inside ? W(even1)(t[s][2 * j], t[s][2 * j + 1]) : W(even2)(t[s][2 * j], t[s][2 * j + 1]);
-        VS a = from[j], z = to[j], middle = TL_VE(combine)(a, left);
+        VS a = from[j], z = to[j], middle = W(combine_at)(a, left, W(numbers)(at, nodes[j], 1), 1 << s);
+        W(nodes_below)(nodes, j, s);
         if (absent && j == 0) W(put)(&middle, 0, W(lane)(left, 0));
         if (s > 0 || exclusive) {
             from[2 * j] = inside ? W(low1)(a, middle) : W(low2)(a, middle);
@@ -152,7 +174,8 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
-        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], W(counts)(n + k * TL_V, 1), (TL_VE(idx)){0}, p);
+        TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
+        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else
@@ -177,32 +200,34 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V];
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
-        w[1][j] = W(network)(v);
+        w[1][j] = W(network)(v, 1);
     }
     for (int l = 1; l < TOP; l++)
-        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 2)); j++) w[l + 1][j] = W(network)(w[l] + j * TL_V);
-    w[TOP][0] = W(top_starts)(w[TOP][0], prefix ? &before : NULL, &whole);
+        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 2)); j++)
+            w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
+    w[TOP][0] = W(top_starts)(w[TOP][0], prefix ? &before : NULL, &whole, b, W(lane_size)(TOP));
     for (int l = TOP; l > 1; l--)
         for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 1)); j++) {
+            const int64_t size = W(lane_size)(l - 1), at = b + j * TL_V * TL_V * size;
             if (j == 0 && !prefix)
-                W(down)(w[l - 1], w[l][0], 1);
+                W(down)(w[l - 1], w[l][0], 1, at, size);
             else
-                W(down)(w[l - 1] + j * TL_V, w[l][j], 0);
+                W(down)(w[l - 1] + j * TL_V, w[l][j], 0, at, size);
         }
     for (int64_t j = 0; j < BLOCKS; j++) {
         VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
         W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
         TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
         TL_OUT_T *o = out + j * TL_V * TL_V;
-        int64_t n = b + j * TL_V * TL_V + !exclusive;
+        int64_t at = b + j * TL_V * TL_V;
         if (j == 0 && !prefix)
-            W(down_out)(o, v, start, end, 1, exclusive, n, 0, p);
+            W(down_out)(o, v, start, end, 1, exclusive, at, 0, p);
         else if (stream && exclusive)
-            W(down_out)(o, v, start, end, 0, 1, n, 1, p);
+            W(down_out)(o, v, start, end, 0, 1, at, 1, p);
         else if (stream)
-            W(down_out)(o, v, start, end, 0, 0, n, 1, p);
+            W(down_out)(o, v, start, end, 0, 0, at, 1, p);
         else
-            W(down_out)(o, v, start, end, 0, exclusive, n, 0, p);
+            W(down_out)(o, v, start, end, 0, exclusive, at, 0, p);
     }
     memcpy(node, &whole, sizeof whole);
 }

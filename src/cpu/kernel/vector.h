@@ -7,22 +7,56 @@
 #define E       TL_ELEM_T
 #define W(name) TL_VE(k_##name)
 
-/* Both operands of twin are full nodes of equal size; operators with a cheaper combine for that say so (OP_TWIN). */
-TL_INLINE VS W(twin)(VS a, VS b)
+/* C(a, b) of states that have folded na and nb elements. A text with OP_SIZES gets the numbers; for others they cost
+ * nothing. They follow from the place in the tree, so they are numbers of a whole level in nodes and windows; in scans
+ * each lane has its own (combine_at). */
+TL_INLINE VS W(combine_at)(VS a, VS b, TL_VE(real) na, int64_t nb)
 {
-#if OP_TWIN
-    return TL_VE(twin)(a, b);
+#if OP_SIZES
+    return TL_VE(combine)(a, b, na, (TL_REAL_T)nb - (TL_VE(real)){0});
 #else
+    (void)na, (void)nb;
     return TL_VE(combine)(a, b);
 #endif
 }
 
-TL_INLINE SS W(twin_s)(SS a, SS b)
+TL_INLINE VS W(combine)(VS a, VS b, int64_t na, int64_t nb)
 {
-#if OP_TWIN
+    return W(combine_at)(a, b, (TL_REAL_T)na - (TL_VE(real)){0}, nb);
+}
+
+TL_INLINE SS W(combine_s)(SS a, SS b, int64_t na, int64_t nb)
+{
+#if OP_SIZES
+    return TL_S(combine)(a, b, (TL_REAL_T)na, (TL_REAL_T)nb);
+#else
+    (void)na, (void)nb;
+    return TL_S(combine)(a, b);
+#endif
+}
+
+/* Both operands of twin are full nodes of n elements; operators with a cheaper combine for that say so (OP_TWIN). */
+TL_INLINE VS W(twin)(VS a, VS b, int64_t n)
+{
+#if OP_TWIN && OP_SIZES
+    return TL_VE(twin)(a, b, (TL_REAL_T)n - (TL_VE(real)){0});
+#elif OP_TWIN
+    (void)n;
+    return TL_VE(twin)(a, b);
+#else
+    return W(combine)(a, b, n, n);
+#endif
+}
+
+TL_INLINE SS W(twin_s)(SS a, SS b, int64_t n)
+{
+#if OP_TWIN && OP_SIZES
+    return TL_S(twin)(a, b, (TL_REAL_T)n);
+#elif OP_TWIN
+    (void)n;
     return TL_S(twin)(a, b);
 #else
-    return TL_S(combine)(a, b);
+    return W(combine_s)(a, b, n, n);
 #endif
 }
 
@@ -31,6 +65,23 @@ TL_INLINE TL_VE(idx) W(iota)(int64_t i)
     TL_VE(idx) r = {0};
     for (int lane = 0; lane < TL_V; lane++) r[lane] = i + lane;
     return r;
+}
+
+TL_INLINE TL_VE(real) W(ramp)(void)
+{
+    TL_VE(real) r = {0};
+    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
+    return r;
+}
+
+/* from + k * step, k a small number in each lane, rounded once. (Numbers of elements lie below 2^53: f64 is exact.) */
+TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
+{
+#if TL_REAL_FLOAT && TL_REAL_SIZE == 4
+    enum { EXACT = 1 << 23 };
+    if (from >= EXACT) return TL_TO(TL_TO(k, int64_t) * step + from, TL_REAL_T);
+#endif
+    return k * (TL_REAL_T)step + (TL_REAL_T)from;
 }
 
 /* The states of V neighbouring elements. */
@@ -101,26 +152,26 @@ SHUFFLER(high2, MOVE_HIGH2)
 #undef MOVE_LOW2
 #undef MOVE_HIGH2
 
-TL_INLINE VS W(pair1)(VS a, VS b) { return W(twin)(W(even1)(a, b), W(odd1)(a, b)); }
-TL_INLINE VS W(pair2)(VS a, VS b) { return W(twin)(W(even2)(a, b), W(odd2)(a, b)); }
+TL_INLINE VS W(pair1)(VS a, VS b, int64_t n) { return W(twin)(W(even1)(a, b), W(odd1)(a, b), n); }
+TL_INLINE VS W(pair2)(VS a, VS b, int64_t n) { return W(twin)(W(even2)(a, b), W(odd2)(a, b), n); }
 
-/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. */
+/* Step s of the network: pairs inside the 128-bit groups first, then pairs of groups. n: elements of a lane. */
 #define TL_LOG_G (TL_G / 2)
-TL_INLINE VS W(step)(int s, VS a, VS b) { return s < TL_LOG_G ? W(pair1)(a, b) : W(pair2)(a, b); }
+TL_INLINE VS W(step)(int s, VS a, VS b, int64_t n) { return s < TL_LOG_G ? W(pair1)(a, b, n) : W(pair2)(a, b, n); }
 
-/* V vectors of neighbouring nodes -> one vector of V nodes, log2 V levels higher. */
-TL_INLINE VS W(network)(const VS *v)
+/* V vectors of neighbouring nodes of n elements -> one vector of V nodes, log2 V levels higher. */
+TL_INLINE VS W(network)(const VS *v, int64_t n)
 {
 #if TL_V == 2
-    return W(step)(0, v[0], v[1]);
+    return W(step)(0, v[0], v[1], n);
 #elif TL_V == 4
-    return W(step)(1, W(step)(0, v[0], v[1]), W(step)(0, v[2], v[3]));
+    return W(step)(1, W(step)(0, v[0], v[1], n), W(step)(0, v[2], v[3], n), 2 * n);
 #else
-#define QUAD(j) W(step)(1, W(step)(0, v[j], v[j + 1]), W(step)(0, v[j + 2], v[j + 3]))
+#define QUAD(j) W(step)(1, W(step)(0, v[j], v[j + 1], n), W(step)(0, v[j + 2], v[j + 3], n), 2 * n)
 #if TL_V == 8
-    return W(step)(2, QUAD(0), QUAD(4));
+    return W(step)(2, QUAD(0), QUAD(4), 4 * n);
 #else
-    return W(step)(3, W(step)(2, QUAD(0), QUAD(4)), W(step)(2, QUAD(8), QUAD(12)));
+    return W(step)(3, W(step)(2, QUAD(0), QUAD(4), 4 * n), W(step)(2, QUAD(8), QUAD(12), 4 * n), 8 * n);
 #endif
 #undef QUAD
 #endif

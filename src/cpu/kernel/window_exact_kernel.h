@@ -8,27 +8,30 @@
  *   |.....[sssss|ppp].....|      a window that ends in a block is a suffix s of the last block and a prefix p of this
  * one
  *
- * so three combines an element for any w. What w / V leaves over is covered by one overlapping node in window_lower. */
+ * so three combines an element for any w. What w / V leaves over is covered by one overlapping node in window_lower.
+ *
+ * Operands overlap, or are differences: a text with OP_SIZES states neither fact. */
+#define JOIN(a, b) W(join)(a, b, 0, 0)
 
 #if OP_INVERSE
 /* The V windows after *before, from the differences d = (what comes in) - (what goes out): prefixes in a register. */
 TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
 {
-    d = W(join)(W(delay1)(none, d), d);
+    d = JOIN(W(delay1)(none, d), d);
 #if TL_LOG_V >= 2
-    d = W(join)(W(delay2)(none, d), d);
+    d = JOIN(W(delay2)(none, d), d);
 #endif
 #if TL_LOG_V >= 3
-    d = W(join)(W(delay4)(none, d), d);
+    d = JOIN(W(delay4)(none, d), d);
 #endif
 #if TL_LOG_V >= 4
-    d = W(join)(W(delay8)(none, d), d);
+    d = JOIN(W(delay8)(none, d), d);
 #endif
-    VS r = W(join)(*before, d), last;
+    VS r = JOIN(*before, d), last;
 #define LAST(type, f) last.f = (__typeof__(last.f)){0} + d.f[TL_V - 1];
     OP_FIELDS(LAST)
 #undef LAST
-    *before = W(join)(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
+    *before = JOIN(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
     return r;
 }
 
@@ -67,17 +70,17 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     for (int64_t at = W(HISTORY); at < W(HISTORY) + rows * W(ROW); at += TL_V) {
         VS v = W(climb)(last, z0, NULL, at, p);
         if (nodes) W(soa_store)(nodes, at, v);
-        prefix = c ? W(join)(prefix, v) : v;
+        prefix = c ? JOIN(prefix, v) : v;
         block[c] = v;
         if (++c < length) {
-            W(soa_store)(past, at, W(join)(block[c], prefix));
+            W(soa_store)(past, at, JOIN(block[c], prefix));
             continue;
         }
         W(soa_store)(past, at, prefix);
         VS suffix = v;
         while (--c > 0) {
             block[c] = suffix;
-            suffix = W(join)(block[c - 1], suffix);
+            suffix = JOIN(block[c - 1], suffix);
         }
     }
     k->row = c;
@@ -85,3 +88,4 @@ static __attribute__((noinline)) void W(blocks)(tl_window_work *k, int64_t rows,
     for (int j = 0; j < 3; j++) carry[1 + j] = last[j];
 }
 #endif
+#undef JOIN

@@ -141,9 +141,14 @@ static void W(do_window_suffix)(tl_window_work *k, const void *end, int64_t stop
                 ((int64_t)1 << t) - 1 - (m & (((int64_t)1 << t) - 1)); /* of the last 2^t vectors of the level */
             VS v = t < W(LOG_VECTORS) ? carry[((int64_t)1 << t) - 1 + at]
                                       : ring[W(ring_base)(t - W(LOG_VECTORS)) + at / W(VECTORS)][at % W(VECTORS)];
-            acc = t == top ? v : TL_VE(combine)(acc, v);
+            acc = t == top ? v : W(combine)(acc, v, (m & -((int64_t)2 << t)) << TL_LOG_V, (int64_t)TL_V << t);
         }
-        TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--) acc = W(blend)(b, TL_VE(combine)(acc, near[b]), acc);
+        TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
+        {
+            TL_VE(real) before = {0}; /* m vectors, and a lane's higher bits */
+            TL_UNROLL for (int l = 0; l < TL_V; l++) before[l] = (TL_REAL_T)(m * TL_V + ((TL_V - 1 - l) & -(2 << b)));
+            acc = W(blend)(b, W(combine_at)(acc, near[b], before, 1 << b), acc);
+        }
         W(soa_store)(k->past, W(HISTORY) + (high - m) * TL_V, acc);
     }
 }

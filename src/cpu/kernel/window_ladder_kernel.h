@@ -24,23 +24,25 @@ TL_INLINE void W(fetch_row)(const void *slot, int64_t size)
 TL_INLINE int64_t W(ring_base)(int j) { return ((int64_t)1 << j) - 1 + j * TL_WINDOW_PAD; }
 
 #define EACH(expression) TL_UNROLL for (int j = 0; j < W(VECTORS); j++) expression
-/* v[] = op(v[] delayed by `by` vectors, other); carry[] holds the last `by` of the row before. */
-#define DELAYED(by, carry, op, other)                                                                                  \
+/* v[] = op(v[] delayed by `by` vectors, other, counts); carry[] holds the last `by` of the row before. */
+#define DELAYED(by, carry, op, other, ...)                                                                             \
     {                                                                                                                  \
         VS keep[by];                                                                                                   \
         TL_UNROLL for (int j = 0; j < (by); j++) keep[j] = v[W(VECTORS) - (by) + j];                                   \
         TL_UNROLL for (int j = W(VECTORS) - 1; j >= 0; j--) v[j] =                                                     \
-            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j]);                                                       \
+            op(j < (by) ? (carry)[j] : v[j - (by)], (other)[j], __VA_ARGS__);                                          \
         TL_UNROLL for (int j = 0; j < (by); j++)(carry)[j] = keep[j];                                                  \
     }
 /* Level t of the way up, and of the way down, where the delay is shorter than a row. */
 #define UP(t)                                                                                                          \
     if (levels > (t)) {                                                                                                \
         if (high >> (t)&1) EACH(stash[t][j] = v[j]);                                                                   \
-        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v)                                                    \
+        DELAYED(1 << (t), carry + (1 << (t)) - 1, W(join_twins), v, TL_V << (t))                                       \
     }
 #define DOWN(t)                                                                                                        \
-    if (levels > (t) && high >> (t)&1) DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t])
+    if (levels > (t) && high >> (t)&1)                                                                                 \
+    DELAYED(1 << (t), carry + W(VECTORS) + (1 << (t)) - 1, W(join), stash[t], w & -((int64_t)2 * TL_V << (t)),         \
+            TL_V << (t))
 
 static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, int64_t rows, tl_par p)
 {
@@ -52,12 +54,14 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
     int levels = tl_top_level(high), folds = 0;
     struct {
         VS (*ring)[W(VECTORS)], *stash;
-        int64_t size;
-    } fold[TL_MAX_LEVELS]; /* the set bits of high below the first whose delays are rings, high to low */
+        int64_t size, before, elements; /* before: what is folded already */
+    } fold[TL_MAX_LEVELS];              /* the set bits of high below the first whose delays are rings, high to low */
     for (int t = levels - 1; t >= W(LOG_VECTORS); t--)
         if (high >> t & 1) {
             fold[folds].ring = delay + W(ring_base)(t - W(LOG_VECTORS));
             fold[folds].stash = stash[t];
+            fold[folds].elements = (int64_t)TL_V << t;
+            fold[folds].before = w & -((int64_t)2 * TL_V << t);
             fold[folds++].size = (int64_t)1 << (t - W(LOG_VECTORS));
         }
     for (int64_t r = 0; r < rows; r++) {
@@ -76,7 +80,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
             W(fetch_row)(slot, size);
             if (high >> t & 1) EACH(stash[t][j] = v[j]);
             EACH({
-                VS node = W(join_twins)(slot[j], v[j]);
+                VS node = W(join_twins)(slot[j], v[j], (int64_t)TL_V << t);
                 slot[j] = v[j];
                 v[j] = node;
             });
@@ -85,7 +89,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
             VS *slot = fold[f].ring[q & (fold[f].size - 1)], *other = fold[f].stash;
             W(fetch_row)(slot, fold[f].size);
             EACH({
-                VS fold_j = W(join)(slot[j], other[j]);
+                VS fold_j = W(join)(slot[j], other[j], fold[f].before, fold[f].elements);
                 slot[j] = v[j];
                 v[j] = fold_j;
             });

@@ -20,11 +20,13 @@ enum {
     W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
 
-/* combine and twin; the extremes of keys that fill a vector in one instruction. */
+/* combine and twin of states that have folded na and nb, or n and n elements; the extremes of keys that fill a vector
+ * in one instruction. */
 #if OP_EXTREME && TL_WINDOW_WIDE && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
-TL_INLINE VS W(join)(VS a, VS b)
+TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
+    (void)na, (void)nb;
 #if OP_EXTREME > 0
     r.m = TL_EXTREME(TL_MOST_)(a.m, b.m);
 #else
@@ -32,10 +34,10 @@ TL_INLINE VS W(join)(VS a, VS b)
 #endif
     return r;
 }
-TL_INLINE VS W(join_twins)(VS a, VS b) { return W(join)(a, b); }
+TL_INLINE VS W(join_twins)(VS a, VS b, int64_t n) { return W(join)(a, b, n, n); }
 #else
-TL_INLINE VS W(join)(VS a, VS b) { return TL_VE(combine)(a, b); }
-TL_INLINE VS W(join_twins)(VS a, VS b) { return W(twin)(a, b); }
+TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb) { return W(combine)(a, b, na, nb); }
+TL_INLINE VS W(join_twins)(VS a, VS b, int64_t n) { return W(twin)(a, b, n); }
 #endif
 
 TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
@@ -44,14 +46,17 @@ TL_INLINE VS W(z0)(const void *z, int64_t at, tl_par p)
     return W(soa_load)(z, at);
 }
 
-TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p) { return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p)); }
+TL_INLINE VS W(z1)(const void *z, int64_t at, tl_par p)
+{
+    return W(join_twins)(W(z0)(z, at - 1, p), W(z0)(z, at, p), 1);
+}
 TL_INLINE VS W(quad)(const void *z, int64_t at, tl_par p)
 {
-    return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p));
+    return W(join_twins)(W(z1)(z, at - 2, p), W(z1)(z, at, p), 2);
 }
 TL_INLINE VS W(z3)(const W(soa) * z2, int64_t at)
 {
-    return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at));
+    return W(join_twins)(W(soa_load)(z2, at - 4), W(soa_load)(z2, at), 4);
 }
 
 /* Z_b at `at`, b <= LOG_V; z2 may be NULL for b <= 3. */
@@ -61,9 +66,10 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
     if (b == 1) return W(z1)(z, at, p);
     if (b == 2 && (TL_LOG_V < 3 || !z2)) return W(quad)(z, at, p);
     if (b == 2) return W(soa_load)(z2, at);
-    if (b == 3 && !z2) return W(join_twins)(W(quad)(z, at - 4, p), W(quad)(z, at, p)); /* V = 16, w = 8..15: no climb */
+    if (b == 3 && !z2) /* V = 16, w = 8..15: no climb */
+        return W(join_twins)(W(quad)(z, at - 4, p), W(quad)(z, at, p), 4);
     if (b == 3) return W(z3)(z2, at);
-    return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at));
+    return W(join_twins)(W(z3)(z2, at - 8), W(z3)(z2, at), 8);
 }
 
 /* b delayed by 1, 2, 4 or 8 lanes, with a before it. */
@@ -121,7 +127,7 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
 #define CLIMB(level, delay)                                                                                            \
     before = W(delay)(last[level], v);                                                                                 \
     last[level] = v;                                                                                                   \
-    v = W(join_twins)(before, v);
+    v = W(join_twins)(before, v, 2 << (level));
 #if TL_LOG_V >= 2
     CLIMB(0, delay2)
     if (TL_LOG_V >= 3 && z2) W(soa_store)(z2, at, v);
@@ -166,14 +172,14 @@ TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int6
  * the nodes of the low bits, high to low. BLOCKS and TWO: one overlapping node instead of the low bits. */
 typedef struct {
     const void *z, *z2, *past, *node; /* node: NULL, or the states that overlap */
-    int64_t over, high_at;
+    int64_t w, over, high_at;
     int small, top, bits;
 } W(recipe);
 
 TL_INLINE W(recipe) W(window_recipe)(const tl_window_work *k)
 {
     int64_t over = k->w & (TL_V - 1);
-    W(recipe) r = {k->z0, k->z2, k->past, NULL, over, over, 0, tl_top_level(k->w), (int)over};
+    W(recipe) r = {k->z0, k->z2, k->past, NULL, k->w, over, over, 0, tl_top_level(k->w), (int)over};
     if (k->mode == TL_WINDOW_SLIDE) {
         r.high_at = r.bits = 0;
     } else if (k->w < TL_V) {
@@ -202,10 +208,10 @@ TL_INLINE void W(window_row)(VS *acc, const W(recipe) * r, int vectors, int64_t 
         EACH_VECTOR(W(soa_load)(r->past, at + o - r->high_at));
     TL_UNROLL for (int b = TL_LOG_V - 1; b >= 0; b--)
     {
-        int64_t back = at - (r->over & ((1 << b) - 1));
-        if (r->bits >> b & 1) EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p)));
+        int64_t back = at - (r->over & ((1 << b) - 1)), before = r->w & -((int64_t)2 << b);
+        if (r->bits >> b & 1) EACH_VECTOR(W(join)(acc[j], W(low)(r->z, r->z2, b, back + o, p), before, 1 << b));
     }
-    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o)));
+    if (OP_IDEMPOTENT && r->node) EACH_VECTOR(W(join)(acc[j], W(soa_load)(r->node, at + o), 0, 0));
 #undef EACH_VECTOR
 }
 

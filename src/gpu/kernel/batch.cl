@@ -34,6 +34,7 @@ fn i64 start_of(batch b, i64 s) /* in elements of memory */
     return b.flags & OFFSETS ? b.offsets[r] * b.stride : r * b.row_stride;
 }
 fn i64 level_count(i64 n, int level) { return level ? n >> LEVEL_LOG(level) : n; }
+fn i64 level_size(int level) { return level ? (i64)1 << LEVEL_LOG(level) : 1; } /* elements of a node */
 fn i64 level_first(batch b, int level, i64 s)
 {
     return b.flags & OFFSETS ? b.first[level * (b.seqs + 1) + s] : s * level_count(b.n, level);
@@ -68,12 +69,6 @@ fn i64 sequence_of(batch b, int level, i64 extra, i64 job)
 
 /* ---- states ---- */
 
-#if OP_TWIN
-#define TWIN twin
-#else
-#define TWIN combine
-#endif
-
 /* A state that may be ABSENT. */
 typedef struct {
     state s;
@@ -89,14 +84,15 @@ fn state choose(int c, state a, state b)
     return r;
 }
 
-/* C(a, b). Where the operator has a neutral state ABSENT is that, which leaves out a choice for each field. */
-fn maybe then(maybe a, state b)
+/* C(a, b), of na and nb elements. Where the operator has a neutral state ABSENT is that, which leaves out a choice for
+ * each field. */
+fn maybe then(maybe a, state b, amount na, amount nb)
 {
     maybe r;
 #if OP_NEUTRAL
-    r.s = combine(a.s, b);
+    r.s = COMBINE(a.s, b, na, nb);
 #else
-    r.s = choose(a.have, combine(a.s, b), b);
+    r.s = choose(a.have, COMBINE(a.s, b, na, nb), b);
 #endif
     r.have = 1;
     return r;
@@ -145,14 +141,14 @@ fn maybe nothing(par p)
     return r;
 }
 
-/* The node of lane m's neighbourhood and mine: `right` says that mine is the right one. */
-fn state meet(state mine, state got, int right)
+/* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the right one. */
+fn state meet(state mine, state got, int right, amount n)
 {
 #if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in one with a neutral state also commutes, bit for bit (the
                                                matrix of tests would show it); users say so */
-    return TWIN(mine, got);
+    return TWIN(mine, got, n);
 #else
-    return TWIN(choose(right, got, mine), choose(right, mine, got));
+    return TWIN(choose(right, got, mine), choose(right, mine, got), n);
 #endif
 }
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  * One warp, one chunk of ROWS rows of 128 items: 4 a lane, next to each other, 32 lanes a row. The text is used twice,
  * for elements (N(x) = x_e, ITEM elem, 8 rows) and for states that are nodes of the level below (x_s, state, 2
- * rows). */
-enum { N(CHUNK) = ROWS * LANES * QUAD };
+ * rows). unit: the elements of an item. */
+enum { N(ROW) = LANES * QUAD, N(CHUNK) = ROWS * LANES * QUAD };
 
 /* v[r]: the node of the lane's four items of row r. `every`: elements are numbered anew from each multiple of it (CHUNK
  * or more: not). */
-fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every)
+fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every, amount unit)
 {
     UNROLL for (int r = 0; r < ROWS; r++)
     {
         i64 i = r * LANES * QUAD + lane_index() * QUAD;
         i = every < N(CHUNK) ? i & (every - 1) : at + i;
-        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p)),
-                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p)));
+        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
+                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
     }
 }
 
 /* The nodes of a full chunk's rows, from fold_quads: in v[0] of the lanes l whose low bits, the first for the highest,
  * spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives
  * row j + m away, its partner the reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
-fn void N(fold_across)(state *v, LOCAL state *box)
+fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
     UNROLL for (int s = 0; s < LOG_ROWS; s++)
@@ -29,53 +29,56 @@ fn void N(fold_across)(state *v, LOCAL state *box)
         UNROLL for (int j = 0; j < m; j++)
         {
             state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
-            v[j] = meet(choose(right, v[j + m], v[j]), got, right);
+            v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (QUAD << s));
         }
     }
-    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1);
+    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
+        unit * (QUAD << s));
 }
-fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, LOCAL state *box)
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, amount unit, LOCAL state *box)
 {
     ITEM e[ROWS][QUAD];
     N(load)(e, b, from, at, at + N(CHUNK));
-    N(fold_quads)(v, e, b, at, every);
-    N(fold_across)(v, box);
+    N(fold_quads)(v, e, b, at, every, unit);
+    N(fold_across)(v, unit, box);
 }
 
 /* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
  * row it holds. */
-fn state N(fold_lanes)(state v, LOCAL state *box)
+fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {
-    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1);
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
+        unit * (N(ROW) << (LOG_ROWS - 1 - s)));
     return v;
 }
-fn state N(chunk_node)(batch b, i64 from, i64 at, LOCAL state *box)
+fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
 {
     state v[ROWS];
-    N(fold_rows)(v, b, from, at, N(CHUNK), box);
-    return N(fold_lanes)(v[0], box);
+    N(fold_rows)(v, b, from, at, N(CHUNK), unit, box);
+    return N(fold_lanes)(v[0], unit, box);
 }
 
-/* Row r's items as states, q, and its node from v, the lane's node of the four; left: what the lane's neighbours at its
- * bits hold, for row_start. */
-fn state N(row_node)(state v, state *left, LOCAL state *box)
+/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at its bits hold, for
+ * row_start. */
+fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
 {
     const int lane = lane_index();
     UNROLL for (int k = 0; k < 5; k++)
     {
         left[k] = exchange(v, 1 << k, box);
-        v = meet(v, left[k], lane >> k & 1);
+        v = meet(v, left[k], lane >> k & 1, n * (1 << k));
     }
     return v;
 }
 
-/* S at the lane's first item: the row's, and the left neighbours at the lane's set bits, high to low. */
-fn maybe N(row_start)(maybe row, const state *left)
+/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the lane's set bits, high to
+ * low. n: elements of a lane. */
+fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
 {
     const int lane = lane_index();
     UNROLL for (int k = 4; k >= 0; k--)
     {
-        maybe with = then(row, left[k]);
+        maybe with = then(row, left[k], before + n * (lane & -(2 << k)), n * (1 << k));
         int take = lane >> k & 1;
         row.s = choose(take, with.s, row.s);
         row.have = take ? 1 : row.have;
@@ -83,23 +86,26 @@ fn maybe N(row_start)(maybe row, const state *left)
     return row;
 }
 
-/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it. Calls with r = 0, 1, 2, ... */
-fn void N(next_row)(maybe *rows, state *stack, int r, state node)
+/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements each. Calls with r = 0,
+ * 1, 2, ... before: the elements of rows[0]. */
+fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
 {
     UNROLL for (int k = 0; k < LOG_ROWS; k++)
     {
         if (((r >> k) & 1) == 0) {
             stack[k] = node;
-            rows[r + 1] = then(rows[(r + 1) & r], node);
+            rows[r + 1] = then(rows[(r + 1) & r], node, before + n * ((r + 1) & r), n * (1 << k));
             return;
         }
-        node = TWIN(stack[k], node);
+        node = TWIN(stack[k], node, n * (1 << k));
     }
-    rows[r + 1] = then(rows[0], node);
+    rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
 }
 
-/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to; in every lane. */
-seldom_fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LOCAL state *box)
+/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with `done` elements; in
+ * every lane. */
+seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
+    LOCAL state *box)
 {
     maybe rows[ROWS + 1], mine = before;
     state stack[LOG_ROWS + 1], left[5];
@@ -112,17 +118,19 @@ seldom_fn maybe N(append)(maybe before, batch b, i64 from, i64 at, i64 count, LO
     {
         if (SKIPS && (r > last || (r == last && rest == 0))) continue;
         i64 i = at + r * LANES * QUAD + lane * QUAD;
+        amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
         state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
-        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1), node = N(row_node)(TWIN(two, TWIN(q2, q3)), left,
-            box);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
+        state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
         if (r == last) {
-            maybe start = N(row_start)(rows[r], left), with = then(start, two);
+            maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
+            maybe with = then(start, two, mine_done, 2 * unit);
             if (rest & 2) start = with;
-            with = then(start, choose(rest & 2, q2, q0));
+            with = then(start, choose(rest & 2, q2, q0), mine_done + unit * (rest & 2), unit);
             if (rest & 1) start = with;
             mine = start;
         } else {
-            N(next_row)(rows, stack, r, node);
+            N(next_row)(rows, stack, r, node, done, N(ROW) * unit);
         }
     }
     if (SKIPS && rest == 0) {

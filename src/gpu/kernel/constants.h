@@ -45,6 +45,9 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
 #define FOREST_BYTES(elem, state, listed)                                                                              \
     ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
 
+#define FOREST_SCAN_BYTES(elem, state, result, listed)                                                                 \
+    (FOREST_BYTES(elem, state, listed) + FOREST_ELEMENTS * (int)(result))
+
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
 enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, MEASURED_WORDS = NODES + NODE_LEVELS };

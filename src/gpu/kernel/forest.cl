@@ -114,22 +114,24 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
 #endif
 }
 
-#define NODE_2(item, k) TWIN(item(k), item((k) + 1))
-#define NODE_4(item, k) TWIN(NODE_2(item, k), NODE_2(item, (k) + 2))
-#define NODE_8(item, k) TWIN(NODE_4(item, k), NODE_4(item, (k) + 4))
+/* The node of 2, 4, 8 items in a row from number k on, of n elements each. */
+#define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
+#define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
+#define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
 
-/* v after `count` < 16 items in a row, item(0) .. */
-#define APPEND_SOME(v, item, count, bit, NODE, at)                                                                     \
-    if ((count) & (bit)) {                                                                                             \
-        v = then(v, NODE(item, at));                                                                                   \
-        at += bit;                                                                                                     \
-    }
-#define APPEND(v, item, count)                                                                                         \
+/* v, which has come to `done` elements, after `count` < 8 items of n elements each, item(0) .. */
+#define APPEND(v, done, item, count, n)                                                                                \
     {                                                                                                                  \
         int at_ = 0;                                                                                                   \
-        APPEND_SOME(v, item, count, 4, NODE_4, at_)                                                                    \
-        APPEND_SOME(v, item, count, 2, NODE_2, at_)                                                                    \
-        if ((count)&1) v = then(v, item(at_));                                                                         \
+        if ((count)&4) {                                                                                               \
+            v = then(v, NODE_4(item, 0, n), done, 4 * (n));                                                            \
+            at_ = 4;                                                                                                   \
+        }                                                                                                              \
+        if ((count)&2) {                                                                                               \
+            v = then(v, NODE_2(item, at_, n), (done) + at_ * (n), 2 * (n));                                            \
+            at_ += 2;                                                                                                  \
+        }                                                                                                              \
+        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                                                  \
     }
 
 /* The nodes of all groups, of both levels. */
@@ -142,7 +144,7 @@ fn void forest_up(const forest *f, const window *w, par p)
         const int i = (g - s.groups) << GROUP_LOG;
         load_group(e, f->x, s.place + i);
 #define ITEM(k) lift_e(e[k], i + (k), p)
-        f->node[g] = NODE_8(ITEM, 0);
+        f->node[g] = NODE_8(ITEM, 0, 1);
 #undef ITEM
     }
     WARP_BARRIER();
@@ -151,41 +153,46 @@ fn void forest_up(const forest *f, const window *w, par p)
             const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
             const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
 #define ITEM(k) f->node[at + (k)]
-            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) f->upper[q] = NODE_8(ITEM, 0);
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) f->upper[q] = NODE_8(ITEM, 0, GROUP);
 #undef ITEM
         }
         WARP_BARRIER();
     }
 }
 
+/* S at the first element of a sequence's group number `groups`, from v, which is S at its first one. */
+fn maybe forest_start(const forest *f, par p, sequence s, maybe v, int groups)
+{
+    const int uppers = groups >> GROUP_LOG, left = groups & (GROUP - 1);
+    const amount done = p.origin;
+    if (uppers) {
+        int u = s.groups >> GROUP_LOG, k = 0;
+#define ITEM(k) f->upper[u + (k)]
+        if (uppers & GROUP) {
+            v = then(v, NODE_8(ITEM, 0, GROUP * GROUP), done, GROUP * GROUP * GROUP);
+            k = GROUP;
+            u += GROUP;
+        }
+        APPEND(v, done + k * (GROUP * GROUP), ITEM, uppers & (GROUP - 1), GROUP * GROUP)
+#undef ITEM
+    }
+    if (left) {
+        const int g = s.groups + (uppers << GROUP_LOG);
+#define ITEM(k) f->node[g + (k)]
+        APPEND(v, done + uppers * (GROUP * GROUP), ITEM, left, GROUP)
+#undef ITEM
+    }
+    return v;
+}
+
 /* S(n) of a sequence. */
 fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
 {
-    maybe v = nothing(p);
-    const int groups = s.n >> GROUP_LOG, uppers = groups >> GROUP_LOG;
-    if (uppers) {
-        int u = s.groups >> GROUP_LOG;
-        const int left = uppers & (GROUP - 1);
-#define ITEM(k) f->upper[u + (k)]
-        if (uppers & GROUP) {
-            v = then(v, NODE_8(ITEM, 0));
-            u += GROUP;
-        }
-        APPEND(v, ITEM, left)
-#undef ITEM
-    }
-    if (groups & (GROUP - 1)) {
-        const int g = s.groups + (uppers << GROUP_LOG), left = groups & (GROUP - 1);
-#define ITEM(k) f->node[g + (k)]
-        APPEND(v, ITEM, left)
-#undef ITEM
-    }
-    if (s.n & (GROUP - 1)) {
-        const int first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
+    const int groups = s.n >> GROUP_LOG, first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
+    maybe v = forest_start(f, p, s, nothing(p), groups);
 #define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
-        APPEND(v, ITEM, left)
+    if (left) APPEND(v, p.origin + first, ITEM, left, 1)
 #undef ITEM
-    }
     return v;
 }
 
@@ -318,11 +325,10 @@ fn void find_range(forest *f, batch b)
 #endif
 }
 
-fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
+/* A warp's room, and its first window. */
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
 {
     forest f;
-    window w;
-    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
     f.x = (LOCAL elem *)room;
     f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
     f.upper = f.node + FOREST_NODES;
@@ -334,46 +340,21 @@ fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOC
     f.groups = f.n >> GROUP_LOG;
     f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
     find_range(&f, b);
-
+    return f;
+}
+fn window first_window(const forest *f, batch b)
+{
+    window w;
     w.job = warp_index() - warp_count(), w.first = w.base = 0;
     w.at = w.count = w.all = w.elements = w.off = 0;
-    w.begin = f.begins;
-    if (listed) stage_offsets(&f, b, warp_index());
+    w.begin = f->begins;
+    if (f->listed) stage_offsets(f, b, warp_index());
     COPY_WAIT();
     WARP_BARRIER();
-    w = window_after(&f, w, b);
-    while (w.count) {
-        stage_elements(&f, &w, b);
-        COPY_WAIT();
-        WARP_BARRIER();
-        forest_up(&f, &w, b.p);
-        const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
-        GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
-        for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
-            const sequence s = sequence_in(&f, &w, j);
-            if (listed && s.n > longest) continue;
-            const maybe v = forest_fold(&f, &w, b.p, s);
-            if (b.flags & STATES)
-                pack(out.x + (w.first + j) * PACKED, v.s);
-            else
-                store_maybe(to, v, s.n, 0, b.p);
-        }
-        WARP_BARRIER();
-        w = window_after(&f, w, b);
-    }
+    return window_after(f, w, b);
 }
 
 #define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
-#define FOREST_BLOCKS     (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4) /* of a processor */
-KERNEL_OF(reduce_rows)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 0);
-}
-KERNEL_OF(reduce_segments)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 1);
-}
+/* Groups of a processor, for the registers. */
+#define FOREST_BLOCKS      (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4)
+#define FOREST_SCAN_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)

@@ -4,12 +4,6 @@
  * of two.
  *
  *   level k has n >> k nodes, at nodes + 2 * (n - (n >> k)) */
-#if OP_TWIN
-#define TWIN twin
-#else
-#define TWIN combine
-#endif
-
 fn i64 table(i64 n, int k) { return 2 * (n - (n >> k)); }
 fn i64 my_index() { return group_index() * LAW_THREADS + thread_index(); }
 fn i64 my_step() { return group_count() * LAW_THREADS; }
@@ -27,7 +21,7 @@ KERNEL_OF(law_level)
     GLOBAL state *here = nodes + table(n, (int)level);
     for (i64 i = my_index(); i < n >> level; i += my_step()) {
         state a = below[2 * i], b = below[2 * i + 1];
-        here[i] = TWIN(a, b);
+        here[i] = TWIN(a, b, (i64)1 << (level - 1));
     }
 }
 
@@ -43,7 +37,7 @@ KERNEL_OF(law_lower)
         for (int k = 62; k >= 0; k--) {
             if (!(m >> k & 1)) continue;
             state b = nodes[table(n, k) + (at >> k)];
-            s = have ? combine(s, b) : b;
+            s = have ? COMBINE(s, b, at, (i64)1 << k) : b;
             have = 1;
             at += (i64)1 << k;
         }

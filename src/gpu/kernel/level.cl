@@ -8,7 +8,7 @@ KERNEL_OF(nodes)
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);
-        state v = chunk_node_e(b, start_of(b, s), (job - level_first(b, 1, s)) * CHUNK_e, box);
+        state v = chunk_node_e(b, start_of(b, s), (job - level_first(b, 1, s)) * CHUNK_e, 1, box);
         if (lane_index() == 0) to[job] = v;
     }
 }
@@ -40,8 +40,8 @@ KERNEL_OF(columns)
             x += STEP * step;
             UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3
                                                   times slower */
-                UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)]);
-            for (int t = j; t & 1; t >>= 1) v[0] = TWIN(stack[--top], v[0]);
+                UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+            for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
             stack[top++] = v[0];
         }
         to[s * count + c] = stack[0];
@@ -58,7 +58,7 @@ KERNEL_OF(up)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, (int)level, 0, job);
         i64 from = level_first(b, (int)level - 1, s), at = (job - level_first(b, (int)level, s)) * CHUNK_s;
-        state v = chunk_node_s(b, from, at, box);
+        state v = chunk_node_s(b, from, at, level_size((int)level - 1), box);
         if (lane_index() == 0) to[job] = v;
     }
 }

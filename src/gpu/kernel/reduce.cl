@@ -13,11 +13,11 @@ KERNEL_OF(finish)
         for (int level = (int)top; level >= 1; level--) {
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
-            i64 at = level_count(n, level + 1) << STATES_LOG;
-            v = append_s(v, below, level_first(b, level, s), at, level_count(n, level) - at, box);
+            i64 at = level_count(n, level + 1) << STATES_LOG, size = level_size(level);
+            v = append_s(v, at * size, below, level_first(b, level, s), at, level_count(n, level) - at, size, box);
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
-        v = append_e(v, b, start_of(b, s), at, n - at, box);
+        v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);
         if (lane_index() == 0) store_reduced(out, b, s, v, n);
     }
 }
@@ -29,13 +29,13 @@ KERNEL_OF(finish)
  * tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
 typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
 
-/* S after `count` < 32 nodes, one a lane, which `before` has come to. */
-fn maybe append_lanes(maybe before, state node, int count, LOCAL state *box)
+/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
+fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
 {
     state left[5];
     if (count == 0) return before;
-    row_node_s(node, left, box);
-    before.s = from_lane(row_start_s(before, left).s, count, box);
+    row_node_s(node, n, left, box);
+    before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
     before.have = 1;
     return before;
 }
@@ -63,22 +63,23 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
             const i64 step = c + 1 < d.each ? CHUNK_e : jump;
             state v[ROWS_E];
             if (dense) {
-                fold_quads_e(v, e, b, at, CHUNK_e);
+                fold_quads_e(v, e, b, at, CHUNK_e, 1);
                 if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
-                fold_across_e(v, box);
+                fold_across_e(v, 1, box);
             } else {
-                fold_rows_e(v, b, d.from, at, CHUNK_e, box);
+                fold_rows_e(v, b, d.from, at, CHUNK_e, 1, box);
             }
-            v[0] = fold_lanes_e(v[0], box);
+            v[0] = fold_lanes_e(v[0], 1, box);
             if (c == 0 || lane == c) mine = v[0];
             at += step;
         }
-        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0);
+        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
         if (lane == 0) parts[turn + d.warp] = mine;
         BARRIER();
         if (d.warp) continue;
         mine = parts[turn + (lane & (TILE_WARPS - 1))];
-        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0);
+        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0,
+            m * d.each * CHUNK_e);
         if (lane == 0) nodes[t] = mine;
     }
 }
@@ -93,6 +94,7 @@ KERNEL_OF(once)
     const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
         log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
     const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
+    const i64 tile_size = (i64)1 << log, group_size = tile_size << STATES_LOG;
     const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
     GLOBAL state *rest = nodes + tiles + groups + over;
     batch level = b;
@@ -105,11 +107,11 @@ KERNEL_OF(once)
         fold_tiles(b, d, 0, nodes, parts, box);
     if (group_index() == group_count() - 1) {
         for (int c = warp; c < chunks; c += TILE_WARPS) {
-            state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, box);
+            state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
             if (lane == 0) rest[c] = v;
         }
         if (warp < rows) {
-            state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, box);
+            state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
             if (lane == 0) rest[CHUNKS_MOST + warp] = v;
         }
     }
@@ -121,23 +123,24 @@ KERNEL_OF(once)
     __threadfence();
     if (thread_index() == 0) *ticket = 0;
     for (i64 g = warp; g < groups; g += TILE_WARPS) {
-        state v = chunk_node_s(level, 0, g * CHUNK_s, box);
+        state v = chunk_node_s(level, 0, g * CHUNK_s, tile_size, box);
         if (lane == 0) nodes[tiles + g] = v;
     }
     BARRIER();
     for (i64 g = warp; g < over; g += TILE_WARPS) {
-        state v = chunk_node_s(level, tiles, g * CHUNK_s, box);
+        state v = chunk_node_s(level, tiles, g * CHUNK_s, group_size, box);
         if (lane == 0) nodes[tiles + groups + g] = v;
     }
     BARRIER();
     if (warp) return;
     state row = rest[CHUNKS_MOST + (lane & 7)];
-    maybe v = append_s(nothing(b.p), level, tiles + groups, 0, over, box);
-    v = append_s(v, level, tiles, over * CHUNK_s, groups - over * CHUNK_s, box);
-    v = append_s(v, level, 0, groups * CHUNK_s, tiles - groups * CHUNK_s, box);
-    v = append_s(v, level, tiles + groups + over, 0, chunks, box);
-    v = append_lanes(v, row, rows, box);
-    v = append_r(v, b, from, b.n >> ROW_LOG << ROW_LOG, b.n & (CHUNK_r - 1), box);
+    const i64 before_groups = over * CHUNK_s, before_tiles = groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
+    maybe v = append_s(nothing(b.p), 0, level, tiles + groups, 0, over, group_size << STATES_LOG, box);
+    v = append_s(v, before_groups * group_size, level, tiles, before_groups, groups - before_groups, group_size, box);
+    v = append_s(v, before_tiles * tile_size, level, 0, before_tiles, tiles - before_tiles, tile_size, box);
+    v = append_s(v, tiles * tile_size, level, tiles + groups + over, 0, chunks, CHUNK_e, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, row, CHUNK_r, rows, box);
+    v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
     if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
 #endif

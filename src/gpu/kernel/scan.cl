@@ -33,6 +33,7 @@ KERNEL_OF(down)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, level + 1, 1, job), n = length_of(b, s), count = level_count(n, level);
         i64 first = level_first(b, level, s), at = (job - level_first(b, level + 1, s) - s) << STATES_LOG;
+        amount size = level_size(level), done = b.p.origin + at * level_size(level); /* elements of a node; before it */
         maybe rows[3];
         state stack[2], left[5], e[2][QUAD];
         load_s(e, b, first, at, count);
@@ -42,11 +43,14 @@ KERNEL_OF(down)
             rows[0] = initial(seeded, init, s, b.p);
         UNROLL for (int r = 0; r < 2; r++)
         {
-            i64 i = at + r * LANES * QUAD + lane * QUAD;
-            if (SKIPS && at + r * LANES * QUAD > count) continue;
-            state two = TWIN(e[r][0], e[r][1]), node = row_node_s(TWIN(two, TWIN(e[r][2], e[r][3])), left, box);
-            maybe v = row_start_s(rows[r], left), v1 = then(v, e[r][0]), v2 = then(v, two), v3 = then(v2, e[r][2]);
-            next_row_s(rows, stack, r, node);
+            i64 i = at + r * ROW_s + lane * QUAD;
+            amount row = done + size * (r * ROW_s), mine = row + size * (lane * QUAD);
+            if (SKIPS && at + r * ROW_s > count) continue;
+            state two = TWIN(e[r][0], e[r][1], size), four = TWIN(two, TWIN(e[r][2], e[r][3], size), 2 * size);
+            state node = row_node_s(four, QUAD * size, left, box);
+            maybe v = row_start_s(rows[r], row, QUAD * size, left), v1 = then(v, e[r][0], mine, size);
+            maybe v2 = then(v, two, mine, 2 * size), v3 = then(v2, e[r][2], mine + 2 * size, size);
+            next_row_s(rows, stack, r, node, done, ROW_s * size);
             GLOBAL state *at_ = to + first + s + i;
             if (i <= count) at_[0] = v.s;
             if (i + 1 <= count) at_[1] = v1.s;
@@ -62,16 +66,17 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
 {
     const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
+    const amount n0 = p.origin + i + !exclusive; /* elements of the first result */
     GLOBAL u8 *at = place(out, b, s, row);
     if (known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % QUAD_OUT_ALIGN == 0) {
         result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
+        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
         store_row(at, w);
         return;
     }
     if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
         UNROLL for (int k = 0; k < QUAD; k++)
-            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(p.origin + i + k + !exclusive), 0, p);
+            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
@@ -89,14 +94,15 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
 {
     const int lane = lane_index();
     i64 i = at + r * LANES * QUAD + lane * QUAD;
+    amount done = b.p.origin + at, mine = done + (r * ROW_e + lane * QUAD);
     state q[QUAD], left[5];
     if (SKIPS && at + r * LANES * QUAD >= n) return;
     UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(x[k], i + k, b.p);
-    state two = TWIN(q[0], q[1]), node = row_node_e(TWIN(two, TWIN(q[2], q[3])), left, box);
+    state two = TWIN(q[0], q[1], 1), node = row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
     maybe v[QUAD + 1];
-    v[0] = row_start_e(rows[r], left);
-    next_row_e(rows, stack, r, node);
-    v[1] = then(v[0], q[0]), v[2] = then(v[0], two), v[3] = then(v[2], q[2]);
+    v[0] = row_start_e(rows[r], done + r * ROW_e, QUAD, left);
+    next_row_e(rows, stack, r, node, done, ROW_e);
+    v[1] = then(v[0], q[0], mine, 1), v[2] = then(v[0], two, mine, 2), v[3] = then(v[2], q[2], mine + 2, 1);
     /* after a quad, the next lane's start; after a row, the next row's; after a chunk, the next one's */
     v[4].s = from_lane(v[0].s, (lane + 1) & 31, box);
     v[4].have = 1;
@@ -115,9 +121,8 @@ KERNEL_OF(scan)
     RESULTS_OF_PARAMETERS;
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        i64 s = longest ? job : sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
-        i64 at = longest ? 0 : (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
-        if (longest && n > longest) n = 0; /* another launch has it */
+        i64 s = sequence_of(b, 1, 1, job), n = length_of(b, s), from = start_of(b, s);
+        i64 at = (job - level_first(b, 1, s) - s) << ELEMENTS_LOG;
         if (SKIPS && at >= n) continue;
         maybe rows[ROWS_E + 1];
         state stack[LOG_ROWS_E + 1], after = nothing(b.p).s;
@@ -125,7 +130,7 @@ KERNEL_OF(scan)
             rows[0].s = prefix[job], rows[0].have = 1;
         else
             rows[0] = initial(seeded, init, s, b.p);
-        if (at + (1 << ELEMENTS_LOG) <= n && !longest) after = prefix[job + 1];
+        if (at + (1 << ELEMENTS_LOG) <= n) after = prefix[job + 1];
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
         UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1,

@@ -94,14 +94,14 @@ fn state post_groups(board d, i64 s, i64 k, state own, LOCAL state *box)
     UNROLL for (int l = 0; l < BOARD_LEVELS; l++)
     {
         if (l >= ends) continue;
-        own = row_node_s(choose(lane_index() == 31, own, v[l]), left, box);
+        own = row_node_s(choose(lane_index() == 31, own, v[l]), (i64)1 << (TILE_LOG + RADIX_LOG * l), left, box);
         post(d, l + 1, s, k >> (RADIX_LOG * (l + 1)), own);
     }
     return own;
 }
 /* S before tile k, and after it if it is full; own: what post_groups gave. (By the poster too, this was what all waited
  * for: f64 0.60 of a copy instead of 0.77.) */
-fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe *before, maybe *after,
+fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, i64 origin, maybe *before, maybe *after,
     LOCAL state *box)
 {
     const int ends = full ? groups_ended(k) : 0, top = d.levels > ends ? d.levels : ends;
@@ -110,12 +110,15 @@ fn void look_back(board d, i64 s, i64 k, int full, state own, maybe start, maybe
                                                 its registers, 16 % slower */
     neighbours(d, s, k, top, own, v);
     *after = start;
-    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level], left[level], box);
+    UNROLL for (int level = BOARD_LEVELS - 1; together && level >= 0; level--) row_node_s(v[level],
+        (i64)1 << (TILE_LOG + RADIX_LOG * level), left[level], box);
     UNROLL for (int level = BOARD_LEVELS - 1; level >= 0; level--)
     {
         if (level > top) continue;
-        if (!together) row_node_s(v[level], left[level], box);
-        maybe mine = row_start_s(start, left[level]);
+        const int log = TILE_LOG + RADIX_LOG * level; /* of a node's elements */
+        if (!together) row_node_s(v[level], (i64)1 << log, left[level], box);
+        maybe mine = row_start_s(start, origin + (k >> RADIX_LOG * (level + 1) << RADIX_LOG << log), (i64)1 << log,
+            left[level]);
         const int digit = (int)(k >> (RADIX_LOG * level) & 31);
         if (level == ends) {
             after->s = from_lane(mine.s, (digit + 1) & 31, box);
@@ -174,7 +177,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     u64 more = 0;
     if (lane == 0) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
-    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0);
+    UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
+        m * PART(CHUNK));
     if (full) {
         post(t.d, 0, p.s, p.k, v);
         v = post_groups(t.d, p.s, p.k, v, box);
@@ -190,7 +194,7 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     const spot p = spot_of(t, job);
     maybe before, after;
     look_back(t.d, p.s, p.k, is_full(t, p), RING(r->posted, PAIR, i + 1), initial(t.seeded, t.init, p.s, t.b.p),
-        &before, &after, box);
+        t.b.p.origin, &before, &after, box);
     if (lane_index() == 0) {
         RING(r->before, PAIR, i + 1) = before.s, RING(r->have, PAIR, i + 1) = before.have;
         RING(r->after, PAIR, i + 1) = after.s;
@@ -206,8 +210,8 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
     before.s = RING(r->before, PAIR, i), before.have = RING(r->have, PAIR, i);
     const state after_tile = RING(r->after, PAIR, i);
     const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
-    row_node_s(node, left, box); /* lane c: of chunk c */
-    maybe mine = row_start_s(before, left);
+    row_node_s(node, PART(CHUNK), left, box); /* lane c: of chunk c */
+    maybe mine = row_start_s(before, t.b.p.origin + (p.k << TILE_LOG), PART(CHUNK), left);
     rows[0].s = from_lane(mine.s, warp, box);
     rows[0].have = before.have || warp > 0;
     state after = from_lane(mine.s, (warp + 1) & 31, box);
@@ -236,9 +240,9 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
     state v[ROWS_P];
-    PART(fold_quads)(v, e, t.b, at, PART(CHUNK));
-    PART(fold_across)(v, box);
-    v[0] = PART(fold_lanes)(v[0], box);
+    PART(fold_quads)(v, e, t.b, at, PART(CHUNK), 1);
+    PART(fold_across)(v, 1, box);
+    v[0] = PART(fold_lanes)(v[0], 1, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {

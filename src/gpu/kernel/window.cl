@@ -95,7 +95,7 @@ KERNEL_OF(window)
             UNROLL for (int r = 0; r < ITEMS; r++)
             {
                 int i = r * WINDOW_THREADS + me;
-                if (i + (2 << k) <= t.count) next[r] = TWIN(z[i], z[i + (1 << k)]);
+                if (i + (2 << k) <= t.count) next[r] = TWIN(z[i], z[i + (1 << k)], 1 << k);
             }
             BARRIER();
             UNROLL for (int r = 0; r < ITEMS; r++)
@@ -113,7 +113,7 @@ KERNEL_OF(window)
             maybe acc = nothing(b.p);
             UNROLL for (int k = WINDOW_LEVELS - 1; k >= 0; k--)
             {
-                if (v.length >> k & 1) acc = then(acc, keep[k][o]);
+                if (v.length >> k & 1) acc = then(acc, keep[k][o], higher_bits(v.length, k), (i64)1 << k);
             }
             acc.have = acc.have && v.length >= least;
             store_maybe(place(out, b, t.s, j), acc, v.length, v.start, b.p);
@@ -137,7 +137,7 @@ KERNEL_OF(double_all)
     GLOBAL state *to = y + room * (level + 1);
     i64 step = (i64)1 << level;
     for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i + 2 * step <= count; i += group_count() * WINDOW_THREADS)
-        to[i] = TWIN(from[i], from[i + step]);
+        to[i] = TWIN(from[i], from[i + step], step);
 }
 
 KERNEL_OF(fold_all)
@@ -148,8 +148,10 @@ KERNEL_OF(fold_all)
     for (i64 j = j0 + group_index() * WINDOW_THREADS + thread_index(); j < j1; j += group_count() * WINDOW_THREADS) {
         span w = span_of(j, n, before, after, valid);
         maybe acc = nothing(b.p);
-        for (int k = 62; k >= 0; k--)
-            if (w.length >> k & 1) acc = then(acc, y[room * k + w.start - lo + higher_bits(w.length, k)]);
+        for (int k = 62; k >= 0; k--) {
+            const i64 higher = higher_bits(w.length, k);
+            if (w.length >> k & 1) acc = then(acc, y[room * k + w.start - lo + higher], higher, (i64)1 << k);
+        }
         acc.have = acc.have && w.length >= least;
         store_maybe(place(out, b, s, j), acc, w.length, w.start, b.p);
     }

@@ -43,7 +43,7 @@ KERNEL_OF(window_rows)
             const i64 at = ((row + q / COLUMN_QUADS + shift) << quads_log) + column + q % COLUMN_QUADS;
             y[m] = from[at * QUAD < count ? at : 0];
         }
-        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0);
+        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, tiles_log);
         BARRIER();
         UNROLL for (int m = 0; m < MINE; m++)
         {
@@ -51,7 +51,7 @@ KERNEL_OF(window_rows)
             const i64 at = ((row + q / COLUMN_QUADS) << quads_log) + column + q % COLUMN_QUADS;
             if (more && q / COLUMN_QUADS < each && at * QUAD < results) y[m] = to[at];
         }
-        fold_bits(z, y, top, w, kept);
+        fold_bits(z, y, top, w, kept, tiles_log, shift << log);
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;

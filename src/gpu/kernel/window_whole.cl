@@ -94,8 +94,9 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 }
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
-/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... */
-fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot)
+/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of level
+ * k have 2^(k + more) elements: more is 0 but for rows (window_long.cl). */
+fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more)
 {
     const int me = thread_index();
     for (int k = from; k < top; k++) {
@@ -105,12 +106,13 @@ fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept,
         UNROLL for (int m = 0; m < MINE; m++)
         {
             four right = quad_at(to - me, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c]);
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + more));
         }
     }
 }
-/* The levels of w's bits below top, in `kept` arrays, folded onto y. */
-fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept)
+/* The levels of w's bits below top, in `kept` arrays, folded onto y. Before the items of this launch the window has
+ * `done` elements. */
+fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done)
 {
     int slot = kept;
     for (int k = top - 1; k >= 0; k--) {
@@ -125,7 +127,8 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept)
                 four next = quad_at(from, q + 1, m, FAR_BITS);
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
             }
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = combine(y[m].s[c], right.s[c]);
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = COMBINE(y[m].s[c], right.s[c],
+                done + ((i64)far << more), (i64)1 << (k + more));
         }
     }
 }
@@ -163,17 +166,17 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
             y[m] = y0[q];
             if (top) {
                 four right = quad_at(y0, q + 1, m, 1);
-                state one = TWIN(right.s[0], right.s[1]), two = TWIN(right.s[1], right.s[2]);
-                UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1]);
-                y[m].s[3] = TWIN(y[m].s[3], right.s[0]);
+                state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
+                UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
+                y[m].s[3] = TWIN(y[m].s[3], right.s[0], 1);
                 if (top > 1) {
                     if (w & 2) z[(w & 1) * WHOLE_QUADS + q] = y[m];
-                    y[m].s[0] = TWIN(y[m].s[0], y[m].s[2]), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3]);
-                    y[m].s[2] = TWIN(y[m].s[2], one), y[m].s[3] = TWIN(y[m].s[3], two);
+                    y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
+                    y[m].s[2] = TWIN(y[m].s[2], one, 2), y[m].s[3] = TWIN(y[m].s[3], two, 2);
                 }
             }
         }
-        double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1));
+        double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0);
         BARRIER();
         if (of.what == PART_LAST_BITS) {
             UNROLL for (int m = 0; m < MINE; m++)
@@ -182,7 +185,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
                 if (q * QUAD < p.results) y[m] = of.states[p.lo / QUAD + q];
             }
         }
-        fold_bits(z, y, top, w, kept);
+        fold_bits(z, y, top, w, kept, 0, of.shift);
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * reduce of short sequences (forest.cl). */
+
+fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
+{
+    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
+    const forest f = forest_of(b, longest, each, jobs, room, listed);
+    window w = first_window(&f, b);
+    while (w.count) {
+        stage_elements(&f, &w, b);
+        COPY_WAIT();
+        WARP_BARRIER();
+        forest_up(&f, &w, b.p);
+        const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
+        GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
+        for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
+            const sequence s = sequence_in(&f, &w, j);
+            if (listed && s.n > longest) continue;
+            const maybe v = forest_fold(&f, &w, b.p, s);
+            if (b.flags & STATES)
+                pack(out.x + (w.first + j) * PACKED, v.s);
+            else
+                store_maybe(to, v, s.n, 0, b.p);
+        }
+        WARP_BARRIER();
+        w = window_after(&f, w, b);
+    }
+}
+
+KERNEL_OF(reduce_rows)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 0);
+}
+KERNEL_OF(reduce_segments)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 1);
+}

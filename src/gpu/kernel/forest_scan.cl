@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * scan of short sequences (forest.cl): one lane per group of 8 elements makes S at its first one from the nodes before
+ * it, then the 8 results; one lane per sequence does the elements after its last group. Results lie in local memory
+ * until all of the window are there, and leave it side by side. */
+
+/* Result number i of a sequence, which begins at place `place`: S of i elements (exclusive) or of i + 1. */
+fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, par p)
+{
+    const i64 n = p.origin + i + !exclusive;
+    to[(place + i) * OP_LANES] = v.have ? lower(v.s, (real)n, 0, p) : empty(p);
+#if OP_LANES == 2
+    to[(place + i) * OP_LANES + 1] = v.have ? lower_1(v.s, (real)n, 0, p) : empty_1(p);
+#endif
+}
+
+/* The results of `count` <= 8 elements e, which begin at number i; v: S there. Returns S after them, if they are 8. */
+fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v, maybe after, i64 exclusive,
+                   par p)
+{
+    const amount done = p.origin + i;
+    state q[GROUP], two[GROUP / 2];
+    maybe s[GROUP + 1];
+    UNROLL for (int k = 0; k < GROUP; k++) q[k] = lift_e(e[k], i + k, p);
+    UNROLL for (int k = 0; k < GROUP / 2; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
+    s[0] = v;
+    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2), s[3] = then(s[2], q[2], done + 2, 1);
+    s[4] = then(s[0], TWIN(two[0], two[1], 2), done, 4), s[5] = then(s[4], q[4], done + 4, 1);
+    s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1), s[8] = after;
+    UNROLL for (int k = 0; k < GROUP; k++)
+    {
+        if (k < count) put_result(to, place, i + k, exclusive ? s[k] : s[k + 1], exclusive, p);
+    }
+}
+
+/* What lies before the first element of the window's sequence j. */
+fn maybe before_sequence(const window *w, int j, i64 seeded, GLOBAL const result *init, par p)
+{
+    return initial(seeded, init, w->first + j, p);
+}
+
+/* The window's results to where they belong: side by side where they lie so there too. */
+fn void store_window(const forest *f, const window *w, batch b, results out, LOCAL const result *from)
+{
+    const int lane = lane_index(), all = w->elements * OP_LANES;
+    if (out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1)) {
+        GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
+        if (ADDRESS(to) % sizeof(result) == 0) {
+            for (int e = lane; e < all; e += LANES) ((GLOBAL result *)to)[e] = from[e];
+            return;
+        }
+    }
+    for (int e = lane; e < all; e += LANES) {
+        const int i = e / OP_LANES, l = e - i * OP_LANES;
+        i64 at;
+        if (f->listed) {
+            at = (w->base + i) * out.stride;
+        } else {
+            const int j = (int)((u32)i / (u32)f->n);
+            at = (w->first + j) * out.row_stride + (i - j * f->n) * out.stride;
+        }
+        store_bytes(out.x + (at * OP_LANES + l) * (i64)sizeof(result), from[e]);
+    }
+}
+
+fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, i64 exclusive, i64 seeded,
+                    GLOBAL const result *init, LOCAL u8 *room, const int listed)
+{
+    enum { RESULT = OP_LANES * sizeof(result) };
+    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed);
+    const forest f = forest_of(b, longest, each, jobs, room, listed);
+    LOCAL result *const to = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
+    window w = first_window(&f, b);
+    while (w.count) {
+        stage_elements(&f, &w, b);
+        COPY_WAIT();
+        WARP_BARRIER();
+        forest_up(&f, &w, b.p);
+        const int groups = all_groups(&f, &w);
+        for (int g = lane_index(); g < groups; g += LANES) {
+            const int j = sequence_before(&f, &w, g + 1);
+            const sequence s = sequence_in(&f, &w, j);
+            const int k = g - s.groups, i = k << GROUP_LOG;
+            const maybe v = before_sequence(&w, j, seeded, init, b.p);
+            const maybe start = forest_start(&f, b.p, s, v, k), after = forest_start(&f, b.p, s, v, k + 1);
+            elem e[GROUP];
+            load_group(e, f.x, s.place + i);
+            scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
+        }
+        for (int j = lane_index(); j < w.count; j += LANES) {
+            const sequence s = sequence_in(&f, &w, j);
+            const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
+            if (!left || (listed && s.n > longest)) continue;
+            const maybe v = forest_start(&f, b.p, s, before_sequence(&w, j, seeded, init, b.p), k);
+            elem e[GROUP];
+            load_group(e, f.x, s.place + i);
+            scan_group(to, s.place - w.off, e, i, left, v, v, exclusive, b.p);
+        }
+        WARP_BARRIER();
+        store_window(&f, &w, b, out, to);
+        WARP_BARRIER();
+        w = window_after(&f, w, b);
+    }
+}
+
+KERNEL_OF(scan_rows)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_scan(b, out, longest, each, jobs, exclusive, seeded, init, ROOM_OF_PARAMETER, 0);
+}
+KERNEL_OF(scan_segments)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_scan(b, out, longest, each, jobs, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
+}
