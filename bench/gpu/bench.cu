@@ -269,6 +269,39 @@ static void views(const char *problem, const tally_view &like, size_t n, bool se
     cudaFree(temp);
 }
 
+/* scans of rows and segments */
+static void scan_views(const char *problem, const tally_view &like, size_t n, bool segments)
+{
+    if (!wanted(problem)) return;
+    static data<float> x(n);
+    float *out;
+    int64_t *offsets = nullptr;
+    CHECK(cudaMalloc(&out, n * sizeof *out));
+    if (segments) {
+        CHECK(cudaMalloc(&offsets, (size_t)(like.rows + 1) * sizeof *offsets));
+        CHECK(cudaMemcpy(offsets, like.offsets, (size_t)(like.rows + 1) * sizeof *offsets, cudaMemcpyHostToDevice));
+    }
+    auto run = [&](int i) {
+        tally_view in = like, to = like;
+        in.data = x.copies[i], to.data = out;
+        ok(tally_scan(gpu, "sum", &in, &to, nullptr), gpu);
+    };
+    run(0);
+    std::vector<float> got(n), want(n);
+    CHECK(cudaMemcpy(got.data(), out, n * sizeof *out, cudaMemcpyDeviceToHost));
+    tally_view in = like, to = like;
+    in.data = x.host.data(), to.data = want.data();
+    ok(tally_scan(cpu, "sum", &in, &to, nullptr), cpu);
+    size_t all = segments ? (size_t)like.offsets[like.rows] : (size_t)(like.rows * like.n);
+    if (memcmp(got.data(), want.data(), all * sizeof *out)) printf("DIFFERENT BITS: ");
+    std::vector<subject> s = {
+        {"copy", [&](int i) { cudaMemcpyAsync(out, x.copies[i], n * sizeof *out, cudaMemcpyDeviceToDevice, stream); }},
+        {"tally", run}};
+    print(problem, s, measure(s, (int)x.copies.size()), 8.0 * (double)n);
+    cudaFree(out);
+    cudaFree(offsets);
+}
+
 int main(int argc, char **argv)
 {
     setenv("TALLY_CODE", "best", 0); /* the figures are of one code */
@@ -315,6 +348,18 @@ int main(int argc, char **argv)
     while (offsets.back() < 1 << 28) { /* Pareto, from 1 to 10^7 */
         double u = ((double)(g() >> 11) + 1) / 9007199254740993.0;
         offsets.push_back(std::min<int64_t>(1 << 28, offsets.back() + (int64_t)std::min(1e7, std::pow(u, -1.0 / 0.8))));
+    }
+    for (int64_t n : {2, 8, 100, 256, 1000, 1024, 5000}) {
+        snprintf(problem, sizeof problem, "scan sum f32, rows of %d", (int)n);
+        scan_views(problem, tally_rows(nullptr, TALLY_F32, (1 << 27) / n, n), (size_t)1 << 27, false);
+    }
+    for (int64_t mean : {4, 20, 100, 500}) {
+        std::vector<int64_t> some(1, 0);
+        while (some.back() < 1 << 27)
+            some.push_back(std::min<int64_t>(1 << 27, some.back() + (int64_t)(g() % (uint64_t)(2 * mean + 1))));
+        snprintf(problem, sizeof problem, "scan sum f32, segments, mean %d", (int)mean);
+        scan_views(problem, tally_segments(nullptr, TALLY_F32, some.data(), (int64_t)some.size() - 1), (size_t)1 << 27,
+                   true);
     }
     snprintf(problem, sizeof problem, "sum f32, %.1fM heavy tail", (double)offsets.size() * 1e-6);
     views(problem, tally_segments(nullptr, TALLY_F32, offsets.data(), (int64_t)offsets.size() - 1), (size_t)1 << 28, true);
