@@ -10,7 +10,8 @@ enum { MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };
 static tally *ctx, *cpu;
 static const tl_gpu_calls *calls;
 static tl_gpu *gpu;
-static _Alignas(16) char x[MOST * 8 + 2 * GUARD], got[MOST * 16], want[MOST * 16];
+static _Alignas(16) char x[MOST * 8 + 2 * GUARD], got[MOST * 16 + GUARD], want[MOST * 16 + GUARD],
+    want_reduced[MOST_ROWS * 16];
 static int64_t offsets[MOST_ROWS + 1];
 
 /* ---- memory of the device, and an address for it ---- */
@@ -107,6 +108,7 @@ static void check_case(int which, int o, int shift, int64_t stride)
     const char *form = "%s %s, %s, shift %d, stride %lld";
 #define CASE op, tally_dtype_name(dtype), layouts[which].name, shift, (long long)stride
     if (!check_ok(cpu, tally_reduce(cpu, op, &a, want), "cpu")) return;
+    memcpy(want_reduced, want, (size_t)(rows * out));
     if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) {
         check_same(got, want, rows, out, form, CASE);
         check((unsigned char)got[rows * out] == 0xa5, "%s, %s: written behind the results", op, layouts[which].name);
@@ -115,8 +117,26 @@ static void check_case(int which, int o, int shift, int64_t stride)
         calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(rows * out));
         check_same(got, want, rows, out, form, CASE);
     }
+    /* scans: results to the host and to the device, inclusive and not, from an initial value where there may be one */
+    const int64_t last = offsets[rows], first = offsets[0];
+    char init[16] = {0};
+    const tally_scan_options how = {.exclusive = shift & 1, .init = info.seedable && shift & 2 ? init : NULL};
+    tally_view to = tally_segments(want, info.output, a.offsets, rows), by = to, at = to;
+    by.data = got, at.data = results.at, by.offsets = at.offsets = b.offsets;
+    memset(got, 0xa5, (size_t)(last * out + GUARD));
+    memset(want, 0xa5, (size_t)(last * out + GUARD));
+    put(&results, got, (size_t)(last * out + GUARD));
+    if (!check_ok(cpu, tally_scan(cpu, op, &a, &to, &how), "cpu")) return;
+    if (check_ok(ctx, tally_scan(ctx, op, &b, &by, &how), op))
+        check_same(got + first * out, want + first * out, last - first, out, form, CASE);
+    check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op, layouts[which].name);
+    if (check_ok(ctx, tally_scan(ctx, op, &b, &at, &how), op)) {
+        calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
+        check_same(got, want, last, out, form, CASE);
+        check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op, layouts[which].name);
+    }
     b.offsets = offsets;
-    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) check_same(got, want, rows, out, form, CASE);
+    if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) check_same(got, want_reduced, rows, out, form, CASE);
 #undef CASE
 }
 

@@ -148,8 +148,12 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 {
     tl_plan plan;
     views v;
+    int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (status) return status;
+    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->scan_segments &&
+        !tl_check_scan(ctx, &plan, o))
+        status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
+    if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);

@@ -52,7 +52,7 @@ static tally_status put_firsts(tl_gpu_device *d, tally *ctx, tl_batch *b)
                  .longs = tl_i64(b->longs), .levels = tl_i64(levels), .first = tl_memory_of(&b->first));
 }
 
-/* Segments of one length are rows. */
+/* Segments of one length are rows; of rows->data elements of `bytes` bytes. */
 static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tally_view *rows)
 {
     const int64_t first = m->offset[FIRST_OFFSET], last = m->offset[LAST_OFFSET];
@@ -63,29 +63,61 @@ static int are_rows(const tally_view *in, const measured *m, int64_t bytes, tall
     return !m->count[DIFFERENT] && !__builtin_mul_overflow(rows->n, in->stride, &rows->row_stride);
 }
 
-/* all: in as one segment, with offsets on the host. */
-static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
-                           const tally_view *all, const measured *m, const tl_memory *offsets, tl_memory *ids,
-                           void *out)
+/* What a call found of a view with offsets on the device. */
+typedef struct {
+    const tally_view *in;
+    tally_view all; /* in as one segment, with offsets on the host */
+    int64_t ends[2];
+    measured m;
+    tl_memory offsets, ids;
+} segments;
+
+/* The batch of the segments; ids become its own. */
+static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, tl_batch *b)
 {
-    int64_t low, high, bytes = plan->op->elem_bytes;
-    tally_view to = tally_rows(out, plan->op->out, in->rows, 1), rows;
+    int64_t low, high;
+    tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high);
+    tally_status status = tl_batch_data(d, ctx, plan, &tl_no_piece, s->in, low, high, b);
+    b->offsets = s->offsets;
+    b->ids = s->ids;
+    s->ids = (tl_memory){0};
+    b->longs = s->m.count[LONGS];
+    b->shorts = b->longs < s->in->rows;
+    for (int l = 1; l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
+        b->counts[b->levels = l] = s->m.count[NODES + l - 1];
+    return status || !b->longs ? status : put_firsts(d, ctx, b);
+}
+
+static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, void *out)
+{
+    int64_t bytes = plan->op->elem_bytes;
+    tally_view to = tally_rows(out, plan->op->out, s->in->rows, 1), rows;
     tally_status status = tl_view_check(ctx, &to, "out", plan->op->result_bytes);
-    if (!status) status = tl_view_overlap(ctx, all, bytes, &to, plan->op->result_bytes, 0);
+    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, plan->op->result_bytes, 0);
     if (status) return status;
-    if (are_rows(in, m, bytes, &rows)) return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
+    if (are_rows(s->in, &s->m, bytes, &rows)) return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
     tl_batch b;
-    tl_view_extent(all, bytes, &low, &high);
-    status = tl_batch_data(d, ctx, plan, &tl_no_piece, in, low, high, &b);
-    b.offsets = *offsets;
-    b.ids = *ids;
-    *ids = (tl_memory){0};
-    b.longs = m->count[LONGS];
-    b.shorts = b.longs < in->rows;
-    for (int l = 1; l <= TL_GPU_LEVELS && m->count[NODES + l - 1]; l++)
-        b.counts[b.levels = l] = m->count[NODES + l - 1];
-    if (!status && b.longs) status = put_firsts(d, ctx, &b);
-    status = tl_gpu_reduce_batch(d, ctx, &b, in, &to, status);
+    status = open_segments(d, ctx, plan, s, &b);
+    status = tl_gpu_reduce_batch(d, ctx, &b, s->in, &to, status);
+    tl_batch_close(d, &b);
+    return status;
+}
+
+static tally_status scan(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, const tally_view *out,
+                         const tally_scan_options *o)
+{
+    int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
+    tally_view to = s->all, rows, out_rows;
+    to.data = out->data, to.dtype = out->dtype, to.stride = out->stride, to.row_stride = out->row_stride;
+    tally_status status = tl_view_check(ctx, &to, "out", each);
+    if (!status) status = tl_view_distinct(ctx, &to, "out");
+    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, 1);
+    if (status) return status;
+    if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
+        return tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, o);
+    tl_batch b;
+    status = open_segments(d, ctx, plan, s, &b);
+    status = tl_gpu_scan_batch(d, ctx, &b, &to, o, status);
     tl_batch_close(d, &b);
     return status;
 }
@@ -96,31 +128,54 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
+/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to the
+ * checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
+static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, segments *s,
+                tally_status *status)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    tl_memory data;
+    size_t at, data_at;
+    int64_t low, high;
+    *s = (segments){.in = in, .all = *in};
+    if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
+        in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data || !c->owns(d->gpu, in->data, &data, &data_at))
+        return 0;
+    *status = measure(d, ctx, plan, &s->offsets, in->rows, &s->ids, &s->m);
+    s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
+    s->all.rows = 1;
+    s->all.offsets = s->ends;
+    return *status || (!s->m.count[BAD] && tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high));
+}
+
 tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out,
                                     int *done)
 {
     tl_gpu_device *d = tl_gpu_of(base);
-    tl_memory offsets, data, ids = {0};
-    size_t at, data_at;
-    measured m;
-    int64_t ends[2], low, high;
-    tally_view all = *in;
+    segments s;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     *done = 0;
+    if (status) return status;
+    *done = look(d, ctx, plan, in, &s, &status);
+    if (*done && !status) status = reduce(d, ctx, plan, &s, out);
+    tl_gpu_give(d, &s.ids);
+    d->gpu->calls->leave(d->gpu);
+    return status;
+}
+
+tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                  const tally_view *out, const tally_scan_options *o, int *done)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    segments s;
+    *done = 0;
+    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out || (o && o->reverse))
+        return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    all.rows = 1;
-    all.offsets = ends;
-    /* Bad ones are left to the checks of the host, which say where; so is what lies inside another object of
-     * OpenCL's. */
-    if (has_offsets(d, in, &offsets, &at) && !at && !((uintptr_t)in->offsets % sizeof(int64_t)) &&
-        in->rows <= INT64_MAX / (int64_t)sizeof(int64_t) && in->data &&
-        d->gpu->calls->owns(d->gpu, in->data, &data, &data_at)) {
-        status = measure(d, ctx, plan, &offsets, in->rows, &ids, &m);
-        ends[0] = m.offset[FIRST_OFFSET], ends[1] = m.offset[LAST_OFFSET];
-        *done = status || (!m.count[BAD] && tl_view_extent(&all, plan->op->elem_bytes, &low, &high));
-        if (!status && *done) status = reduce(d, ctx, plan, in, &all, &m, &offsets, &ids, out);
-        tl_gpu_give(d, &ids);
-    }
+    *done = look(d, ctx, plan, in, &s, &status);
+    if (*done && !status) status = scan(d, ctx, plan, &s, out, o);
+    tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
     return status;
 }

@@ -206,35 +206,43 @@ static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const t
                  .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
 }
 
+tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *out,
+                               const tally_scan_options *o, tally_status status)
+{
+    const tl_scalar *op = b->plan->op;
+    tl_results r = {.piece = b->piece};
+    tl_memory nodes = {0}, prefix = {0}, init = {0};
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    const void *first = b->piece->before ? b->piece->before : o ? o->init : NULL;
+    const size_t first_bytes = b->piece->before ? (size_t)b->rows * op->state_bytes : op->result_bytes;
+    tl_before from = {b->piece->before ? SEED_STATES
+                      : first          ? SEED_VALUE
+                                       : SEED_NONE,
+                      first ? &init : &b->x, o && o->exclusive};
+    int64_t room = 0;
+    if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
+    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
+    if (!status) status = tl_gpu_program(d, ctx, op, "scan", &program);
+    const int once = !status && takes_once(d, b, &room), steps = b->longs && !once;
+    if (once) status = scan_once(&l, b, &r, room, &from);
+    if (!status && steps) status = make_nodes(&l, b, &nodes);
+    if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
+    if (!status && b->shorts) status = tl_forest_scan(&l, b, &r, &from);
+    if (!status && steps) status = scan_elements(&l, b, &r, &prefix, &from);
+    status = tl_results_close(d, ctx, &r, op->result_bytes, status);
+    tl_gpu_give(d, &nodes);
+    tl_gpu_give(d, &prefix);
+    tl_gpu_give(d, &init);
+    return status;
+}
+
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                                const tally_view *in, const tally_view *out, const tally_scan_options *o)
 {
     tl_batch b;
-    tl_results r = {.piece = piece};
-    tl_memory nodes = {0}, prefix = {0}, init = {0};
-    tl_built program = {0};
-    const tl_launch l = {d, ctx, &program};
-    const void *first = piece->before ? piece->before : o ? o->init : NULL;
-    const size_t first_bytes = piece->before ? (size_t)in->rows * plan->op->state_bytes : plan->op->result_bytes;
-    tl_before from = {piece->before ? SEED_STATES
-                      : first       ? SEED_VALUE
-                                    : SEED_NONE,
-                      first ? &init : &b.x, o && o->exclusive};
-    int64_t room = 0;
     tally_status status = tl_batch_open(d, ctx, plan, piece, in, &b);
-    if (!status) status = tl_results_open(d, ctx, piece, out, plan->op->result_bytes, &r);
-    if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
-    if (!status) status = tl_gpu_program(d, ctx, plan->op, "scan", &program);
-    const int once = !status && takes_once(d, &b, &room), steps = b.longs && !once;
-    if (once) status = scan_once(&l, &b, &r, room, &from);
-    if (!status && steps) status = make_nodes(&l, &b, &nodes);
-    if (!status && steps) status = make_prefix(&l, &b, &nodes, &from, &prefix);
-    if (!status && b.shorts) status = tl_forest_scan(&l, &b, &r, &from);
-    if (!status && steps) status = scan_elements(&l, &b, &r, &prefix, &from);
-    status = tl_results_close(d, ctx, &r, plan->op->result_bytes, status);
-    tl_gpu_give(d, &nodes);
-    tl_gpu_give(d, &prefix);
-    tl_gpu_give(d, &init);
+    status = tl_gpu_scan_batch(d, ctx, &b, out, o, status);
     tl_batch_close(d, &b);
     return status;
 }

@@ -175,6 +175,9 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
  * alone. */
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
                                  const tally_view *out, tally_status status);
+/* The same of a scan; out: for its layout alone. */
+tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *out,
+                               const tally_scan_options *o, tally_status status);
 /* Scans forward: reversed ones come as views that walk backwards. */
 tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                                const tally_view *in, const tally_view *out, const tally_scan_options *o);
