@@ -5,7 +5,7 @@
 #include "gpu/work.h"
 #include "gpus.h"
 
-enum { MOST = 1 << 20, MOST_ROWS = 2000, GUARD = 64, SHIFTS = 16 };
+enum { MOST = 1 << 20, MOST_ROWS = 400000, GUARD = 64, SHIFTS = 16 };
 
 static tally *ctx, *cpu;
 static const tl_gpu_calls *calls;
@@ -56,6 +56,8 @@ static int64_t heavy(int64_t r) { return r == 40 ? 600000 : r % 100 == 3 ? any(3
 static int64_t alike(int64_t r) { return (void)r, 256; }
 static int64_t nearly(int64_t r) { return r == 99 ? 257 : 256; }
 static int64_t longs(int64_t r) { return 1024 + r % 3; }
+static int64_t small(int64_t r) { return (void)r, any(31); }
+static int64_t crowd(int64_t r) { return r == 77777 ? 5000 : any(3); }
 static int64_t none(int64_t r) { return (void)r, 0; }
 static const struct {
     const char *name;
@@ -63,7 +65,7 @@ static const struct {
     int64_t rows;
 } layouts[] = {{"tiny", tiny, 2000},  {"empty", empty, 700}, {"middle", middle, 300},       {"powers", powers, 300},
                {"heavy", heavy, 300}, {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
-               {"one", middle, 1},    {"none", none, 65}};
+               {"one", middle, 1},    {"none", none, 65},    {"small", small, 60000},       {"crowd", crowd, 400000}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */
