@@ -181,6 +181,7 @@ int run_bench(const options *o)
     int64_t runs;
     tally *ctx = NULL;
     int code = opt_count(o, OPT_runs, 1, RUNS_MOST, 7, &runs);
+    setenv("TALLY_CODE", "best", 0); /* the figures are of one code; an option of --device wins */
     if (!code) code = session_open(&ctx, o);
     int count = o->nargs;
     if (!count)

@@ -129,6 +129,7 @@ void help_man(FILE *f)
           "Options that are asked for win.\n"
           ".TP\n.B TALLY_THREADS\nthe number of threads.\n"
           ".TP\n.B TALLY_ISA\nthe instruction set.\n"
+          ".TP\n.B TALLY_CODE\non CUDA devices: auto, quick or best, as the device's option code.\n"
           ".SH EXIT STATUS\n",
           f);
     static const char *const codes[][2] = {{"0", "success."},

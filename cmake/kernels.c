@@ -179,7 +179,8 @@ static void compile(const program *p)
     for (int a = 0; a <= arch_count; a++) {
         int ptx = a == arch_count, number = archs[ptx ? a - 1 : a];
         snprintf(arch, sizeof arch, "%s_%d", ptx ? "compute" : "sm", number);
-        if (tl_nvrtc_compile(NULL, text, arch, NULL, NULL, &code, &bytes, NULL)) stop(p->op->file, tally_error(NULL));
+        if (tl_nvrtc_compile(NULL, text, arch, NULL, NULL, NULL, &code, &bytes, NULL))
+            stop(p->op->file, tally_error(NULL));
         snprintf(part[a], sizeof part[a], "%s.%ld.%d", p->path, (long)getpid(), a);
         snprintf(image[a], sizeof image[a], "--image3=kind=%s,sm=%d,file=%.*s", ptx ? "ptx" : "elf", number,
                  PATH_ROOM + 39, part[a]);

@@ -46,7 +46,7 @@ extern "C" {
  * Nothing prints, exits or aborts. Where threads cannot be made (limits of address space or processes), calls run on
  * those that can, and in a process that was forked from one with threads on one thread; the bits are the same. A GPU's
  * context is of no use after a fork, as its driver is. Only tally_open reads the environment (TALLY_DEVICE,
- * TALLY_THREADS, TALLY_ISA); what compiles at run time, GPU devices and users' operators, also does then
+ * TALLY_THREADS, TALLY_ISA, TALLY_CODE); what compiles at run time, GPU devices and users' operators, also does then
  * (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the folder of compiled kernels). A
  * context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
  * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
@@ -109,17 +109,21 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
  * "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors that affinity and the cgroup's
  * CPU quota leave (or TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or
- * TALLY_ISA). memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K,
- * M, G: 2^10, 2^20, 2^30; at least 64K), default all there is. On GPUs threads and isa are for what the processors do.
- * probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first time
- * a device (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled kernels
- * that it passed; a device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both bits.
- * Other devices ignore it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means
- * "cpu,threads=4,isa=avx2". Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS and
- * TALLY_ISA. On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
+ * TALLY_ISA). memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M,
+ * G: 2^10, 2^20, 2^30; at least 64K), default all there is. code, on CUDA: how kernels that are compiled at run time
+ * are. "auto", the default: with little optimisation (quick), while a thread makes the best code of those that are
+ * launched three times and more, which later calls and later processes take; "quick": always so; "best": every first
+ * call waits for the best (or TALLY_CODE; the bits are the same). On GPUs threads and isa are for what the processors
+ * do. probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first
+ * time a device (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled
+ * kernels that it passed; a device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both
+ * bits. Other devices ignore it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means
+ * "cpu,threads=4,isa=avx2". Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS, TALLY_ISA
+ * and TALLY_CODE. On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
-/* Releases the context, its threads' memory and its caches. ctx may be NULL. Streams and fragments opened from it must
+/* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped after the
+ * step that it is at, a second at most for most kernels. ctx may be NULL. Streams and fragments opened from it must
  * be closed first. */
 TALLY_API void tally_close(tally *ctx);
 
@@ -167,7 +171,7 @@ TALLY_API tally_status tally_device_forget(tally *ctx, void *pointer);
 typedef struct tally_times_info {
     double kernels;                /* seconds in kernels */
     double to_device, from_device; /* seconds of copies between host and device */
-    double compile;                /* seconds (of the host) compiling or loading kernels */
+    double compile;                /* seconds that calls waited for the compiling or loading of kernels */
     int64_t bytes_to_device, bytes_from_device;
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */

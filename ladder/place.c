@@ -278,7 +278,7 @@ int place_build(place *p, const char *text, const char *path, const model_settin
             place_unload(p, x);
             return fail_with(error, 1, "out of memory");
         }
-        const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, 0, &x->gpu);
+        const tally_status status = p->gpu->calls->build(p->gpu, p->ctx, whole, length, TL_CODE_BEST, &x->gpu);
         free(whole);
         if (status) {
             failed(p, status == TALLY_BAD_DATA ? TALLY_NO_DEVICE : status, error); /* the model took it */

@@ -61,11 +61,11 @@ static void f_unlock(tl_gpu *g, tl_memory *m)
     live_locked--;
     real->unlock(g, m);
 }
-static tally_status f_build(tl_gpu *g, tally *c, const char *text, size_t length, int users, tl_program **p)
+static tally_status f_build(tl_gpu *g, tally *c, const char *text, size_t length, tl_code how, tl_program **p)
 {
     tally_status status = planted(c, "build");
-    if (!status) status = real->build(g, c, text, length, users, p);
-    live_programs += !status;
+    if (!status) status = real->build(g, c, text, length, how, p);
+    live_programs += !status && *p; /* not embedded: none */
     return status;
 }
 static void f_unload(tl_gpu *g, tl_program *p)

@@ -51,8 +51,8 @@ static tally_status build(const tl_scalar *op, const char *shape, const char *ke
     tally_status status = tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length);
     if (status) return status;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    status =
-        tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", &code, &bytes, log);
+    status = tl_nvrtc_compile(ctx, text, arch, op->user ? tl_nvrtc_quick : NULL, "--ptxas-options=-v", NULL, &code,
+                              &bytes, log);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     printf("%s: %.0f ms of processor time\n", what,
            1e3 * (double)(end.tv_sec - begin.tv_sec) + 1e-6 * (double)(end.tv_nsec - begin.tv_nsec));
@@ -144,12 +144,16 @@ static void try_wish(void)
     static const char option[] = "--no-such-option=1", text[] = "extern \"C\" __global__ void k() {}\n";
     void *code;
     size_t bytes = 0;
-    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, &code, &bytes, NULL), "a wish not granted");
+    check_ok(ctx, tl_nvrtc_compile(ctx, text, "sm_90", option, NULL, NULL, &code, &bytes, NULL), "a wish not granted");
     check(code && bytes > 0, "%zu bytes of code", bytes);
     free(code);
-    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
+    check(tl_nvrtc_compile(ctx, text, "sm_90", NULL, option, NULL, &code, &bytes, NULL) == TALLY_NO_DEVICE && !code &&
               strstr(tally_error(ctx), "no-such-option"),
           "an unknown option: '%s'", tally_error(ctx));
+    const atomic_int stop = 1; /* before it begins; an NVRTC that cannot be stopped goes on */
+    const tally_status status = tl_nvrtc_compile(ctx, text, "sm_90", NULL, NULL, &stop, &code, &bytes, NULL);
+    check(tl_nvrtc_version() < 13000 ? !status : status == TALLY_NO_DEVICE && !code, "stopped: %d", (int)status);
+    free(code);
 }
 
 static void try_set(int all, const char *arch)

@@ -232,7 +232,7 @@ static void window(const char *op, int64_t w, int log)
 static void views(const char *problem, const tally_view &like, size_t n, bool segments)
 {
     if (!wanted(problem)) return;
-    data<float> x(n);
+    static data<float> x(n); /* of the first call: all have as many elements */
     float *out;
     int64_t *offsets = nullptr;
     void *temp = nullptr;
@@ -271,6 +271,7 @@ static void views(const char *problem, const tally_view &like, size_t n, bool se
 
 int main(int argc, char **argv)
 {
+    setenv("TALLY_CODE", "best", 0); /* the figures are of one code */
     if (argc > 1) rounds = atoi(argv[1]);
     if (argc > 2) only = argv[2];
     cudaDeviceProp p;
@@ -290,7 +291,11 @@ int main(int argc, char **argv)
     for (int log : {24, 27}) scan<double, double>("f64", TALLY_F64, TALLY_F64, log);
     for (int64_t w : {5, 50, 512, 1000, 4096, 10000, 100000, 1000000}) window("mean", w, 28);
     window("max", 50, 28);
-    views("sum f32, 1M rows of 256", tally_rows(nullptr, TALLY_F32, 1 << 20, 256), (size_t)1 << 28, false);
+    char problem[64];
+    for (int64_t n : {2, 8, 32, 100, 256, 1000}) {
+        snprintf(problem, sizeof problem, "sum f32, rows of %d", (int)n);
+        views(problem, tally_rows(nullptr, TALLY_F32, (1 << 28) / n, n), (size_t)1 << 28, false);
+    }
     views("sum f32, columns 32768x8192", tally_columns(nullptr, TALLY_F32, 32768, 8192), (size_t)1 << 28, false);
     std::vector<int64_t> offsets((1 << 20) + 1);
     for (size_t i = 0; i < offsets.size(); i++) offsets[i] = 256 * (int64_t)i;
@@ -299,12 +304,18 @@ int main(int argc, char **argv)
     for (size_t i = 1; i < offsets.size(); i++) offsets[i] = std::min<int64_t>(1 << 28, offsets[i - 1] + 128 + (int64_t)(g() % 257));
     offsets.back() = 1 << 28;
     views("sum f32, 1M segments of 128 to 384", tally_segments(nullptr, TALLY_F32, offsets.data(), 1 << 20), (size_t)1 << 28, true);
+    for (int64_t mean : {4, 20, 100, 3000}) { /* uniform from 0 to twice as many */
+        for (offsets.assign(1, 0); offsets.back() < 1 << 28;)
+            offsets.push_back(std::min<int64_t>(1 << 28, offsets.back() + (int64_t)(g() % (uint64_t)(2 * mean + 1))));
+        snprintf(problem, sizeof problem, "sum f32, segments, mean %d", (int)mean);
+        views(problem, tally_segments(nullptr, TALLY_F32, offsets.data(), (int64_t)offsets.size() - 1), (size_t)1 << 28,
+              true);
+    }
     offsets.assign(1, 0);
     while (offsets.back() < 1 << 28) { /* Pareto, from 1 to 10^7 */
         double u = ((double)(g() >> 11) + 1) / 9007199254740993.0;
         offsets.push_back(std::min<int64_t>(1 << 28, offsets.back() + (int64_t)std::min(1e7, std::pow(u, -1.0 / 0.8))));
     }
-    char problem[64];
     snprintf(problem, sizeof problem, "sum f32, %.1fM heavy tail", (double)offsets.size() * 1e-6);
     views(problem, tally_segments(nullptr, TALLY_F32, offsets.data(), (int64_t)offsets.size() - 1), (size_t)1 << 28, true);
     tally_close(gpu);

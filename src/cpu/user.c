@@ -30,10 +30,12 @@ static const char *const isa_flags[] = {
 
 /* ---- the private folder ---- */
 
-/* Roads with intrinsics of their own? */
-static int is_express(const tl_facts *f)
+/* Roads with intrinsics of their own? Only exact operators have them. */
+static int is_express(const tl_scalar *op)
 {
-    return f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES];
+    const tl_facts *f = &op->user->user->facts;
+    return op->exact &&
+           (f->flag[TL_FLAG_EXTREME] || f->flag[TL_FLAG_ADDS] || f->flag[TL_FLAG_PICKS] || f->flag[TL_FLAG_COMMUTES]);
 }
 
 /* Of the processors' kernels? Operators' texts and those of GPUs are not. */
@@ -154,7 +156,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         good = good && path_of(path, folder, folders[i]) && !mkdir(path, 0700);
     for (const tl_source *t = tl_sources; t->name; t++)
-        if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_express(&u->facts))
+        if (!strcmp(t->name, "cpu/kernel/few_intrinsics.h") && !is_express(op))
             good = good && write_file(folder, "immintrin.h", t->text, strlen(t->text));
         else if (is_needed(t->name))
             good = good && write_file(folder, t->name, t->text, strlen(t->text));

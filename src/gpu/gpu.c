@@ -27,16 +27,40 @@ static tally_status set_memory(tally *ctx, tl_gpu_device *d, const char *text, s
     return TALLY_OK;
 }
 
+/* code=HOW, or TALLY_CODE. */
+static tally_status set_code_of(tally *ctx, tl_gpu_device *d, const char *what, const char *text, size_t length)
+{
+    static const char *const names[] = {[TL_CODE_AUTO] = "auto", [TL_CODE_QUICK] = "quick", [TL_CODE_BEST] = "best"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && !strncmp(names[i], text, length)) {
+            d->code = (tl_code)i;
+            return TALLY_OK;
+        }
+    return tl_fail(ctx, TALLY_INVALID, "%s is '%.*s': must be auto, quick or best", what,
+                   length < 40 ? (int)length : 40, text);
+}
+static tally_status set_code(tally *ctx, tl_gpu_device *d, const char *text, size_t length)
+{
+    return set_code_of(ctx, d, "code", text, length);
+}
+
 /* Takes the options that are a GPU's, and leaves those of the processors in `rest`. */
 static tally_status take_options(tally *ctx, tl_gpu_device *d, const char *options, char *rest)
 {
-    static const char name[] = "memory=";
-    tally_status status = TALLY_OK;
+    static const struct {
+        const char *name;
+        tally_status (*set)(tally *, tl_gpu_device *, const char *text, size_t length);
+    } ours[] = {{"memory=", set_memory}, {"code=", set_code}};
+    enum { OURS = sizeof ours / sizeof *ours };
+    const char *env = getenv("TALLY_CODE");
+    tally_status status = env && *env ? set_code_of(ctx, d, "TALLY_CODE", env, strlen(env)) : TALLY_OK;
     rest[0] = 0;
     while (!status && *options) {
         size_t length = strcspn(options, ","), used = strlen(rest);
-        if (!strncmp(options, name, sizeof name - 1))
-            status = set_memory(ctx, d, options + sizeof name - 1, length - (sizeof name - 1));
+        int i = 0;
+        while (i < OURS && strncmp(options, ours[i].name, strlen(ours[i].name))) i++;
+        if (i < OURS)
+            status = ours[i].set(ctx, d, options + strlen(ours[i].name), length - strlen(ours[i].name));
         else
             sprintf(rest + used, "%s%.*s", used ? "," : "", (int)length, options);
         options += length + (options[length] == ',');
@@ -71,7 +95,8 @@ tally_status tl_gpu_open(tally *ctx, const tl_gpu_calls *calls, const tl_device_
 static void release_all(tl_gpu_device *d)
 {
     const tl_gpu_calls *c = d->gpu->calls;
-    for (int i = 0; i < d->program_count; i++) c->unload(d->gpu, d->programs[i].program);
+    for (int i = 0; i < d->program_count; i++)
+        if (d->programs[i].program) c->unload(d->gpu, d->programs[i].program);
     d->program_count = 0;
     tl_gpu_give(d, &d->ticket);
     tl_gpu_give(d, &d->board.memory);
@@ -212,6 +237,8 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     const tl_scalar *op = wanted->op;
+    /* the law's is small, and for the probe alone: always whole, and quick */
+    const int is_law = !strcmp(wanted->shape, "law"), may_be_embedded = c->by_kernel && !wanted->kernel;
     for (int i = 0; i < d->program_count; i++) {
         const tl_built *p = &d->programs[i];
         if (p->op == op && !strcmp(p->shape, wanted->shape) && !p->kernel == !wanted->kernel &&
@@ -223,14 +250,19 @@ static tally_status build(tl_gpu_device *d, tally *ctx, tl_built *wanted)
     char *text;
     size_t length;
     if (d->program_count == TL_GPU_PROGRAMS) {
-        c->unload(d->gpu, d->programs[0].program);
+        c->wait(d->gpu, NULL); /* its kernels may be under way */
+        if (d->programs[0].program) c->unload(d->gpu, d->programs[0].program);
         memmove(d->programs, d->programs + 1, (TL_GPU_PROGRAMS - 1) * sizeof *d->programs);
         d->program_count--;
     }
     tally_status status = tl_program_text(ctx, op, wanted->shape, c->prelude, wanted->kernel, &text, &length);
     if (status) return status;
     double start = tl_seconds();
-    status = c->build(d->gpu, ctx, text, length, op->user != NULL, &wanted->program);
+    wanted->program = NULL;
+    status = c->build(d->gpu, ctx, text, length, may_be_embedded ? TL_CODE_EMBEDDED : d->code, &wanted->program);
+    if (!status && !wanted->program && is_law)
+        status =
+            c->build(d->gpu, ctx, text, length, d->code == TL_CODE_AUTO ? TL_CODE_QUICK : d->code, &wanted->program);
     if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
     free(text);
     if (status == TALLY_BAD_DATA && op->user) { /* the sentence has a line of the compiler's log */
@@ -248,6 +280,22 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 {
     *program = (tl_built){op, shape, NULL, NULL};
     return op->user && d->gpu->calls->by_kernel ? TALLY_OK : build(d, ctx, program);
+}
+
+/* Better code for a program that is launched again and again. What it takes to load it counts as compiling. */
+static void refresh(tl_gpu_device *d, const tl_built *b)
+{
+    const tl_gpu_calls *c = d->gpu->calls;
+    char *text;
+    size_t length;
+    if (!c->refresh) return;
+    const double start = d->clock.on ? tl_seconds() : 0;
+    if (c->refresh(d->gpu, b->program) &&
+        !tl_program_text(NULL, b->op, b->shape, c->prelude, b->kernel, &text, &length)) {
+        c->improve(d->gpu, b->program, text, length);
+        free(text);
+    }
+    if (d->clock.on) d->clock.sum.compile += tl_seconds() - start;
 }
 
 /* ---- launches ---- */
@@ -269,6 +317,7 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
         status = build(l->d, l->ctx, &b);
     }
     if (status) return status;
+    refresh(l->d, &b);
     tl_clock_begin(l->d, l->ctx, TL_RUN);
     status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
                        arguments, count);

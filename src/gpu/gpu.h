@@ -43,6 +43,11 @@ typedef struct tl_argument {
  * (one group too many would be a round of its own). The latter for `once` alone, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
+/* How a program gets its code. QUICK: by as little optimisation as a compiler offers, because somebody waits. AUTO: as
+ * QUICK unless the best is at hand, and the best later (tl_gpu_calls.refresh). EMBEDDED: from the library or not at
+ * all. The bits are the same. */
+typedef enum tl_code { TL_CODE_AUTO, TL_CODE_QUICK, TL_CODE_BEST, TL_CODE_EMBEDDED } tl_code;
+
 /* What a program keeps of its kernels. */
 enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
 /* The number of a kernel in a program's list of `count` such names, each `step` bytes after the one before: count for a
@@ -52,7 +57,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (gpu/kernel/reduce.cl) */
-    int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
+    int by_kernel;              /* what is not embedded: a program a kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -76,11 +81,15 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program.
-     * TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the first line of its log with an error in
-     * it. */
-    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
+    /* Compiles text (cached by the caller). Caller owns *program; NULL: it is not embedded. how: where by_kernel is 0,
+     * it is never EMBEDDED, and may mean nothing. TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the
+     * first line of its log with an error in it. */
+    tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program);
     void (*unload)(tl_gpu *gpu, tl_program *program);
+    /* Before a launch: takes better code of the program, if it is there. 1: it is wanted now; then improve gets the
+     * text, and makes it beside the calls. Nothing can fail: the program stays as it is. NULL: there is none. */
+    int (*refresh)(tl_gpu *gpu, tl_program *program);
+    void (*improve)(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
     tally_status (*launch)(tl_gpu *gpu, tally *ctx, tl_program *program, const char *kernel, int64_t number,
                            tl_spread spread, int threads, const tl_argument *arguments, int count);
     tally_status (*wait)(tl_gpu *gpu, tally *ctx);

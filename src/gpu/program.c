@@ -283,7 +283,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, name);
     if (!strcmp(shape, "reduce")) {
         add_file(&b, "gpu/kernel/segments.cl");
-        add_file(&b, "gpu/kernel/segments_short.cl");
+        add_file(&b, "gpu/kernel/forest.cl");
     }
     if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");

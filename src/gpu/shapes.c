@@ -58,29 +58,11 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
                     .ticket = tl_memory_of(&d->ticket), .more = tl_i64(more));
 }
 
-/* Dense rows that share a warp's butterfly; *done: how many of them are in full chunks. */
-static tally_status reduce_several(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t *done)
+/* The last step of the long sequences; nodes: theirs. */
+static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *nodes)
 {
-    const int64_t jobs = b->rows * b->n / CHUNK;
-    *done = jobs * (CHUNK / b->n);
-    return TL_GO(l, several, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
-                 .jobs = tl_i64(jobs));
-}
-
-static tally_status reduce_segments(const tl_launch *l, const tl_batch *b, const tl_results *r)
-{
-    return TL_GO(l, segments, (b->rows + LANES - 1) / LANES, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1));
-}
-
-/* The last step of the long sequences, or of all but those; nodes: of the long ones. */
-static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, tl_which which,
-                           const tl_memory *nodes)
-{
-    const int longs = which == TL_LONG_SEQUENCES;
-    return TL_GO(l, finish, longs ? b->longs : b->rows, .batch = tl_batch_arguments(b, which),
-                 .nodes = tl_memory_of(longs ? nodes : &b->x), .top = tl_i64(longs ? b->levels : 0),
-                 .results = tl_results_arguments(r), .longest = tl_i64(longs ? INT64_MAX : CHUNK - 1));
+    return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
+                 .top = tl_i64(b->levels), .results = tl_results_arguments(r));
 }
 
 tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tally_view *in,
@@ -91,21 +73,13 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     tl_memory nodes = {0};
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    const int by_one = d->gpu->calls->once, once = by_one && in->rows == 1 && !b->listed && b->longs;
-    int64_t done = 0; /* short rows that have their results */
+    const int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status) status = tl_gpu_program(d, ctx, op, "reduce", &program);
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
     if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
-    if (!status && !b->listed && in->stride == 1 && b->piece->gives == TL_VALUES &&
-        (in->n == 128 || in->n == 256 || in->n == 512) && (in->rows == 1 || in->row_stride == in->n))
-        status = reduce_several(&l, b, &r, &done);
-    if (!status && b->shorts && b->listed && by_one) {
-        status = reduce_segments(&l, b, &r);
-        done = b->rows;
-    }
-    if (!status && b->shorts && done < b->rows) status = finish(&l, b, &r, TL_ALL_SEQUENCES, NULL);
-    if (!status && b->longs && !once) status = finish(&l, b, &r, TL_LONG_SEQUENCES, &nodes);
+    if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
+    if (!status && b->longs && !once) status = finish(&l, b, &r, &nodes);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     return status;

@@ -22,7 +22,7 @@ enum {
 };
 
 /* What is built for an operator's shape. program NULL: its kernels are built one by one, each when it is first
- * launched. */
+ * launched (users' operators, and what is not embedded). */
 typedef struct tl_built {
     const tl_scalar *op;
     const char *shape, *kernel; /* kernel: NULL for all of the shape */
@@ -57,6 +57,7 @@ typedef struct {
     int host;   /* this call's host memory may still be read: wait before returning */
     int stream; /* the caller's stream: calls without host memory do not wait */
     tl_memory pool[TL_GPU_POOL], ticket;
+    tl_code code;       /* option code= */
     size_t limit, held; /* bytes of device memory: option memory=SIZE (0: none); allocated, the pool's included */
     tl_memory stage[2 * TL_STAGES], small; /* stage.c, along.c: page-locked, kept until close */
     tl_clock clock;
@@ -145,6 +146,10 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
  * came before that. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
+
+/* ---- forest.c: the sequences that are shorter than a chunk ---- */
+
+tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 
 /* ---- clock.c: spans of a lane, measured if asked for ---- */
 

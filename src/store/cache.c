@@ -142,3 +142,9 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
     if (fclose(f) || !whole || rename(temporary, path)) unlink(temporary);
     trim(at);
 }
+
+void tl_cache_drop(const void *key, size_t key_bytes)
+{
+    char path[PATH_ROOM];
+    if (path_of(path, key, key_bytes)) unlink(path);
+}

@@ -8,4 +8,6 @@
 void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes);
 /* Stores it; failures only cost the time to make it again. */
 void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t bytes);
+/* Removes it, if it is there. */
+void tl_cache_drop(const void *key, size_t key_bytes);
 #endif

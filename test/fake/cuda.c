@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA driver that is none, as libcuda.so.1, for test_embed.c: one device, memory of the host, modules that are
- * looked at and not run, kernels that do nothing. It must have every function of src/device/cuda*.c.
+ * A CUDA driver that is none, as libcuda.so.1, for test_embed.c and test_better.c: one device, memory of the host,
+ * modules that are looked at and not run, kernels that do nothing. It must have every function of src/gpu/cuda/.
  * fake_cuda_loads() says what was loaded. FAKE_CUDA_REFUSES=1: it takes no fatbinary. As a real one, it does nothing
  * for a thread without a current context. fake_cuda_push_fails: the push of a context that many calls from now fails
  * (0: none). fake_cuda_depth(): contexts that this thread has pushed; fake_cuda_held, _peak: bytes of memory now, and
@@ -22,7 +22,7 @@ enum {
     MULTIPROCESSORS = 16,
     SHARED_OPTIN = 97
 };
-static char loads[400];
+static char loads[2000];
 static _Thread_local int current; /* contexts that this thread has pushed */
 
 int fake_cuda_push_fails;
@@ -94,7 +94,7 @@ int cuModuleLoadData(void **module, const unsigned char *data)
     if (!current) return INVALID_CONTEXT;
     *module = loads;
     if (data[0] == CUBIN) {
-        snprintf(loads + used, sizeof loads - used, " cubin");
+        snprintf(loads + used, sizeof loads - used, data[1] == 'E' ? " cubin" : " %s", (const char *)data + 1);
     } else if (data[0] == FATBIN) {
         if (getenv("FAKE_CUDA_REFUSES")) return NO_BINARY_FOR_GPU;
         used += (size_t)snprintf(loads + used, sizeof loads - used, " fatbin(");

@@ -2,11 +2,12 @@
  * A CUDA device's calls, through the driver (libcuda), opened at run time. API calls only; the shapes are in gpu/.
  *
  *   cuda.c      the device, its memory; sees the other three
- *   program.c   where code comes from, launches
+ *   program.c   loads code, launches; better.c makes better code beside the calls, code.c makes it at all
  *   lanes.c     copies, page-locked memory, events
  *   devices.c   the driver, which devices it has, its errors; sees none of the others
  *
  * The primary context is used, so memory of the CUDA runtime in the same process is this device's memory too. */
+#include "better.h"
 #include "cuda.h"
 #include <stdlib.h>
 
@@ -64,6 +65,7 @@ static int cu_describe(int index, tally_device_info *info)
 static void cu_close(tl_gpu *gpu)
 {
     cuda *g = (cuda *)gpu;
+    tl_beside_end(&g->beside);
     if (g->own) {
         const int entered = !cuCtxPushCurrent(g->context);
         tl_cuda_close_events(g);
@@ -206,6 +208,8 @@ static const tl_gpu_calls calls = {
     .owns = cu_owns,
     .build = tl_cuda_build,
     .unload = tl_cuda_unload,
+    .refresh = tl_cuda_refresh,
+    .improve = tl_cuda_improve,
     .launch = tl_cuda_launch,
     .wait = cu_wait,
     .use_stream = cu_use_stream,

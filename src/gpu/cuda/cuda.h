@@ -6,6 +6,7 @@
 #include "gpu/gpu.h"
 #include <dlfcn.h>
 
+struct tl_beside; /* better.h */
 typedef int CUresult, CUdevice;
 enum { CU_MEMORYTYPE_HOST = 1, CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2, CU_EVENT_DISABLE_TIMING = 2 };
 typedef struct CUctx_st *CUcontext;
@@ -20,6 +21,7 @@ typedef struct {
     CUcontext context;
     CUstream stream[TL_LANES], own; /* stream[TL_RUN]: own, or the caller's */
     CUevent events[TL_EVENTS_ALL];  /* made when first marked */
+    struct tl_beside *beside;       /* who makes better code (better.h) */
     int capability, processors, shared, number;
 } cuda;
 
@@ -55,8 +57,10 @@ const tl_cuda_found *tl_cuda_find(int index, int *count);
 /* Finds its functions in libcuda; 0: some are not there. */
 int tl_cuda_find_programs(void *library);
 /* Calls of tl_gpu_calls. */
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program);
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program);
+int tl_cuda_refresh(tl_gpu *gpu, tl_program *program);
+void tl_cuda_improve(tl_gpu *gpu, tl_program *program, const char *text, size_t length);
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
                             tl_spread spread, int threads, const tl_argument *arguments, int count);
 

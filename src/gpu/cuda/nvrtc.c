@@ -23,6 +23,7 @@ typedef struct _nvrtcProgram *nvrtcProgram;
 CALLS(DECLARE)
 #undef DECLARE
 static int (*nvrtcGetNumSupportedArchs)(int *), (*nvrtcGetSupportedArchs)(int *);
+static int (*nvrtcSetFlowCallback)(nvrtcProgram, int (*)(void *, void *), void *); /* newer ones have it */
 
 #define OPTIONS(F)                                                                                                     \
     F("--fmad=false")                                                                                                  \
@@ -52,6 +53,7 @@ int tl_nvrtc_open(const char *path)
         if (whole) {
             *(void **)&nvrtcGetNumSupportedArchs = dlsym(library, "nvrtcGetNumSupportedArchs");
             *(void **)&nvrtcGetSupportedArchs = dlsym(library, "nvrtcGetSupportedArchs");
+            *(void **)&nvrtcSetFlowCallback = dlsym(library, "nvrtcSetFlowCallback");
         }
         found = whole;
     }
@@ -92,19 +94,29 @@ static int fetch(nvrtcProgram program, int (*size)(nvrtcProgram, size_t *), int 
     return 0;
 }
 
+/* NVRTC asks it some fifty times a program. */
+static int asks_to_stop(void *stop, void *unused)
+{
+    (void)unused;
+    return atomic_load_explicit((const atomic_int *)stop, memory_order_relaxed);
+}
+
 /* wish: the last option is left out if this NVRTC does not know it. *program: NULL if it cannot be made. */
-static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count, int wish)
+static int compile(nvrtcProgram *program, const char *text, const char *const *options, int count, int wish,
+                   const atomic_int *stop)
 {
     int error = nvrtcCreateProgram(program, text, "tally.cu", 0, NULL, NULL);
     if (error) *program = NULL;
+    if (!error && stop && nvrtcSetFlowCallback)
+        error = nvrtcSetFlowCallback(*program, asks_to_stop, (void *)(uintptr_t)stop);
     if (!error) error = nvrtcCompileProgram(*program, count, options);
     if (error != NVRTC_ERROR_INVALID_OPTION || !wish) return error;
     nvrtcDestroyProgram(program);
-    return compile(program, text, options, count - 1, 0);
+    return compile(program, text, options, count - 1, 0, stop);
 }
 
 tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
-                              void **code, size_t *bytes, char **log)
+                              const atomic_int *stop, void **code, size_t *bytes, char **log)
 {
     char architecture[48];
 #define LISTED(option) option,
@@ -122,7 +134,7 @@ tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, co
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
     if (more) options[count++] = more;
     if (wish) options[count++] = wish;
-    int error = compile(&program, text, options, count, wish != NULL);
+    int error = compile(&program, text, options, count, wish != NULL, stop);
     if (!program) return tl_fail(ctx, TALLY_NO_DEVICE, "CUDA: NVRTC failed with error %d", error);
     if (!error)
         error = ptx ? fetch(program, nvrtcGetPTXSize, nvrtcGetPTX, code, bytes)

@@ -4,10 +4,11 @@
 #ifndef TALLY_NVRTC_H
 #define TALLY_NVRTC_H
 #include "context/context.h"
+#include <stdatomic.h>
 
 /* What the law needs of the compiler, as one string for keys. */
 extern const char tl_nvrtc_options[];
-/* A wish for texts of users, who wait: less optimisation, a third of the time. CUDA 12.8 and newer have it. */
+/* A wish where somebody waits: less optimisation, half the time and less, the same bits. CUDA 12.8 has it. */
 extern const char tl_nvrtc_quick[];
 
 /* Opens NVRTC once a process: `path`, or (NULL) the newest that is here. 0: there is none. */
@@ -18,8 +19,9 @@ int tl_nvrtc_version(void);
 int tl_nvrtc_knows(int capability);
 
 /* text -> machine code ("sm_90") or PTX ("compute_90"), which the caller frees. wish: an option that is left out where
- * this NVRTC does not know it; more: one more; both may be NULL. log: the compiler's messages, which the caller frees,
- * or NULL. Opens NVRTC. */
+ * this NVRTC does not know it; more: one more; stop: once it is not 0 the compiler gives up soon (13.0 does; one that
+ * cannot goes on to its end); each may be NULL. log: the compiler's messages, which the caller frees, or NULL. Opens
+ * NVRTC. Any thread may call it, several at a time. */
 tally_status tl_nvrtc_compile(tally *ctx, const char *text, const char *arch, const char *wish, const char *more,
-                              void **code, size_t *bytes, char **log);
+                              const atomic_int *stop, void **code, size_t *bytes, char **log);
 #endif

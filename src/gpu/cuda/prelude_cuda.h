@@ -43,6 +43,15 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define UNROLL            _Pragma("unroll")
 #define ROLLED            _Pragma("unroll 1")
 #define BARRIER()         __syncthreads()
+#define WARP_BARRIER()    __syncwarp() /* of the lanes of a warp alone */
+/* Copies from global to local memory that are on their way until COPY_WAIT, of this lane's: 16 bytes, aligned; 8. */
+#define COPY_UNIT(to, from)                                                                                            \
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)       \
+                 : "memory")
+#define COPY_WORD(to, from)                                                                                            \
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)        \
+                 : "memory")
+#define COPY_WAIT()       asm volatile("cp.async.wait_all;" ::: "memory")
 #define ADD_GLOBAL(p, v)  atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)   atomicAdd(p, v)
 #define SKIPS             1 /* warps may leave out work that others do: exchanges need no barrier */
@@ -72,13 +81,6 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
     asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(*value), "=l"(mark) : "l"(p) : "memory");
 #endif
     return mark;
-}
-
-/* x, but the compiler does not know it: what follows from it is not moved out of a loop into registers. */
-fn i64 unknown(i64 x)
-{
-    asm volatile("" : "+l"(x));
-    return x;
 }
 
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * A CUDA device's programs: where their code comes from (the archive in the library, the cache on disk, NVRTC), and
- * launches of their kernels. API calls only. */
+ * A CUDA device's programs: where their code comes from (the archive in the library, else the cache on disk, else
+ * NVRTC, which nobody opens before), better code later, and launches of their kernels. API calls only. */
 #include "archive.h"
+#include "better.h"
 #include "cuda.h"
-#include "nvrtc.h"
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+    WORTH = 3,                 /* the launch from which on a program is worth better code: the probe's scan has two */
     SHARED_UNASKED = 32 << 10, /* with what kernels have anyway below 48 KiB; more only if it is set to */
 };
 
@@ -26,8 +25,12 @@ TL_CUDA_CALLS(PROGRAM_CALLS, find)
 int tl_cuda_find_programs(void *library) { return find(library); }
 
 struct tl_program {
-    CUmodule module;
+    CUmodule module,
+        before; /* before: the quick code that it had first; work under way, or a graph of the caller's, may
+                                still want it */
     int count;
+    int launches;      /* of quick code that is to become better; -1: of code that stays */
+    tl_better *better; /* asked for */
     struct {
         char name[TL_KERNEL_NAME];
         CUfunction function;
@@ -39,51 +42,113 @@ struct tl_program {
 void tl_cuda_unload(tl_gpu *gpu, tl_program *program)
 {
     (void)gpu;
+    if (program->better) tl_better_drop(&program->better);
     cuModuleUnload(program->module);
+    if (program->before) cuModuleUnload(program->before);
     free(program);
 }
 
-/* Loads what was compiled from this text: embedded in the library (no user's is), else of the disk cache, else now, by
- * NVRTC. Code that the driver does not take (it is older, or the device is) is as good as none. Neither of the first
- * two opens NVRTC. */
-static tally_status load(const cuda *g, tally *ctx, const char *text, size_t length, int users, CUmodule *module)
+/* ---- where code comes from ---- */
+
+/* From the disk. Code that the driver does not take (it is older, or the device is) is as good as none. */
+static int load_stored(const tl_cuda_text *t, tl_code how, CUmodule *module)
 {
-    size_t bytes = 0;
-    const void *embedded = users ? NULL : tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
-    if (embedded && !cuModuleLoadData(module, embedded)) return TALLY_OK;
-    char arch[16], tag[160];
-    const char *wish = users ? tl_nvrtc_quick : NULL;
-    snprintf(arch, sizeof arch, "sm_%d", g->capability);
-    size_t tag_length = (size_t)snprintf(tag, sizeof tag, "cuda %s %s%s", arch, tl_nvrtc_options, wish ? wish : "");
-    char *key = malloc(tag_length + length);
-    if (!key) return tl_no_memory(ctx, tag_length + length, "a program");
-    memcpy(key, tag, tag_length);
-    memcpy(key + tag_length, text, length);
-    void *code = tl_cache_load(key, tag_length + length, &bytes);
-    tally_status status = TALLY_OK;
-    if (!code || cuModuleLoadData(module, code)) {
-        free(code);
-        status = tl_nvrtc_compile(ctx, text, arch, wish, NULL, &code, &bytes, NULL);
-        CUresult error = status ? 0 : cuModuleLoadData(module, code);
-        if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
-        if (!status) tl_cache_store(key, tag_length + length, code, bytes);
-    }
+    size_t bytes;
+    void *code = tl_cuda_code_load(t, how, &bytes);
+    const int good = code && !cuModuleLoadData(module, code);
     free(code);
-    free(key);
+    return good;
+}
+
+/* From the disk, else by NVRTC. */
+static tally_status load(tally *ctx, const tl_cuda_text *t, tl_code how, CUmodule *module)
+{
+    void *code;
+    size_t bytes;
+    if (load_stored(t, how, module)) return TALLY_OK;
+    tally_status status = tl_cuda_code_make(ctx, t, how, NULL, &code, &bytes);
+    CUresult error = status ? 0 : cuModuleLoadData(module, code);
+    if (error) status = tl_cuda_failed(ctx, error, "cuModuleLoadData");
+    if (!status) tl_cuda_code_store(t, how, code, bytes);
+    free(code);
     return status;
 }
 
-tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program)
+tally_status tl_cuda_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how, tl_program **program)
 {
+    const tl_cuda_text t = {text, length, ((const cuda *)gpu)->capability};
+    size_t bytes;
+    tally_status status = TALLY_OK;
     tl_program *p = calloc(1, sizeof *p);
+    *program = NULL;
     if (!p) return tl_no_memory(ctx, sizeof *p, "a program");
-    tally_status status = load((const cuda *)gpu, ctx, text, length, users, &p->module);
-    if (status)
-        free(p);
-    else
+    p->launches = -1;
+    if (how == TL_CODE_EMBEDDED) {
+        const void *code = tl_archive_find(tl_embedded, tl_archive_key(text, length), &bytes);
+        if (code && !cuModuleLoadData(&p->module, code)) *program = p;
+    } else if (how != TL_CODE_AUTO) {
+        status = load(ctx, &t, how, &p->module);
+        if (!status) *program = p;
+    } else if (load_stored(&t, TL_CODE_BEST, &p->module)) {
         *program = p;
+    } else {
+        p->launches = 0;
+        status = load(ctx, &t, TL_CODE_QUICK, &p->module);
+        if (!status) *program = p;
+    }
+    if (!*program) free(p);
     return status;
 }
+
+/* ---- better code ---- */
+
+/* The program's kernels from other code, if it has them. */
+static void replace(tl_program *p, const void *code)
+{
+    CUmodule module;
+    CUfunction found[TL_KERNELS_MOST];
+    if (cuModuleLoadData(&module, code)) return;
+    for (int i = 0; i < p->count; i++)
+        if (cuModuleGetFunction(&found[i], module, p->kernels[i].name)) {
+            cuModuleUnload(module);
+            return;
+        }
+    for (int i = 0; i < p->count; i++) {
+        p->kernels[i].function = found[i];
+        p->kernels[i].room = SHARED_UNASKED;
+        p->kernels[i].resident = 0;
+    }
+    p->before = p->module;
+    p->module = module;
+}
+
+int tl_cuda_refresh(tl_gpu *gpu, tl_program *p)
+{
+    void *code = NULL;
+    if (p->launches < 0) return 0;
+    if (!p->better) return ++p->launches >= WORTH && tl_better_room(((const cuda *)gpu)->beside);
+    if (!tl_better_take(&p->better, &code)) return 0;
+    if (code) replace(p, code);
+    free(code);
+    p->launches = -1;
+    return 0;
+}
+
+void tl_cuda_improve(tl_gpu *gpu, tl_program *p, const char *text, size_t length)
+{
+    cuda *g = (cuda *)gpu;
+    const tl_cuda_text t = {text, length, g->capability};
+    size_t bytes;
+    void *code = tl_cuda_code_load(&t, TL_CODE_BEST, &bytes); /* made meanwhile, for another context */
+    if (code)
+        replace(p, code);
+    else
+        p->better = tl_better_ask(&g->beside, &t);
+    free(code);
+    if (!p->better) p->launches = -1; /* it is there; or no NVRTC, no thread, no memory */
+}
+
+/* ---- launches ---- */
 
 tally_status tl_cuda_launch(tl_gpu *gpu, tally *ctx, tl_program *program, const char *name, int64_t number,
                             tl_spread spread, int threads, const tl_argument *arguments, int count)

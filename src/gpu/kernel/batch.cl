@@ -144,8 +144,8 @@ fn maybe nothing(par p)
 /* The node of lane m's neighbourhood and mine, n elements each: `right` says that mine is the right one. */
 fn state meet(state mine, state got, int right, amount n)
 {
-#if OP_NEUTRAL && !TL_USER /* every built-in one with a neutral state also commutes, bit for bit (the matrix of tests
-                              would show it) */
+#if OP_COMMUTES || (OP_NEUTRAL && !TL_USER) /* every built-in one with a neutral state also commutes, bit for bit (the
+                                               matrix of tests would show it); users say so */
     return TWIN(mine, got, n);
 #else
     return TWIN(choose(right, got, mine), choose(right, mine, got), n);

@@ -36,6 +36,15 @@ enum {
     ONCE_WORD = 16
 };
 
+/* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements and of 64; for segments the
+ * offsets of a job, and where they begin. */
+enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
+#define FOREST_NODES_AT(elem)          (FOREST_ELEMENTS * (int)(elem) + 16)
+#define FOREST_OFFSETS_AT(elem, state) ((FOREST_NODES_AT(elem) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)
+#define FOREST_BEGIN_AT(elem, state)   (FOREST_OFFSETS_AT(elem, state) + 8 * (FOREST_SEQUENCES + 2))
+#define FOREST_BYTES(elem, state, listed)                                                                              \
+    ((listed) ? FOREST_BEGIN_AT(elem, state) + 4 * (FOREST_SEQUENCES + 4) : FOREST_OFFSETS_AT(elem, state))
+
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
 enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, MEASURED_WORDS = NODES + NODE_LEVELS };

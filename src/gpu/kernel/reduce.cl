@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each
- * level, the highest first. Short sequences need nothing else. */
+ * level, the highest first. Short sequences: forest.cl. */
 
 KERNEL_OF(finish)
 {
@@ -10,9 +10,6 @@ KERNEL_OF(finish)
     for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {
         i64 n = length_of(b, s);
         maybe v = nothing(b.p);
-        int elsewhere = n > longest; /* another launch has it */
-        if (SKIPS && elsewhere) continue;
-        if (elsewhere) n = 0;
         for (int level = (int)top; level >= 1; level--) {
             batch below = b;
             below.x = (GLOBAL const u8 *)(nodes + level_base(b, level));
@@ -21,34 +18,7 @@ KERNEL_OF(finish)
         }
         i64 at = level_count(n, 1) << ELEMENTS_LOG;
         v = append_e(v, at, b, start_of(b, s), at, n - at, 1, box);
-        if (lane_index() == 0 && !elsewhere) store_reduced(out, b, s, v, n);
-    }
-}
-
-/* Dense sequences of n = 128, 256 or 512 elements that follow each other: a chunk holds several, and its butterfly
- * stops where they end. jobs: chunks; the sequences after the last full chunk are finish's. */
-KERNEL_OF(several)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    BOX
-    const int lane = lane_index(), rows = (int)(b.n >> 7), row = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1);
-    i64 chunk = warp_index();
-    const i64 rounds = (jobs + warp_count() - 1) / warp_count();
-    for (i64 round = 0; round < rounds; round++, chunk += warp_count()) {
-        if (SKIPS && chunk >= jobs) continue;
-        i64 at = (chunk < jobs ? chunk : 0) * CHUNK_e;
-        state v[8];
-        fold_rows_e(v, b, 0, at, b.n, 1, box);
-        /* the lane holds the node of `row`; rows of one sequence differ in the low bits of row, the high ones of these
-         * lanes */
-        state two = meet(v[0], exchange(v[0], 4, box), lane >> 2 & 1, ROW_e);
-        state four = meet(two, exchange(two, 2, box), lane >> 1 & 1, 2 * ROW_e);
-        state mine = choose(rows == 4, four, choose(rows == 2, two, v[0]));
-        if (lane < 8 && row % rows == 0 && chunk < jobs) {
-            i64 s = chunk * (8 / rows) + row / rows;
-            store_state(out.x + s * (i64)(OP_LANES * sizeof(result)), mine, b.n, 0, b.p);
-        }
+        if (lane_index() == 0) store_reduced(out, b, s, v, n);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Segments: what the host needs to know of offsets that are on the device, and segments that a lane does by itself. */
+ * Segments: what the host needs to know of offsets that are on the device. */
 
 enum { FIRSTS_ITEMS = 8 };
 
@@ -79,50 +79,3 @@ KERNEL_OF(firsts)
         if (t == 0) row[longs] = before;
     }
 }
-
-#ifdef TL_CUDA
-enum { TINY_LOG = 5 };
-
-/* S(n) of a lane's own n < 32 elements: nodes of four, as a binary counter holds them, then the rest. The turns are
- * those of the warp's longest. */
-fn maybe tiny(batch b, i64 start, int n)
-{
-    state node[TINY_LOG - 2], two = nothing(b.p).s, one = two;
-    maybe v = nothing(b.p);
-    GLOBAL const u8 *x = b.x + start * TL_SIZE;
-    const i64 step = b.stride * TL_SIZE;
-    UNROLL for (int k = 0; k < TINY_LOG - 2; k++) node[k] = two;
-    ROLLED for (int q = 0; __any_sync(0xffffffffu, q * QUAD < n); q++)
-    {
-        if (q * QUAD >= n) continue;
-        elem e[QUAD];
-        const int i = q * QUAD;
-        UNROLL for (int k = 0; k < QUAD; k++) e[k] = load_element(x + (i + k < n ? i + k : n - 1) * step);
-        state s0 = lift_e(e[0], i, b.p), s1 = lift_e(e[1], i + 1, b.p), s2 = lift_e(e[2], i + 2, b.p),
-            s3 = lift_e(e[3], i + 3, b.p);
-        state pair = TWIN(s0, s1, 1), four = TWIN(pair, TWIN(s2, s3, 1), 2);
-        if (i + QUAD > n) {
-            two = pair;
-            one = choose(n & 2, s2, s0);
-            continue;
-        }
-        int open = 1;
-        UNROLL for (int k = 0; k < TINY_LOG - 2; k++)
-        {
-            if (open && (q >> k & 1)) {
-                four = TWIN(node[k], four, QUAD << k);
-            } else if (open) {
-                node[k] = four;
-                open = 0;
-            }
-        }
-    }
-    UNROLL for (int k = TINY_LOG - 3; k >= 0; k--)
-    {
-        if (n >> (k + 2) & 1) v = then(v, node[k], n & -(2 * QUAD << k), QUAD << k);
-    }
-    if (n & 2) v = then(v, two, n & -4, 2);
-    if (n & 1) v = then(v, one, n & -2, 1);
-    return v;
-}
-#endif

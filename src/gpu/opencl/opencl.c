@@ -100,9 +100,10 @@ static void cl_unload(tl_gpu *gpu, tl_program *program)
     free(program);
 }
 
-static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program)
+static tally_status cl_build(tl_gpu *gpu, tally *ctx, const char *text, size_t length, tl_code how,
+                             tl_program **program)
 {
-    (void)users;
+    (void)how; /* the driver compiles, and keeps what it made */
     opencl *g = (opencl *)gpu;
     cl_int error;
     tl_program *p = calloc(1, sizeof *p);

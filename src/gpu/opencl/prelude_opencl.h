@@ -16,6 +16,7 @@ typedef double f64;
 #define fn                    static inline
 #define far_fn                static __attribute__((noinline))
 #define KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
+#define KERNEL_BLOCKS(name, threads, blocks) KERNEL(name, threads)
 #define GLOBAL                __global
 #define LOCAL                 __local
 #define SHARED                __local
@@ -28,6 +29,9 @@ typedef double f64;
  * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
  * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
 #define BARRIER()        barrier(CLK_LOCAL_MEM_FENCE)
+/* Done at once; prelude_cuda.h has copies that are on their way. */
+#define COPY_WORD(to, from) (*(to) = *(from))
+#define COPY_WAIT()
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
 #define ADDRESS(p)       ((u64)(size_t)(p))
@@ -48,6 +52,7 @@ fn i64 group_count() { return (i64)get_num_groups(0); }
  * shuffles OpenCL has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes
  * (H200). */
 #define WARPS_IN_GROUP 8
+#define WARP_BARRIER() __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory") /* of the lanes of a warp alone */
 #define seldom_fn                                                                                                      \
     far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
 #define SKIPS 1
@@ -77,6 +82,7 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
  * are barriers then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
  * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
+#define WARP_BARRIER() BARRIER()
 #define seldom_fn      fn
 #define SKIPS          0
 fn int lane_index() { return (int)get_local_id(0); }

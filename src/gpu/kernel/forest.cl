@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT
+ * Short sequences, of fewer elements than a chunk: rows and segments of any mixture of lengths. A warp takes as many
+ * neighbours as its room holds, a window of the batch, and folds all their trees at once:
+ *
+ *   elements   a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
+ *   groups     [a 0..7         ]     [c 0..7         ][c 8..15       ]      8 neighbours of one sequence, from its start
+ *   nodes            a0                     c0              c1              numbered from left to right
+ *
+ * Each lane takes group after group: it finds whose it is by how many groups there are before a sequence, and folds its 8
+ * elements. 8 nodes of one sequence make one of the next level. There a lane looks at a bucket of 8 places: groups of
+ * nodes are disjoint, so at most one begins in each bucket, and its sequence is the last one that begins in the bucket or
+ * before it. (If another began later in the same bucket, the group would have to end before that.) At the end one lane
+ * per sequence folds what is left over of each level, the highest first: S(n).
+ *
+ * Elements are copied to local memory 16 bytes at a time, past the registers, so that a processor has room for many warps
+ * and some compute while others wait. The offsets of a warp's next job are on their way meanwhile (a job:
+ * FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local
+ * memory, so every device runs this text. */
+
+enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
+
+/* A warp's local memory and its share of the batch. */
+typedef struct {
+    LOCAL state *node, *upper; /* of groups of elements, and of groups of those */
+    LOCAL elem *x;
+    LOCAL i64 *offsets;          /* of the next job's segments */
+    LOCAL u32 *begins;           /* of this job's */
+    GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
+    i64 jobs, each, longest;
+    int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
+    int listed;
+} forest;
+
+/* Sequences first .. first + count - 1 of the batch; count 0: there are no more. */
+typedef struct {
+    i64 job, first, base;         /* base: where its first element lies, in elements */
+    int at, count, all;           /* at: the number of `first` among the job's; all: the job's */
+    int elements, off;            /* staged; where they begin in the room */
+    LOCAL u32 *begin;             /* of the first one */
+} window;
+
+/* Where a segment begins, seen from its job: elements before it in the low bits, groups in the high ones. One that is
+ * another launch's counts as a room and one more, so that no window has it together with others. */
+enum { PLACE_BITS = 18, LONG_PLACES = FOREST_ELEMENTS + 1 };
+typedef char the_places_of_a_job_fit[FOREST_SEQUENCES * LONG_PLACES < 1 << PLACE_BITS ? 1 : -1];
+fn int begin_place(u32 begin) { return (int)(begin & ((1u << PLACE_BITS) - 1)); }
+fn int begin_groups(u32 begin) { return (int)(begin >> PLACE_BITS); }
+
+/* A sequence of the window: its length, where it begins in the room, groups of the window before it. */
+typedef struct {
+    int n, place, groups;
+} sequence;
+fn sequence sequence_in(const forest *f, const window *w, int j)
+{
+    sequence s;
+    if (f->listed) {
+        const u32 here = w->begin[j], first = w->begin[0];
+        s.n = begin_place(w->begin[j + 1]) - begin_place(here);
+        s.place = w->off + begin_place(here) - begin_place(first);
+        s.groups = begin_groups(here) - begin_groups(first);
+    } else {
+        s.n = f->n, s.place = w->off + j * f->n, s.groups = j * f->groups;
+    }
+    return s;
+}
+fn int all_groups(const forest *f, const window *w)
+{
+    return f->listed ? begin_groups(w->begin[w->count]) - begin_groups(w->begin[0]) : w->count * f->groups;
+}
+
+/* The last sequence that has fewer than `end` groups before it. */
+fn int sequence_before(const forest *f, const window *w, int end)
+{
+    if (!f->listed) {
+        const int j = (int)((u32)(end - 1) * (u32)f->part >> 20); /* exact, since (end - 1) * groups < 2^20 */
+        return j < w->count ? j : w->count - 1;
+    }
+    const u32 limit = (u32)(end + begin_groups(w->begin[0])) << PLACE_BITS;
+    int j = 0;
+    UNROLL for (int step = FOREST_SEQUENCES / 2; step > 0; step >>= 1)
+    {
+        const int there = j + step;
+        if (there < w->count && w->begin[there < w->count ? there : 0] < limit) j = there;
+    }
+    return j;
+}
+
+/* ---- trees ---- */
+
+/* Eight neighbours from place p of the room. Where an element has a bank of its own, 16 bytes at a time, and what was
+ * asked for chosen from them: lanes are 8 elements apart, and one at a time each bank would serve 8 of them. */
+fn void load_group(elem *e, LOCAL const elem *x, int p)
+{
+#if TL_SIZE >= 4
+    enum { UNITS = (GROUP + 2 * UNIT - 2) / UNIT };
+    typedef struct ALIGNED(16) {
+        elem v[UNIT];
+    } unit;
+    const int off = p & (UNIT - 1);
+    LOCAL const unit *from = (LOCAL const unit *)(x + p - off);
+    elem v[UNITS * UNIT];
+    UNROLL for (int u = 0; u < UNITS; u++)
+    {
+        const unit w = from[u];
+        UNROLL for (int k = 0; k < UNIT; k++) v[u * UNIT + k] = w.v[k];
+    }
+    UNROLL for (int k = 0; k + 1 < UNITS * UNIT; k++) v[k] = off & 1 ? v[k + 1] : v[k];
+#if TL_SIZE == 4
+    UNROLL for (int k = 0; k < GROUP; k++) v[k] = off & 2 ? v[k + 2] : v[k];
+#endif
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = v[k];
+#else
+    UNROLL for (int k = 0; k < GROUP; k++) e[k] = x[p + k];
+#endif
+}
+
+/* The node of 2, 4 or 8 items of n elements, item(k) .. */
+#define NODE_2(item, k, n) TWIN(item(k), item((k) + 1), n)
+#define NODE_4(item, k, n) TWIN(NODE_2(item, k, n), NODE_2(item, (k) + 2, n), 2 * (n))
+#define NODE_8(item, k, n) TWIN(NODE_4(item, k, n), NODE_4(item, (k) + 4, n), 4 * (n))
+
+/* v, of `done` elements, after `count` < 8 items of n elements in a row, item(0) .. */
+#define APPEND_SOME(v, item, count, bit, NODE, at, done, n)                                                            \
+    if ((count) & (bit)) {                                                                                             \
+        v = then(v, NODE(item, at, n), (done) + (at) * (n), (bit) * (n));                                              \
+        at += bit;                                                                                                     \
+    }
+#define APPEND(v, item, count, done, n)                                                                                \
+    {                                                                                                                  \
+        int at_ = 0;                                                                                                   \
+        APPEND_SOME(v, item, count, 4, NODE_4, at_, done, n)                                                           \
+        APPEND_SOME(v, item, count, 2, NODE_2, at_, done, n)                                                           \
+        if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                                                  \
+    }
+
+/* The nodes of all groups, of both levels. */
+fn void forest_up(const forest *f, const window *w, par p)
+{
+    const int all = all_groups(f, w);
+    for (int g = lane_index(); g < all; g += LANES) {
+        elem e[GROUP];
+        const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
+        const int i = (g - s.groups) << GROUP_LOG;
+        load_group(e, f->x, s.place + i);
+#define ITEM(k) lift_e(e[k], i + (k), p)
+        f->node[g] = NODE_8(ITEM, 0, 1);
+#undef ITEM
+    }
+    WARP_BARRIER();
+    if (f->listed || f->groups >= GROUP) {
+        for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
+            const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
+            const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
+#define ITEM(k) f->node[at + (k)]
+            if (at >= s.groups && at + GROUP <= s.groups + (s.n >> GROUP_LOG)) 
+                f->upper[q] = NODE_8(ITEM, 0, GROUP);
+#undef ITEM
+        }
+        WARP_BARRIER();
+    }
+}
+
+/* S(n) of a sequence. */
+fn maybe forest_fold(const forest *f, const window *w, par p, sequence s)
+{
+    maybe v = nothing(p);
+    const int groups = s.n >> GROUP_LOG, uppers = groups >> GROUP_LOG;
+    if (uppers) {
+        int u = s.groups >> GROUP_LOG;
+        const int left = uppers & (GROUP - 1);
+#define ITEM(k) f->upper[u + (k)]
+        if (uppers & GROUP) {
+            v = then(v, NODE_8(ITEM, 0, GROUP * GROUP), 0, GROUP * GROUP * GROUP);
+            u += GROUP;
+        }
+        APPEND(v, ITEM, left, (uppers & GROUP) * GROUP * GROUP, GROUP * GROUP)
+#undef ITEM
+    }
+    if (groups & (GROUP - 1)) {
+        const int g = s.groups + (uppers << GROUP_LOG), left = groups & (GROUP - 1);
+#define ITEM(k) f->node[g + (k)]
+        APPEND(v, ITEM, left, uppers * GROUP * GROUP, GROUP)
+#undef ITEM
+    }
+    if (s.n & (GROUP - 1)) {
+        const int first = groups << GROUP_LOG, left = s.n & (GROUP - 1), x = s.place + first;
+#define ITEM(k) lift_e(f->x[x + (k)], first + (k), p)
+        APPEND(v, ITEM, left, first, 1)
+#undef ITEM
+    }
+    return v;
+}
+
+/* ---- what comes next ---- */
+
+/* The elements of a window on their way to the room. */
+fn void stage_elements(const forest *f, window *w, batch b)
+{
+    const int lane = lane_index();
+    LOCAL elem *x = f->x;
+    w->off = 0;
+#ifdef COPY_UNIT
+    if (f->low) {
+        GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
+        w->off = (int)(ADDRESS(from) / TL_SIZE) & (UNIT - 1);
+        from -= w->off * TL_SIZE;
+        const int units = (w->off + w->elements + UNIT - 1) / UNIT;
+        if (from >= f->low && from + units * 16 <= f->high) {
+            for (int u = lane; u < units; u += LANES) COPY_UNIT(x + u * UNIT, from + u * 16);
+        } else { /* the batch begins or ends in it */
+            for (int e = lane; e < units * UNIT; e += LANES) {
+                GLOBAL const u8 *at = from + e * TL_SIZE;
+                if (at >= f->low && at + TL_SIZE <= f->high) x[e] = *(GLOBAL const elem *)at;
+            }
+        }
+        return;
+    }
+#endif
+    if (f->listed) {
+        for (int e = lane; e < w->elements; e += LANES) x[e] = load_element(b.x + (w->base + e) * b.stride * TL_SIZE);
+    } else { /* along the sequences, or across them where that is how memory lies */
+        const int across = b.row_stride * b.row_stride < b.stride * b.stride, by = across ? w->count : f->n;
+        for (int e = lane; e < w->elements; e += LANES) {
+            const int u = (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
+            x[j * f->n + i] = load_element(b.x + ((w->first + j) * b.row_stride + i * b.stride) * TL_SIZE);
+        }
+    }
+}
+
+/* The offsets of a job on their way to local memory. */
+fn void stage_offsets(const forest *f, batch b, i64 job)
+{
+    if (job >= f->jobs) return;
+    const i64 from = job * f->each, left = b.seqs - from, all = left < f->each ? left : f->each;
+    for (int j = lane_index(); j <= all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
+}
+
+/* Where a job's segments begin, from their offsets. */
+fn void find_begins(const forest *f, const window *w)
+{
+    enum { EACH = FOREST_SEQUENCES / LANES };
+    const int lane = lane_index();
+    u32 mine[EACH], sum = 0;
+    UNROLL for (int k = 0; k < EACH; k++)
+    {
+        const int j = lane * EACH + k;
+        const i64 n = f->offsets[j < w->all ? j + 1 : 0] - f->offsets[j < w->all ? j : 0];
+        mine[k] = sum;
+        sum += n <= f->longest ? ((u32)n >> GROUP_LOG) << PLACE_BITS | (u32)n : LONG_PLACES;
+    }
+    u32 to = sum; /* of the lanes up to this one */
+#ifdef TL_SHUFFLES
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        u32 got;
+        SHUFFLE(0, u32, got, to, lane - m < 0 ? lane : lane - m);
+        to += lane >= m ? got : 0;
+    }
+#else
+    UNROLL for (int m = 1; m < LANES; m <<= 1)
+    {
+        WARP_BARRIER();
+        w->begin[lane] = to;
+        WARP_BARRIER();
+        to += lane >= m ? w->begin[lane >= m ? lane - m : 0] : 0;
+    }
+    WARP_BARRIER();
+#endif
+    UNROLL for (int k = 0; k < EACH; k++) w->begin[lane * EACH + k] = to - sum + mine[k];
+    if (lane == LANES - 1) w->begin[FOREST_SEQUENCES] = to;
+    WARP_BARRIER();
+}
+
+/* The window after w: of the same job, or of the warp's next one. */
+fn window window_after(const forest *f, window w, batch b)
+{
+    const int was_long = f->listed && w.count && !w.elements;
+    w.at += w.count, w.first += w.count, w.base += w.elements;
+    if (w.at >= w.all) {
+        w.job += warp_count();
+        const i64 from = w.job * f->each, left = b.seqs - from;
+        w.all = w.job >= f->jobs ? 0 : (int)(left < f->each ? left : f->each);
+        w.at = 0, w.first = from;
+        if (!f->listed) {
+            w.base = from * f->n;
+        } else if (w.all) {
+            w.begin = f->begins;
+            w.base = f->offsets[0];
+            find_begins(f, &w);
+            stage_offsets(f, b, w.job + warp_count());
+        }
+    } else {
+        w.begin += w.count;
+        if (was_long) w.base = b.offsets[w.first];
+    }
+    const int most = w.all - w.at;
+    w.count = most, w.elements = most * f->n;
+    if (f->listed && most) {
+        const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
+        int low = 0;
+        UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
+        {
+            const int there = low + step;
+            if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end) low = there;
+        }
+        w.elements = begin_place(w.begin[low]) - begin_place(w.begin[0]);
+        w.count = low ? low : 1;
+    }
+    return w;
+}
+
+/* What is read 16 bytes at a time. */
+fn void find_range(forest *f, batch b)
+{
+    f->low = f->high = 0;
+#ifdef COPY_UNIT
+    const i64 first = f->listed ? b.offsets[0] : 0, end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
+    if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) && ADDRESS(b.x) % TL_SIZE == 0)
+        f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;
+#endif
+}
+
+fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
+{
+    forest f;
+    window w;
+    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
+    f.x = (LOCAL elem *)room;
+    f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
+    f.upper = f.node + FOREST_NODES;
+    f.offsets = (LOCAL i64 *)(room + FOREST_OFFSETS_AT(TL_SIZE, sizeof(state)));
+    f.begins = (LOCAL u32 *)(room + FOREST_BEGIN_AT(TL_SIZE, sizeof(state)));
+    f.jobs = jobs, f.each = each, f.longest = longest;
+    f.listed = listed;
+    f.n = listed ? 0 : (int)b.n;
+    f.groups = f.n >> GROUP_LOG;
+    f.part = f.groups ? ((1 << 20) + f.groups - 1) / f.groups : 0;
+    find_range(&f, b);
+
+    w.job = warp_index() - warp_count(), w.first = w.base = 0;
+    w.at = w.count = w.all = w.elements = w.off = 0;
+    w.begin = f.begins;
+    if (listed) stage_offsets(&f, b, warp_index());
+    COPY_WAIT();
+    WARP_BARRIER();
+    w = window_after(&f, w, b);
+    while (w.count) {
+        stage_elements(&f, &w, b);
+        COPY_WAIT();
+        WARP_BARRIER();
+        forest_up(&f, &w, b.p);
+        const i64 step = out.row_stride * (i64)(OP_LANES * sizeof(result));
+        GLOBAL u8 *to = out.x + (w.first + lane_index()) * step;
+        for (int j = lane_index(); j < w.count; j += LANES, to += LANES * step) {
+            const sequence s = sequence_in(&f, &w, j);
+            if (listed && s.n > longest) continue;
+            const maybe v = forest_fold(&f, &w, b.p, s);
+            if (b.flags & STATES)
+                pack(out.x + (w.first + j) * PACKED, v.s);
+            else
+                store_maybe(to, v, s.n, 0, b.p);
+        }
+        WARP_BARRIER();
+        w = window_after(&f, w, b);
+    }
+}
+
+#define FOREST_PARAMETERS PARAMETERS_OF(FOREST)
+#define FOREST_BLOCKS     (TL_SIZE > 4 || sizeof(state) > 8 ? 2 : 4) /* of a processor */
+KERNEL_OF(reduce_rows)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 0);
+}
+KERNEL_OF(reduce_segments)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 1);
+}
