@@ -133,6 +133,8 @@ fn void load_group(elem *e, LOCAL const elem *x, int p)
         if ((count)&1) v = then(v, item(at_), (done) + at_ * (n), n);                                                  \
     }
 
+#undef ITEM /* chunk.cl's */
+
 /* The nodes of all groups, of both levels. */
 fn void forest_up(const forest *f, const window *w, par p)
 {
