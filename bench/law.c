@@ -19,6 +19,7 @@ enum { LEVEL = 12, BLOCK = 1 << LEVEL, SHOWN = 8, WORK = 1 << 21 /* elements fol
 typedef struct maybe {
     tl_state s;
     int there;
+    int64_t n; /* elements it has folded */
 } maybe;
 
 typedef struct sequence {
@@ -33,10 +34,12 @@ typedef struct sequence {
 
 static void add(const tl_scalar *op, maybe *a, const maybe *b)
 {
-    if (a->there && b->there)
-        op->combine(&a->s, &b->s);
-    else if (b->there)
+    if (a->there && b->there) {
+        op->combine(&a->s, &b->s, a->n, b->n);
+        a->n += b->n;
+    } else if (b->there) {
         *a = *b;
+    }
 }
 
 static maybe node(const sequence *q, int64_t at, int level)
@@ -49,7 +52,7 @@ static maybe node(const sequence *q, int64_t at, int level)
     }
     const char *x = q->x + at * q->stride * q->op->elem_bytes;
     maybe m = {.there = !q->op->is_masked(x)};
-    if (m.there) q->op->lift(&m.s, x, at, q->par);
+    if (m.there) q->op->lift(&m.s, x, at, q->par), m.n = 1;
     return m;
 }
 

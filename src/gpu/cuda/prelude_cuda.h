@@ -83,13 +83,6 @@ fn u64 look_word(GLOBAL const u64 *p, u64 *value) /* the mark */
     return mark;
 }
 
-/* x, but the compiler does not know it: what follows from it is not moved out of a loop into registers. */
-fn i64 unknown(i64 x)
-{
-    asm volatile("" : "+l"(x));
-    return x;
-}
-
 fn u32 as_u32(f32 x) { return __float_as_uint(x); }
 fn u64 as_u64(f64 x) { return (u64)__double_as_longlong(x); }
 fn f32 as_f32(u32 x) { return __uint_as_float(x); }
