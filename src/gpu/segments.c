@@ -128,8 +128,8 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
-/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to the
- * checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
+/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to
+ * the checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
 static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, segments *s,
                 tally_status *status)
 {

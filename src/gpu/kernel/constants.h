@@ -36,8 +36,8 @@ enum {
     ONCE_WORD = 16
 };
 
-/* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements and of 64; for segments the
- * offsets of a job, and where they begin. */
+/* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements and of 64; for segments
+ * the offsets of a job, and where they begin. */
 enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
 #define FOREST_NODES_AT(elem)          (FOREST_ELEMENTS * (int)(elem) + 16)
 #define FOREST_OFFSETS_AT(elem, state) ((FOREST_NODES_AT(elem) + FOREST_NODES / 8 * 9 * (int)(state) + 15) / 16 * 16)

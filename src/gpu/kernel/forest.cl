@@ -3,19 +3,19 @@
  * neighbours as its room holds, a window of the batch, and folds all their trees at once:
  *
  *   elements   a a a a a a a a a b b c c c c c c c c c c c c c c c c d ...
- *   groups     [a 0..7         ]     [c 0..7         ][c 8..15       ]      8 neighbours of one sequence, from its start
- *   nodes            a0                     c0              c1              numbered from left to right
+ *   groups     [a 0..7         ]     [c 0..7         ][c 8..15       ]     8 neighbours, from a sequence's start
+ *   nodes            a0                     c0              c1             numbered from left to right
  *
- * Each lane takes group after group: it finds whose it is by how many groups there are before a sequence, and folds its 8
- * elements. 8 nodes of one sequence make one of the next level. There a lane looks at a bucket of 8 places: groups of
- * nodes are disjoint, so at most one begins in each bucket, and its sequence is the last one that begins in the bucket or
- * before it. (If another began later in the same bucket, the group would have to end before that.) At the end one lane
- * per sequence folds what is left over of each level, the highest first: S(n).
+ * Each lane takes group after group: it finds whose it is by how many groups there are before a sequence, and folds its
+ * 8 elements. 8 nodes of one sequence make one of the next level. There a lane looks at a bucket of 8 places: groups of
+ * nodes are disjoint, so at most one begins in each bucket, and its sequence is the last one that begins in the bucket
+ * or before it. (If another began later in the same bucket, the group would have to end before that.) At the end one
+ * lane per sequence folds what is left over of each level, the highest first: S(n).
  *
- * Elements are copied to local memory 16 bytes at a time, past the registers, so that a processor has room for many warps
- * and some compute while others wait. The offsets of a warp's next job are on their way meanwhile (a job:
- * FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local
- * memory, so every device runs this text. */
+ * Elements are copied to local memory 16 bytes at a time, past the registers, so that a processor has room for many
+ * warps and some compute while others wait. The offsets of a warp's next job are on their way meanwhile (a job:
+ * FOREST_SEQUENCES segments, or the rows of a window). Nothing is exchanged but through local memory, so every device
+ * runs this text. */
 
 enum { GROUP_LOG = 3, GROUP = 1 << GROUP_LOG, UNIT = 16 / TL_SIZE };
 
@@ -25,7 +25,8 @@ typedef struct {
     LOCAL elem *x;
     LOCAL i64 *offsets;          /* of the next job's segments */
     LOCAL u32 *begins;           /* of this job's */
-    GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is */
+    GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is
+                                    */
     i64 jobs, each, longest;
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
     int listed;
@@ -143,6 +144,7 @@ fn void forest_up(const forest *f, const window *w, par p)
         const sequence s = sequence_in(f, w, sequence_before(f, w, g + 1));
         const int i = (g - s.groups) << GROUP_LOG;
         load_group(e, f->x, s.place + i);
+#undef ITEM /* of chunk.cl */
 #define ITEM(k) lift_e(e[k], i + (k), p)
         f->node[g] = NODE_8(ITEM, 0, 1);
 #undef ITEM

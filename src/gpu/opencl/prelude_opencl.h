@@ -13,22 +13,22 @@ typedef ulong u64;
 typedef float f32;
 typedef double f64;
 
-#define fn                    static inline
-#define far_fn                static __attribute__((noinline))
-#define KERNEL(name, threads) __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
+#define fn                                   static inline
+#define far_fn                               static __attribute__((noinline))
+#define KERNEL(name, threads)                __kernel __attribute__((reqd_work_group_size(threads, 1, 1))) void name
 #define KERNEL_BLOCKS(name, threads, blocks) KERNEL(name, threads)
-#define GLOBAL                __global
-#define LOCAL                 __local
-#define SHARED                __local
-#define ALIGNED(bytes)        __attribute__((aligned(bytes)))
-#define ROOM_PARAMETER        , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
-#define ROOM_OF_PARAMETER     ((__local u8 *)room_)
-#define UNROLL                _Pragma("unroll")
-#define ROLLED                _Pragma("unroll 1")
+#define GLOBAL                               __global
+#define LOCAL                                __local
+#define SHARED                               __local
+#define ALIGNED(bytes)                       __attribute__((aligned(bytes)))
+#define ROOM_PARAMETER                       , __local ulong2 *room_ /* aligned for quads; of bytes it would not be */
+#define ROOM_OF_PARAMETER                    ((__local u8 *)room_)
+#define UNROLL                               _Pragma("unroll")
+#define ROLLED                               _Pragma("unroll 1")
 /* PoCL 5.0 (Ubuntu 24.04) aborts the process over an if with an else where both sides end in branches of their own and
  * a barrier comes next (github.com/pocl/pocl/issues/1435; its pass `isolate-regions` then adds a block that nothing
  * leads to). So a value is chosen first and stored once, and a choice has no branches (`sel` in prelude_gpu.h). */
-#define BARRIER()        barrier(CLK_LOCAL_MEM_FENCE)
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 /* Done at once; prelude_cuda.h has copies that are on their way. */
 #define COPY_WORD(to, from) (*(to) = *(from))
 #define COPY_WAIT()
