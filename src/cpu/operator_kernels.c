@@ -7,7 +7,10 @@
 #ifdef __FAST_MATH__
 #error "-ffast-math would change the bits of every result"
 #endif
-#define TL_OP_TEXT TL_STRING(op / TL_TEXT.h)
+/* A path, not a division: */
+/* clang-format off */
+#define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
+/* clang-format on */
 #include "cpu/kernel/instances.h"
 
 #define ROW(dt, acc) &TL_CAT3(k_row, v, TL_CAT3(TL_CAT(d, dt), acc, x)),

@@ -9,7 +9,10 @@
 #define TL_IS_INDEX 0
 #endif
 /* OP_ macros that a file leaves out count as 0. */
-#define TL_OP_TEXT TL_STRING(op / TL_TEXT.h)
+/* A path, not a division: */
+/* clang-format off */
+#define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
+/* clang-format on */
 #include "cpu/kernel/instances.h"
 
 #define ROW(dt, acc) &TL_CAT3(row, s, TL_CAT3(TL_CAT(d, dt), acc, x)),
