@@ -23,6 +23,11 @@ static void check_verbs(const test_case *c, int verbs)
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
     for (size_t i = 0; verbs & (REDUCE | SCAN) && i < sizeof sizes / sizeof *sizes; i++)
         check_flat(c, verbs, sizes[i], (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+    if (c->scalar->masked) {
+        const tally_window_options o = {.before = 6};
+        if (verbs & (REDUCE | SCAN)) check_flat(c, verbs, 33, 0, (tl_data)MASKED);
+        if (verbs & WINDOW) check_window(c, 33, &o, 0, (tl_data)MASKED);
+    }
     for (int edges = 0; verbs & WINDOW && edges < 6; edges++) {
         int64_t w = 1 + (int64_t)(check_random() % (edges < 3 ? 40 : 400)),
                 after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
