@@ -8,7 +8,8 @@
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
 #   TALLY_CUDA_CACHE     where compiled programs stay from one build to the next
 #   TALLY_CUDA_JOBS      processes that compile (0: the processors here)
-set(TALLY_CUDA_KERNELS none CACHE STRING "CUDA kernels to embed: none, auto, common, all, or a list such as sum/f32;mean/f64")
+set(TALLY_CUDA_KERNELS none CACHE STRING
+    "CUDA kernels to embed: none, auto, common, all, or a list such as sum/f32;mean/f64")
 set(TALLY_CUDA_ARCHS "80;90;100" CACHE STRING "compute capabilities to embed CUDA kernels for")
 set(TALLY_CUDA_CACHE ${PROJECT_BINARY_DIR}/cuda CACHE PATH "folder of compiled CUDA kernels")
 set(TALLY_CUDA_JOBS 0 CACHE STRING "processes that compile CUDA kernels; 0: the processors here")
@@ -35,8 +36,9 @@ endif()
 
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
-  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c src/context/error.c src/dtype/dtype.c src/dtype/number.c src/gpu/program.c
-    src/gpu/kernels.c src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
+  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c
+    src/context/error.c src/dtype/dtype.c src/dtype/number.c src/gpu/program.c src/gpu/kernels.c src/gpu/cuda/nvrtc.c
+    src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
   target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
@@ -53,7 +55,8 @@ function(tally_archive name set archs)
   if(NOT set STREQUAL "none")
     set(text "#define TL_ARCHIVE \"${archive}\"\n${text}")
     add_custom_command(OUTPUT ${archive}
-      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs} ${set}
+      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs}
+              ${set}
       DEPENDS make_kernels COMMENT "CUDA kernels: ${set} for ${archs}" VERBATIM)
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${archive})
   endif()
