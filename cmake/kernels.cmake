@@ -2,7 +2,8 @@
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
 #                        common    the set of src/gpu/cuda/common.def: 10 minutes of one processor, 12 MB
-#                        all       every built-in operator and type: 2.6 hours of one processor, 190 MB, by reckoning; for packages
+#                        all       every built-in operator and type, for packages: 2.6 hours of one processor, 190 MB
+#                                  (reckoned from `common`)
 #                        a list    as in sum/f32;ema:0.1/f64
 #                        auto      common where a CUDA toolkit is, else none
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
@@ -30,8 +31,8 @@ if(cuda_kernels STREQUAL "auto")
     set(cuda_kernels common)
   endif()
 elseif(NOT cuda_kernels STREQUAL "none" AND NOT cuda_here)
-  message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and fatbinary "
-          "(${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or TALLY_CUDA_KERNELS=none")
+  message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and "
+          "fatbinary (${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or TALLY_CUDA_KERNELS=none")
 endif()
 
 # The compiler of archives: the operators' tables and texts, no kernels of processors.

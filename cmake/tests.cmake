@@ -184,7 +184,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   foreach(source IN LISTS fuzzers)
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
-      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c) # and nothing of the library
+      # and nothing of the library
+      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)
     else()

@@ -369,10 +369,10 @@ typedef struct tally_file_info {
     int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
     int64_t elements; /* product of shape, or -1 */
     int fortran;      /* npy: column-major order */
-    const void *
-        mapped; /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
-                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look
-                            * at `shrunk` when the work is done. tally_file_read has neither, it fails */
+    /* All elements in native byte order in memory, or NULL (then call tally_file_read). This is the file itself: where
+     * the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at `shrunk` when the work is
+     * done. tally_file_read gives neither: it fails. */
+    const void *mapped;
     int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
     int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */

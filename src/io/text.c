@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Text in blocks: read, cut at line ends into a chunk a thread, parse, hand out in order.
+ * Text in blocks: read, cut at line ends into a chunk per thread, parse, hand out in order.
  *
  *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
  *     chunks | 0            | 1            | 2            |
- *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
+ *     stage  | values 0     | values 1     | values 2     |   half the text's place per byte of a value: a value has
+ *                                                             at least 2 bytes of text (a digit and a line end)
  *
- * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a
- * mapped file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page
- * cache). */
+ * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is read with pread and not
+ * mapped: a mapped file that shrinks kills the process. The copy took 5 to 7% of the time (perf, 544 MB of %.6f in the
+ * page cache). */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -146,7 +147,8 @@ static int fill(tally_file *f)
         int64_t got = 0;
         int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
+#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) \
+    reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
