@@ -2,7 +2,7 @@
  * Every operator meets every GPU device that is here (PoCL where there is no GPU), by memcmp with the law. Skipped
  * without a device.
  *
- *   test_devices                        one integer type and one floating type of each operator, and one of its nan form.
+ *   test_devices                        of each operator one integer type, one floating type, and one of its nan form.
  *                                       Each verb (reduce, scan, window) meets one of these. The seed picks the types
  *                                       and deals the verbs.
  *   test_devices OP [DTYPE]             every verb, of one operator, of one type

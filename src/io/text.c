@@ -3,8 +3,8 @@
  *
  *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
  *     chunks | 0            | 1            | 2            |
- *     stage  | values 0     | values 1     | values 2     |   half the text's place per byte of a value: a value has
- *                                                             at least 2 bytes of text (a digit and a line end)
+ *     stage  | values 0     | values 1     | values 2     |   a chunk at byte b of the text has its values from number
+ *                                                             b / 2 on: a value takes 2 bytes of text at least
  *
  * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is read with pread and not
  * mapped: a mapped file that shrinks kills the process. The copy took 5 to 7% of the time (perf, 544 MB of %.6f in the
