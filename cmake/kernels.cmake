@@ -32,7 +32,8 @@ if(cuda_kernels STREQUAL "auto")
   endif()
 elseif(NOT cuda_kernels STREQUAL "none" AND NOT cuda_here)
   message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and "
-          "fatbinary (${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or TALLY_CUDA_KERNELS=none")
+          "fatbinary (${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or "
+          "TALLY_CUDA_KERNELS=none")
 endif()
 
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
