@@ -166,7 +166,7 @@ typedef struct answer {
     int ndim;
     int64_t shape[DIMS];
     place ran;
-    int64_t count;   /* results of each operator: 1, or one a sequence */
+    int64_t count;   /* results of each operator: 1, or one per sequence */
     int flat;        /* the whole file is one sequence */
     const char *per; /* what a result is of: file, row, column, segment, sequence */
     char **names;    /* what the sequences are called, or NULL */

@@ -108,7 +108,7 @@ void help_man(FILE *f)
            "ema:alpha=0.1.\n"
            "`tally ops` lists them.\n");
     fputs(".SH OUTPUT\n", f);
-    put(f, "Text has one result a line and tabs between its columns; a header line comes first if there are\n"
+    put(f, "Text has one result per line and tabs between its columns; a header line comes first if there are\n"
            "several operators or files, and then the first column names the file. Csv always has a header line.\n"
            "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back to the\n"
            "same bits; --hex prints the bits.\n");

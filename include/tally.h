@@ -189,7 +189,7 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
  * the names; tally_operator says what the result is. */
 
-/* reduce: one result a sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's
+/* reduce: one result per sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's
  * output dtype. An empty sequence gives the operator's empty value. rows == 0: nothing is written. out must not overlap
  * in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
@@ -282,7 +282,7 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
 
 /* ---- 6 streams ----------------------------------------------------------------------------------------------------
  * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64
- * nodes (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the
+ * nodes (reduce, scan), plus the last w - 1 elements (window). One sequence per stream; trailing order of pushes is the
  * order of data. */
 TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
 /* Forward scans only: options->reverse is refused. */
@@ -356,7 +356,7 @@ typedef struct tally_file_options {
     int header;         /* 0 guess, 1 the first line is a header, -1 it is not */
     int skip_bad;       /* bad cells are skipped and counted instead of being an error; in a table each with its line */
     tally_dtype assume; /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
-    int table;          /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
+    int table;          /* csv, text: a row of values per line (ndim 2), also of one column; several columns always are.
                           * column NULL then means all that have numbers */
     int keep;           /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
@@ -443,7 +443,7 @@ typedef struct tally_operator_info {
     const char *param;       /* "" or the parameter's name */
     tally_dtype output;      /* for the dtype asked about */
     tally_dtype accumulator; /* the arithmetic's dtype; 0: none (moves and comparisons only) */
-    int lanes;               /* values a result */
+    int lanes;               /* values per result */
     int exact;               /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
     int seedable;            /* takes an init */
 } tally_operator_info;

@@ -113,7 +113,7 @@ static void probe_window(prober *t, int64_t n, int64_t w, int64_t i, int64_t j, 
     put(t, j, 1);
 }
 
-/* Column c carries the pair number c: many readings a call, through the kernels for columns, or rows, or segments. */
+/* Column c carries the pair number c: many readings per call, through the kernels for columns, or rows, or segments. */
 static void probe_batch(prober *t, int64_t n, int64_t width, int columns)
 {
     static int64_t low[2048], high[2048];

@@ -189,7 +189,7 @@ static void check_views(void)
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
         int i = 0;
         const int each =
-            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds an operator */
+            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds per operator */
         for (int which = 0; which < LAYOUTS; which++)
             for (int o = 0; o < OPERATORS; o += each)
                 for (int turn = 0; turn < (check_quick ? 1 : 3); turn++, i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
+ * Compiled once per operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
 #include "operator/kernel.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/simd.h"

@@ -133,7 +133,7 @@ static inline void reduce_one(const tl_plan *plan, int threads, const char *x, i
 
 enum { STRIP = 512, BLOCK_LEVEL_LEAST = 8 };
 
-/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter a column joins them. */
+/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter per column joins them. */
 static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), width = in->rows;

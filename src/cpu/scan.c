@@ -7,7 +7,7 @@
  *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
  *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding
  * hides
- *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
+ *   its waiting. Nodes are joined by a counter per thread: who arrives first cannot matter. */
 #include "shape.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -102,7 +102,7 @@ typedef struct {
     const tl_scan *scan;
     const char *x;
     char *out;
-    int64_t n, blocks, size; /* elements; blocks (the last may be short); elements a block */
+    int64_t n, blocks, size; /* elements; blocks (the last may be short); elements per block */
     int level, threads, stream;
     tl_state *node;      /* node of each full block */
     atomic_uchar *ready; /* node[j] is published */

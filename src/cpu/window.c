@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part a thread; a
+ * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part per thread; a
  * part first feeds the w - 1 elements before its first result, so parts are not made shorter than the window is long.
  */
 #define _GNU_SOURCE

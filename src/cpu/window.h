@@ -25,7 +25,7 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
-    tl_window_room *rooms;   /* one a thread; their memory grows with what run needs */
+    tl_window_room *rooms;   /* one per thread; their memory grows with what run needs */
     struct tl_window *count; /* the windows of `count`, for min_count of an operator that skips NaN */
     int64_t *counts;         /* their results, a chunk at a time */
     int64_t counts_room;

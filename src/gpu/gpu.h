@@ -52,7 +52,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (gpu/kernel/reduce.cl) */
-    int by_kernel;              /* texts of users: a program a kernel, made when it is first launched */
+    int by_kernel;              /* texts of users: a program per kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -161,7 +161,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law"
  * for the probe), for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A
- * built-in operator has one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
+ * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
 

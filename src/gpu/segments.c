@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
- * needs: whether they ascend, where they begin and end, how many are long. That is one wait a call, 64 bytes; offsets
+ * needs: whether they ascend, where they begin and end, how many are long. That is one wait per call, 64 bytes; offsets
  * on the host cost a check, a copy and a list of the long ones, 10 times what the sums take (1M segments of 256 on an
  * H200). */
 #include "work.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that no tile of local memory holds. Those of their whole length go through memory once a group of
- * levels (gpu/kernel/window_long.cl), the others, near an edge, once a level (window.cl). */
+ * Windows on a GPU that no tile of local memory holds. Those of their whole length go through memory once per group of
+ * levels (gpu/kernel/window_long.cl), the others, near an edge, once per level (window.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

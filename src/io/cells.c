@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* A row of values a line, from the columns that are wanted. `columns` is the constant 1 for one. */
+/* A row of values per line, from the columns that are wanted. `columns` is the constant 1 for one. */
 static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
                                                        const tally_dtype dtype, const int64_t columns)
 {

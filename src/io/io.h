@@ -80,7 +80,7 @@ typedef struct tl_layout {
     int64_t fields;  /* a line with more cells than this is bad (0: it is not) */
     char delimiter;  /* 0: white space */
     int quotes;      /* "..." fields, RFC 4180 */
-    int table;       /* a row of `columns` values a line (ndim 2); else one column, or every cell (ndim 1) */
+    int table;       /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int64_t skip;    /* bytes before the first data line: a byte order mark, a header */
     char *header;    /* the header's line, or NULL */
     char **names;    /* with a header: what it calls the columns that are read */

@@ -24,7 +24,7 @@
 #define TL_TEXT_SMALL (1 << 16)
 #endif
 enum {
-    SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
+    SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
     SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
     CHUNKS = 8
 }; /* a thread: when one is held up, the others take over its share */

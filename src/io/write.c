@@ -220,7 +220,7 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
-        const int parts = (int)(w->room / part); /* one a thread, each into its own part */
+        const int parts = (int)(w->room / part); /* one per thread, each into its own part */
         const int64_t now = n < (int64_t)parts * BATCH ? n : (int64_t)parts * BATCH, each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");

@@ -95,7 +95,7 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
       (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,                  \
        const cl_event *, cl_event *))                                                                                  \
     F(cl_int, clFinish, (cl_command_queue))
-/* The API's functions, found once a process. */
+/* The API's functions, found once per process. */
 typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     OPENCL_CALLS(DECLARE)

@@ -116,7 +116,7 @@ typedef struct tl_along {
     tl_pipe pipe;
     const tl_plan *plan, *count;
     int64_t budget, width;    /* width: sequences */
-    int64_t step, at, end, n; /* elements (windows: centres) a piece; next; end of them; elements */
+    int64_t step, at, end, n; /* elements (windows: centres) per piece; next; end of them; elements */
     /* reduce, scan */
     int scan, exclusive, keep; /* keep: the counters must hold the whole sequence at the end */
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
