@@ -44,8 +44,11 @@ static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out,
     op->lower(&node, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
 }
 
+/* `stream` below: how results are stored, through the caches or past them. */
+enum { STORE_CACHED = 0, STORE_STREAM = 1 };
+
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
- * bytes further on to prefetch. */
+ * bytes further on to prefetch, 0: no prefetch. */
 static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
                         tl_staging at)
 {
@@ -70,7 +73,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
             tl_stage(plan, at.soa, m, &node);
         } else {
-            int count = tl_nodes(plan, nodes, x, m, b, 0);
+            int count = tl_nodes(plan, nodes, x, m, b, TL_CACHED);
             int64_t left = m;
             for (int j = 0; j < count; j++) {
                 int level = tl_top_level(left);
@@ -118,7 +121,7 @@ static void publish(team *t, int64_t j, int64_t base)
 {
     if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
     const tl_plan *plan = t->scan->plan;
-    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0);
+    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, TL_CACHED);
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
@@ -181,7 +184,7 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
 static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
-    int stream = n * op->result_bytes >= STREAM_BYTES;
+    int stream = n * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     if (threads > 1 && n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
         int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
         int64_t head = -s->done.end & (size - 1);
@@ -252,11 +255,11 @@ static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, co
             x += from * in->stride * op->elem_bytes;
             y += from * out->stride * op->result_bytes;
             if (in->stride * sign == 1 && out->stride * sign == 1) {
-                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, staging);
+                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, STORE_CACHED, 0, staging);
                 continue;
             }
             tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
-            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, staging);
+            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, STORE_CACHED, 0, staging);
             tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
         }
 }

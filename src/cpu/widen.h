@@ -27,6 +27,9 @@ static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahe
 /* Do its folds give a kernel's states and not the law's? */
 static inline int tl_folds_wide(const tl_plan *plan) { return plan->fold == plan->core && plan->op->from_wide; }
 
+/* fetch: where the elements are expected. TL_FETCHED: in memory, so the kernel prefetches what follows. */
+enum { TL_CACHED = 0, TL_FETCHED = 1 };
+
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
 {
     int count = plan->fold->nodes(out, x, n, i, plan->fold_in, fetch, plan->par);

@@ -84,7 +84,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
-        tl_fold(plan, &s, job->x + p * in, w, p, 0);
+        tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
         plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
         tl_window_start(plan, work, &s);
         old = w;

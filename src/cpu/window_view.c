@@ -3,6 +3,7 @@
 #include "shape.h"
 #include "window.h"
 #include "law/fp.h"
+#include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -38,10 +39,10 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
         tl_copy_strided(w->in, 1, x, in->stride, n, op->elem_bytes);
         x = w->in;
     }
-    if (out->stride == 1) return tl_window_run(&w->win, x, n, 1, 1, y, &count);
+    if (out->stride == 1) return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
     if (!grow(&w->out, &w->out_room, results * op->result_bytes))
         return tl_no_memory(ctx, (size_t)(results * op->result_bytes), "the results of a sequence");
-    tally_status status = tl_window_run(&w->win, x, n, 1, 1, w->out, &count);
+    tally_status status = tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, w->out, &count);
     if (!status) tl_copy_strided(y, out->stride, w->out, 1, results, op->result_bytes);
     return status;
 }

@@ -157,8 +157,8 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
                   .width = width,
                   .shrunk = c->shrunk,
                   .window = c->of->window,
-                  .at_start = 1,
-                  .at_end = 1,
+                  .at_start = TL_AT_END,
+                  .at_end = TL_AT_END,
                   .scan = c->of->verb == TL_SCAN};
     int64_t made;
     tl_state init;
