@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w keeps the last w - 1
- * elements (the tail); a push then makes two runs, neither of which copies the chunk:
+ * elements (the tail). A push then runs two windows, and neither copies the chunk:
  *
  *     tail ++ first w-1 of the chunk     the windows that start in the tail
  *     the chunk itself                   the windows that start in the chunk
  *
- * The first w - 1 elements of all are only collected; their left-edge results come out when they are complete. */
+ * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
 #include "context/device.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -21,10 +21,10 @@ struct tally_stream {
     tl_plan plan, count_plan;
     tl_scan scan; /* also the counter of reduce */
     tally_window_options window;
-    char *tail;         /* room for 2 (w - 1) elements */
+    char *tail;         /* space for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;
-    int started; /* the left edge is behind us */
+    int started; /* the windows at the left end are done */
 };
 
 static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)

@@ -58,7 +58,8 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
-/* The row whose lower takes the states of `op`'s kernels: of its wide type, or of any other that these are for. */
+/* The kernels whose lower takes the states of `op`'s kernels: those of its wide type, or of any type with the same
+ * states. */
 static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
 {
     const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);

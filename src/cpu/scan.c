@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan over views. One core: tiles in order, the prefix S(b) from a binary counter. Several cores, one long sequence:
+ * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary counter. Several threads
+ * work on one long sequence like this:
  *
  *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
  *   thread     A     B     A     B     A
  *
- *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
- *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding
- * hides
- *   its waiting. Nodes are joined by a counter per thread: who arrives first cannot matter. */
+ *   Each thread folds the node of its NEXT block and publishes it. Then it waits for the nodes before its current
+ *   block. Then it scans the current block, which its own fold has brought into L2. So memory is read once, and the
+ *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
+ *   arrives first. */
 #include "shape.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -119,7 +120,7 @@ static void wait_for(atomic_uchar *flag)
 
 static void publish(team *t, int64_t j, int64_t base)
 {
-    if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
+    if ((j + 1) * t->size > t->n) return; /* the node of the short last block is not needed */
     const tl_plan *plan = t->scan->plan;
     tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, TL_CACHED);
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
@@ -158,8 +159,8 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be
-         * running. */
+        /* The team is as large as OpenMP makes it, not as large as was asked for: the members wait for each other, so
+         * all of them must be running. */
 #pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();

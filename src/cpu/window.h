@@ -3,7 +3,7 @@
  * The arithmetic is in window_kernel.h.
  *
  *   centres  0 ........ before ................ n - after ...... n
- *            [ prefixes |    whole windows      |   suffixes    ]     window_edges.c | window.c | window_edges.c
+ *            [ prefixes |    full windows       |   suffixes    ]     window_edges.c | window.c | window_edges.c
  */
 #ifndef TALLY_WINDOW_H
 #define TALLY_WINDOW_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The windows that stick out of their sequence and fold the elements they have.
+ * The windows that are not full: they reach beyond their sequence, and fold the elements they have.
  *
- *   left    prefixes x[0..j]: a scan, so its tiles
- *   both    all of x: one fold, written often
+ *   left    prefixes x[0..j]: a scan computes them, with its tiles
+ *   both    all of x: one fold, written many times
  *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
- * just the nodes that suffixes are made of. w log w combines, not w^2. */
+ *           the nodes that suffixes are made of. That takes w log w combines, not w^2. */
 #include "window.h"
 #include "widen.h"
 #include "law/counter.h"
