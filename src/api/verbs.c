@@ -103,7 +103,8 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }
 
-/* Changes checked views so that the device can calculate with all their numbers. Returns whether there is an element. */
+/* Changes checked views so that the device can calculate with all their numbers. Returns whether they have an
+ * element. */
 static int views_work(views *v)
 {
     tl_view_normal(&v->in);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The context and the last error. A failure is one sentence: tl_fail formats it, stores it where tally_error finds it,
- * and returns the status, so callers write `return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
+ * and returns the status. Callers write `return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
 #include "operator/plan.h"

@@ -15,7 +15,7 @@ typedef struct tl_compiler {
 
 /* Returns 0 if there is none. */
 int tl_compiler_find(tl_compiler *c);
-/* Runs it with these additional arguments (NULL-terminated); its messages go to the file `log`. Returns its exit status,
- * -1 if it could not be run. */
+/* Runs it with these additional arguments (NULL-terminated); its messages go to the file `log`. Returns its exit
+ * status, -1 if it could not be run. */
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log);
 #endif

@@ -16,8 +16,7 @@
 enum {
     NODE_LEVEL_LEAST = 14, /* nodes a thread folds at once: at least 16 Ki elements, */
     NODES_MOST_LEVEL = 9,  /* and at most about 512 of them per slab */
-    PACK =
-        16 << 10, /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
+    PACK = 16 << 10,       /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
     ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
 };
 
