@@ -39,8 +39,8 @@ typedef struct tl_argument {
     };
 } tl_argument;
 
-/* What the number of a launch is: of groups; or of jobs, which as many groups as run at the same time share equally
- * (one group too many would be a round of its own). The latter for `once` alone, and without ROOM. */
+/* What the number of a launch counts: groups; or jobs, which are shared equally by as many groups as run at the same
+ * time (one group more would need a second round). Jobs are for the kernel `once` alone, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* What a program keeps of its kernels. */
@@ -76,7 +76,7 @@ typedef struct tl_gpu_calls {
     /* Is p memory of this device (then *memory names it and *offset the place)? */
     int (*owns)(tl_gpu *gpu, const void *p, tl_memory *memory, size_t *offset);
 
-    /* Compiles text (cached by the caller); users: of a user's operator, and somebody waits. Caller owns *program.
+    /* Compiles text (cached by the caller); users: it is a user's operator, and the user waits. Caller owns *program.
      * TALLY_BAD_DATA: the compiler refused the text, and ctx->error has the first line of its log with an error in
      * it. */
     tally_status (*build)(tl_gpu *gpu, tally *ctx, const char *text, size_t length, int users, tl_program **program);
@@ -89,8 +89,8 @@ typedef struct tl_gpu_calls {
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
     int stream_moves;
 
-    /* Large arrays, in pieces. Bytes that can still be allocated, in all and at once (guesses: allocate has the last
-     * word). */
+    /* Large arrays, in pieces. Bytes that can still be allocated, in total and at once. These are guesses: allocate
+     * may still fail. */
     void (*room)(tl_gpu *gpu, size_t *all, size_t *once);
     /* Page-locked host memory, at memory->address; is the host memory [p, p + bytes) that already? */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
@@ -101,9 +101,9 @@ typedef struct tl_gpu_calls {
                             size_t bytes);
     tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
                              size_t bytes);
-    /* mark: `event` is what the lane has been given so far. follow: what the lane is given from now on waits for it.
-     * reached: the host waits. An event never marked is reached. elapsed: seconds between two reached ones that are
-     * TL_EVENTS or more; negative if that is not known. quiet: the host waits for every lane. */
+    /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane waits for the event.
+     * reached: the host waits for it. An event that was never marked counts as reached. elapsed: seconds between two
+     * reached events of numbers TL_EVENTS and up; negative if not known. quiet: the host waits for every lane. */
     tally_status (*mark)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*follow)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*reached)(tl_gpu *gpu, tally *ctx, int event);

@@ -5,8 +5,8 @@
  *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
  *         .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
- * One too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check finds what a struct made
- * in another way lacks. */
+ * A launch with an argument too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check
+ * finds what is missing in a struct that was made in another way. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 #include "gpu.h"

@@ -25,7 +25,7 @@
 #endif
 enum {
     SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
-    SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
+    SMALL = TL_TEXT_SMALL, /* a chunk has at least so many bytes of text */
     CHUNKS = 8
 }; /* a thread: when one is held up, the others take over its share */
 
@@ -42,7 +42,7 @@ struct tl_text {
     int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
     tl_bad bad;           /* the error that follows the values of this block */
     int begun;            /* there were values before this block */
-    int header_guessed;   /* nobody said whether there is a header, and there seemed to be none */
+    int header_guessed;   /* the caller did not say whether there is a header, and none was found */
     tl_span *spans;       /* NULL, or the lines of the block's rows */
     int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
     int64_t line_row;
@@ -241,7 +241,7 @@ static tally_status block(tally_file *f)
     tl_text *const t = f->text;
     const tally_dtype dtype = f->info.dtype;
     const size_t size = tally_dtype_size(dtype);
-    /* Step over the last block. A line is begun when more than blanks of it has been parsed. */
+    /* Steps over the last block. A line has begun when more than its blanks was parsed. */
     const char *nl = t->buf + t->end;
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file
- * or the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
+ * or the complete new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -38,7 +38,7 @@ static tally_status failed(tally_file *f, const char *what)
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
-/* Has the disk begin while there is still work, so that fsync at the end finds little to wait for. */
+/* Tells the disk to begin while there is still work, so that fsync at the end waits less. */
 static void begin_early(const tally_file *f, int64_t n)
 {
     tl_writer *const w = f->writer;

@@ -103,9 +103,9 @@ typedef struct {
 } tl_opencl_api;
 extern tl_opencl_api tl_cl;
 
-/* Addresses that stand for a memory object: reserved from the operating system, so nothing else has them, and without
- * any access, so nobody can take them for memory of the host. A pointer into them plus or minus bytes is that place of
- * it. */
+/* Addresses that stand for a memory object. They are reserved from the operating system, so nothing else has them. They
+ * allow no access, so they cannot be used as host memory by mistake. A pointer into them plus a number of bytes is the
+ * place that many bytes further in the object. */
 typedef struct {
     char *begin;
     size_t bytes;
