@@ -19,12 +19,12 @@ foreach(source IN LISTS examples)
 endforeach()
 
 # ---- tests ----
-# Threads that wait sleep (OMP_WAIT_POLICY): tests ask for more of them than ctest leaves processors.
-# What PoCL compiles is kept for the tests of this build (a program takes it seconds); the library's own disk cache is
-# not. Its method `loops` and texts whose loops stay loops compile in a quarter of the time of PoCL 3.1's default (9 s
-# against 38 for the programs of argmax u8), without optimization in a quarter of that again (0.6 s for reduce, scan and
-# a window), and run slower: not for test_lanes, which runs more than it compiles. test_opencl.sh takes the texts and
-# PoCL as users have them too.
+# Threads that wait sleep (OMP_WAIT_POLICY): the tests ask for more threads than ctest leaves processors.
+# What PoCL compiles is kept for the tests of this build, because a program takes it seconds. The library's own disk cache
+# is not kept. PoCL's method `loops`, with texts whose loops stay loops, compiles in a quarter of the time of PoCL 3.1's
+# default (9 s instead of 38 s for the programs of argmax u8), and without optimization in less than a tenth of that
+# (0.6 s for reduce, scan and a window). The code is slower, so test_lanes, which runs more than it compiles, does
+# without. test_opencl.sh also takes the texts and PoCL as users have them.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/gpu/opencl/prelude_opencl.h)
 file(READ src/gpu/opencl/prelude_opencl.h text)
@@ -87,7 +87,7 @@ foreach(source IN LISTS programs)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:tally_ladder>)
     target_include_directories(${name} PRIVATE ladder)
   endif()
-  # The whole matrix takes an hour under the thread sanitizer or an emulator: there, one operator of each kind.
+  # The full matrix takes an hour under the thread sanitizer or an emulator. There, one operator of each kind runs.
   if(name STREQUAL test_bits AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     foreach(case "sum f32" "sum i16" "mean f16" "var f64" "max f32" "argmin u8" "nanmean f64" "ema f32" "xor u64")
       string(REPLACE " " ";" arguments ${case})
@@ -116,7 +116,7 @@ foreach(name IN ITEMS test_pieces test_windows)
   endif()
 endforeach()
 
-# The matrix computes its references itself, which takes three times as long with every access looked at.
+# The matrix computes its references itself, which takes three times as long when a sanitizer checks every access.
 if(TALLY_SANITIZE)
   set_source_files_properties(test/test_bits.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endif()
@@ -139,8 +139,8 @@ if(TARGET test_promises)
   endforeach()
 endif()
 
-# test_embed has an archive of its own in place of the library's (the linker takes the first), and a driver that is
-# none.
+# test_embed has an archive of its own in place of the library's (the linker takes the first), and a driver that
+# computes nothing.
 if(TARGET make_kernels AND TEST test_embed AND NOT TALLY_SANITIZE)
   tally_archive(test_archive "sum/f32" "80;90")
   target_sources(test_embed PRIVATE $<TARGET_OBJECTS:test_archive>)
@@ -184,7 +184,7 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   foreach(source IN LISTS fuzzers)
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
-      # and nothing of the library
+      # without anything of the library
       add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)

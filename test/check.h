@@ -25,7 +25,7 @@ static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
 static int check_quick, check_long;
 
-/* first: the seed, where TALLY_TEST_SEED does not give one. */
+/* first: the seed, unless TALLY_TEST_SEED gives one. */
 static inline void check_start_at(uint64_t first)
 {
     const char *seed = getenv("TALLY_TEST_SEED");

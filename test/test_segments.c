@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or
- * those of TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them.
- * Skipped without a device. */
+ * Segments whose offsets are in device memory, on every GPU device (or those of TALLY_TEST_DEVICES): they give the same
+ * bits as offsets on the host, bad ones are refused in the same words, and verbs that do not read them on the device
+ * copy them. Skipped without a device. */
 #include "gpu/work.h"
 #include "gpus.h"
 
