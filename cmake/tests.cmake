@@ -20,9 +20,9 @@ endforeach()
 
 # ---- tests ----
 # Threads that wait sleep (OMP_WAIT_POLICY): the tests ask for more threads than ctest leaves processors.
-# What PoCL compiles is kept for the tests of this build, because a program takes it seconds. The library's own disk cache
-# is not kept. PoCL's method `loops`, with texts whose loops stay loops, compiles in a quarter of the time of PoCL 3.1's
-# default (9 s instead of 38 s for the programs of argmax u8), and without optimization in less than a tenth of that
+# What PoCL compiles is kept for the tests of this build, because a program takes it seconds. The library's own disk
+# cache is not kept. PoCL's method `loops`, with texts whose loops stay loops, compiles in a quarter of the time of PoCL
+# 3.1's default (9 s instead of 38 s for the programs of argmax u8), and without optimization in a quarter of that again
 # (0.6 s for reduce, scan and a window). The code is slower, so test_lanes, which runs more than it compiles, does
 # without. test_opencl.sh also takes the texts and PoCL as users have them.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
