@@ -111,12 +111,13 @@ void help_man(FILE *f)
            "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back to the\n"
            "same bits; --hex prints the bits.\n");
     fputs(".PP\n", f);
-    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
-           "is written beside its place, brought to the disk and renamed, so that FILE is the old or the\n"
-           "complete new one. --json and --digest print on standard output in place of the values, or beside a FILE that\n"
-           "has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
-           "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
-           "bits of every value, and ran_on says which device computed.\n");
+    put(f,
+        "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
+        "is written beside its place, brought to the disk and renamed, so that FILE is the old or the\n"
+        "complete new one. --json and --digest print on standard output in place of the values, or beside\n"
+        "a FILE that has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
+        "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
+        "bits of every value, and ran_on says which device computed.\n");
     fputs(".SH VERBS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
     fputs(".SH COMMON OPTIONS\n", f);
