@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere, so nobody sees it in
+ * where.c - which device a run was for, and which parts ran there. Bits are the same everywhere, so it cannot be seen in
  * them. */
 #include "cli.h"
 

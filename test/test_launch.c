@@ -180,7 +180,7 @@ static void close_none(tally *ctx, tl_device *cpu)
 
 static char x[8 * N], y[16 * N];
 
-/* A view's reduce, scan, and windows of some lengths; the results are nobody's. */
+/* A view's reduce, scan, and windows of some lengths; the results are not used. */
 static void call(tally *ctx, const char *op, tally_view in)
 {
     static const int64_t widths[] = {3, 400, 900, 3000, 70000};

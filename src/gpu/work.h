@@ -3,7 +3,7 @@
  *
  * A file sees those below it, never one above:
  *
- *   pieces/      a call of a verb, as a whole or in pieces; streams
+ *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
  *   batch.c      views brought to the device, results brought back

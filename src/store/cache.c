@@ -62,7 +62,7 @@ static int is_ours(const char *name)
     return !*rest || (*rest == '.' && strlen(rest) == 7);
 }
 
-/* A regular file that nobody but this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
+/* A regular file that only this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
 static FILE *open_ours(const char *path, struct stat *info)
 {
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
