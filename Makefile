@@ -10,7 +10,8 @@ PREFIX =
 DESTDIR =
 BUILD = build
 all:
-	@cmake -S . -B "$(BUILD)" -DCMAKE_BUILD_TYPE=Release "-DTALLY_CUDA_KERNELS=$(KERNELS)" $(if $(PREFIX),"-DCMAKE_INSTALL_PREFIX=$(PREFIX)") >/dev/null
+	@cmake -S . -B "$(BUILD)" -DCMAKE_BUILD_TYPE=Release "-DTALLY_CUDA_KERNELS=$(KERNELS)" \
+	    $(if $(PREFIX),"-DCMAKE_INSTALL_PREFIX=$(PREFIX)") >/dev/null
 	@cmake --build "$(BUILD)" -j $$(nproc)
 test:
 	scripts/test

@@ -19,8 +19,7 @@ enum {
     CLOSED_PIPE = 141 /* the reader went away: silent, and what a shell shows for SIGPIPE */
 };
 
-/* ---- error.c: "tally: <sentence>" on standard error ----------------------------------------------------------------
- */
+/* ---- error.c: "tally: <sentence>" on standard error -------------------------------------------------------------- */
 #if defined(__GNUC__)
 #define NOTE_FORMAT __attribute__((format(printf, 2, 3)))
 #else
@@ -37,20 +36,17 @@ void stdout_begin(void);                                          /* before the 
 int stdout_closed(void);
 int stdout_finish(int code); /* flushes; a failed write turns success into BAD_DATA or CLOSED_PIPE */
 
-/* ---- text.c: what may be shown -------------------------------------------------------------------------------------
- */
+/* ---- text.c: what may be shown ----------------------------------------------------------------------------------- */
 size_t utf8_length(const char *text, uint32_t *code); /* of the character at text, which is not empty; 0: not UTF-8 */
 int is_shown(uint32_t code);
 void put_plain(FILE *f, const char *text);
 char *plain(const char *text); /* the same in memory; the caller frees; NULL: no memory */
 int plain_width(const char *shown);
 
-/* ---- signals.c -----------------------------------------------------------------------------------------------------
- */
+/* ---- signals.c --------------------------------------------------------------------------------------------------- */
 void signals_begin(void);
 
-/* ---- session.c: the context and the names in it --------------------------------------------------------------------
- */
+/* ---- session.c: the context and the names in it ------------------------------------------------------------------ */
 int session_open(tally **ctx, const options *o);
 const char *const *device_names(void); /* auto and those of tally_device; static memory */
 const char *const *isa_names(void);
@@ -73,8 +69,7 @@ int operators_info(operators *ops, tally *ctx, tally_dtype dtype);
 void operators_free(operators *ops);
 double seconds(void);
 
-/* ---- lines.c: the lines that --keep passes through -----------------------------------------------------------------
- */
+/* ---- lines.c: the lines that --keep passes through --------------------------------------------------------------- */
 typedef struct lines {
     char *text;
     size_t n, at, room;
@@ -83,14 +78,12 @@ int lines_put(lines *l, const char *text, size_t length);
 const char *lines_take(lines *l, size_t *length); /* NULL: there is none; valid until the next lines_put */
 void lines_free(lines *l);
 
-/* ---- guard.c: mappings of files that become shorter ----------------------------------------------------------------
- */
+/* ---- guard.c: mappings of files that become shorter -------------------------------------------------------------- */
 int guard_add(const void *from, int64_t bytes); /* a number for the others, or 0: this cannot be guarded */
 int guard_hit(int guard);
 void guard_remove(int guard);
 
-/* ---- input.c: a file as elements in C order ------------------------------------------------------------------------
- */
+/* ---- input.c: a file as elements in C order ---------------------------------------------------------------------- */
 enum { DIMS = 8 };
 typedef struct input {
     tally *ctx;
@@ -121,8 +114,7 @@ void input_note(input *in, const options *o);                       /* reports s
 void input_close(input *in);
 int64_t physical_memory(void);
 
-/* ---- layout.c: --axis and --segments as batches of sequences --------------------------------------------------------
- */
+/* ---- layout.c: --axis and --segments as batches of sequences ----------------------------------------------------- */
 typedef struct layout {
     int64_t outer, len, inner; /* an array outer x len x inner in C order; sequences run along len */
     int axis;
@@ -142,8 +134,7 @@ const char *layout_per(const layout *l, const input *in); /* what a sequence is 
 int layout_batch(const layout *l, int64_t i, const void *data, tally_dtype dtype, size_t bytes, int64_t len,
                  tally_view *view, int64_t *out_at, int64_t *out_step);
 
-/* ---- where.c: which device, and which parts ran there ---------------------------------------------------------------
- */
+/* ---- where.c: which device, and which parts ran there ------------------------------------------------------------ */
 typedef struct place {
     int64_t launches, on_processors; /* as in tally_times_info */
 } place;
@@ -152,8 +143,7 @@ place ran_since(tally *ctx, const place *start); /* start NULL: since the contex
 void put_ran(FILE *f, const tally *ctx, const place *r);
 void ran_note(const options *o, const tally *ctx, const char *label, const place *r); /* if nothing ran on the device */
 
-/* ---- answers: what reduce has for a file; for json_end of every verb the first lines of it --------------------------
- */
+/* ---- answers: what reduce has for a file; for json_end of every verb the first lines of it ----------------------- */
 typedef struct result {
     const char *op; /* as the user wrote it */
     tally_operator_info info;
@@ -166,7 +156,7 @@ typedef struct answer {
     int ndim;
     int64_t shape[DIMS];
     place ran;
-    int64_t count;   /* results of each operator: 1, or one a sequence */
+    int64_t count;   /* results of each operator: 1, or one per sequence */
     int flat;        /* the whole file is one sequence */
     const char *per; /* what a result is of: file, row, column, segment, sequence */
     char **names;    /* what the sequences are called, or NULL */
@@ -177,8 +167,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
 int output_check(const options *o,
                  int ops); /* before anything is read: whether print_answers can take so many operators */
 
-/* ---- table.c -------------------------------------------------------------------------------------------------------
- */
+/* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;
     int named, people, hex, digest; /* a column of files; aligned; exact bits; SHA-256 in place of the values */
@@ -187,8 +176,7 @@ int print_table(FILE *f, const answer *answers, int files, const look *o);
 void digest_of(const answer *a, const result *r, char *buffer); /* 65 characters */
 const char *lane_name(const char *op, int lanes, int lane, char *buffer, size_t bytes);
 
-/* ---- json.c --------------------------------------------------------------------------------------------------------
- */
+/* ---- json.c ------------------------------------------------------------------------------------------------------ */
 void print_json_string(FILE *f, const char *text);
 void print_json_value(FILE *f, tally_dtype dtype, const void *value);
 void print_json_bits(FILE *f, tally_dtype dtype, const void *value);
@@ -200,8 +188,7 @@ void json_list(FILE *f, const tally_operator_info *info, const void *results, in
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* path NULL: the values are here */
 void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
 
-/* ---- document.c: where results go, and bytes of our own as a file that the library writes ---------------------------
- */
+/* ---- document.c: where results go, and bytes of our own as a file that the library writes ------------------------ */
 enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_JSON };
 enum format output_format(const options *o); /* --to, else the ending of --output */
 int output_filed(const options *o);          /* is there a FILE, which is not standard output? */
@@ -214,8 +201,7 @@ typedef struct document {
 int document_open(document *d, tally *ctx, const char *path); /* NULL: standard output */
 int document_close(document *d, int code);                    /* commits if code is DONE; all zero: nothing to do */
 
-/* ---- sheet.c: results as a table of text ---------------------------------------------------------------------------
- */
+/* ---- sheet.c: results as a table of text ------------------------------------------------------------------------- */
 typedef struct sheet sheet;
 /* width: results of each operator on a line; passed: lines of the input before the first that has results. */
 int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const operators *ops, const char *path,
@@ -223,8 +209,7 @@ int sheet_open(sheet **sheet_, tally *ctx, const options *o, input *in, const op
 int sheet_write(sheet *r, const char *const *results, int64_t count);
 int sheet_close(sheet *r, int code); /* commits if code is DONE */
 
-/* ---- sink.c: where the results of scan and window go ----------------------------------------------------------------
- */
+/* ---- sink.c: where the results of scan and window go ------------------------------------------------------------- */
 typedef struct sink sink;
 /* shape: that of the results of one operator, in which ndim 2 means lines of a table if the input is one. passed: lines
  * of the input before the first that has results. */
@@ -233,8 +218,7 @@ int sink_open(sink **sink_, tally *ctx, const options *o, input *in, const opera
 int sink_write(sink *s, const char *const *results, int64_t count); /* count results of all lanes of each operator */
 int sink_close(sink *s, int code);                                  /* commits if code is DONE; s may be NULL */
 
-/* ---- series.c: what scan and window have in common ------------------------------------------------------------------
- */
+/* ---- series.c: what scan and window have in common --------------------------------------------------------------- */
 typedef struct series {
     const tally_scan_options *scan; /* one of the two is there */
     const tally_window_options *window;
@@ -242,8 +226,7 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
-/* ---- the rest
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {
     const char *verb, *op;
     const tally_operator_info *info;

@@ -56,7 +56,7 @@ void explain(const options *o, tally *ctx, const input *in, const explanation *e
     fprintf(stderr, "  accumulator  %s\n",
             e->info->accumulator ? tally_dtype_name(e->info->accumulator) : "none (moves and comparisons)");
     fprintf(stderr, "  output       %s%s\n", tally_dtype_name(e->info->output),
-            e->info->lanes > 1 ? ", several values a result" : "");
+            e->info->lanes > 1 ? ", several values per result" : "");
     fprintf(stderr, "  order        E v1, class %s\n",
             e->info->exact ? "X (exact: every schedule gives these bits)" : "R (rounding: the tree decides the bits)");
     fprintf(stderr, "  time         %lld bytes in %.4f s, %.2f GB/s, reading and writing included\n",

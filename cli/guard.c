@@ -2,7 +2,7 @@
  * guard.c - a mapped input that becomes shorter while it is read.
  *
  * Touching a page that is no longer in the file raises SIGBUS. The handler puts zeros in the place of everything from
- * there to the end of the mapping and goes on; guard_hit says so, and the verb then fails by its usual road, which
+ * there to the end of the mapping and goes on; guard_hit says so, and the verb then fails in the usual way, which
  * removes temporary files. Reading into a buffer needs no guard, but it is slower for files in the page cache. */
 #define _GNU_SOURCE
 #include "cli.h"
@@ -30,7 +30,7 @@ static void on_bus(int number, siginfo_t *info, void *context)
         guards[i].hit = 1;
         return;
     }
-    signal(number, SIG_DFL); /* none of ours: it happens again, for good */
+    signal(number, SIG_DFL); /* not a guarded mapping: the signal comes again, and ends the process */
 }
 
 int guard_add(const void *from, int64_t bytes)

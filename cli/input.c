@@ -3,8 +3,8 @@
  *
  *   mapped, fits in memory      data points into the mapping, and guard.c watches over it
  *   everything else             data is NULL and input_read gives the elements in order, in bounded memory
- *   input_load                  brings the rest into memory for those who need all of it (--axis 0, --reverse, Fortran
- * order) */
+ *   input_load                  brings the rest into memory for verbs that need all of it (--axis 0, --reverse,
+ *                               Fortran order) */
 #include "cli.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and makes sure that standard output
- * arrived. */
+ * main.c - tally VERB [OPTION...] [OPERAND...]: finds the verb, parses, runs, and checks that standard output was
+ * written. */
 #include "cli.h"
 
 #include <errno.h>
@@ -53,7 +53,7 @@ static int dispatch(int argc, char **argv)
     return wrong ? wrong : run[o.verb](&o);
 }
 
-/* A file that is opened while one of the three is closed would take its place, and get what belongs there. */
+/* A file that is opened while one of the three standard streams is closed would take its number, and get its output. */
 static void hold_places(void)
 {
     for (int fd = 0; fd < 3; fd++)

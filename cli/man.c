@@ -96,29 +96,28 @@ void help_man(FILE *f)
         fputs("\\~[\\fIOPTION\\fR...]\n", f);
     }
     fputs(".SH DESCRIPTION\n", f);
-    put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1), so it "
-           "has the same "
-           "bits\non any number of threads, at any vector width, streamed or in memory.\n");
+    put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1). So it\n"
+           "has the same bits on any number of threads, at any vector width, streamed or in memory.\n");
     fputs(".PP\n", f);
-    put(f, "A FILE is .npy, raw, text or CSV, guessed from its name and first bytes; - or none is standard input. "
-           "Files larger\n"
-           "than memory are read in pieces. Numbers in options may be written 2^28, 1e6, 1.5e9, 64Ki or 3M.\n");
+    put(f, "A FILE is .npy, raw, text or CSV; its name and first bytes say which. Without a FILE, or for -, standard\n"
+           "input is read. Files may be larger than memory. Numbers in options may be written 2^28, 1e6, 1.5e9,\n"
+           "64Ki or 3M.\n");
     fputs(".PP\n", f);
-    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1, "
-           "ema:alpha=0.1.\n"
-           "`tally ops` lists them.\n");
+    put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1,\n"
+           "ema:alpha=0.1. `tally ops` lists the names.\n");
     fputs(".SH OUTPUT\n", f);
-    put(f, "Text has one result a line and tabs between its columns; a header line comes first if there are\n"
+    put(f, "Text has one result per line and tabs between its columns; a header line comes first if there are\n"
            "several operators or files, and then the first column names the file. Csv always has a header line.\n"
            "On a terminal tally reduce prints an aligned table. Decimals are the shortest that read back to the\n"
            "same bits; --hex prints the bits.\n");
     fputs(".PP\n", f);
-    put(f, "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
-           "is written beside its place, brought to the disk and renamed, so that FILE is the old or the whole\n"
-           "new one. --json and --digest print on standard output in place of the values, or beside a FILE that\n"
-           "has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
-           "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
-           "bits of every value, and ran_on says which device computed.\n");
+    put(f,
+        "--output FILE takes the results, in the format of its ending (.npy, .txt, .csv, .json, else raw). It\n"
+        "is written beside its place, brought to the disk and renamed, so that FILE is the old or the\n"
+        "complete new one. --json and --digest print on standard output in place of the values, or beside\n"
+        "a FILE that has them. --digest is the SHA-256 of the results as little-endian bytes: sha256sum of the same\n"
+        "results written as raw gives the same hash. In JSON, nan and inf are strings, bits holds the exact\n"
+        "bits of every value, and ran_on says which device computed.\n");
     fputs(".SH VERBS\n", f);
     for (int v = 0; v < VERB_COUNT; v++) put_verb(f, v);
     fputs(".SH COMMON OPTIONS\n", f);

@@ -96,7 +96,7 @@ static int detail(const char *op, int json)
                        strcmp(i.param, "alpha") ? "1" : "0.1");
             printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
             if (takes_f64(i.name)) printf("  suffix      %s:f64 accumulates f16, bf16 and f32 in f64\n", i.name);
-            if (i.lanes > 1) printf("  values      %d a result, side by side\n", i.lanes);
+            if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);
             printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
                    "what");
         }

@@ -118,7 +118,7 @@ static int flat(const job *j, input *in, answer *a, char *buffer, progress *p)
     return status ? fail_status(j->ctx, status) : DONE;
 }
 
-/* Rows in order that are not in memory: as many whole rows as the buffer holds, or one long row piece by piece. */
+/* Rows in order that are not in memory: as many complete rows as the buffer holds, or a long row in several reads. */
 static int rows(const job *j, input *in, answer *a, const layout *l, char *buffer, progress *p)
 {
     const size_t size = tally_dtype_size(in->dtype);

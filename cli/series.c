@@ -2,7 +2,7 @@
  * series.c - what scan and window share: elements in, results out, in pieces; the whole array only where it must be.
  *
  * A forward scan or a window over one sequence, or down the columns of a table, streams in bounded memory. --reverse,
- * --axis and --segments hold the data and the results in memory, since their results are not born in the order of the
+ * --axis and --segments hold the data and the results in memory, since their results do not come in the order of the
  * file. */
 #include "cli.h"
 

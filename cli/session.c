@@ -44,8 +44,8 @@ int dtype_option(const options *o, tally_dtype *dtype)
     return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
 }
 
-/* A device nobody here has heard of and one that is out of order are the same to a script: exit 3. The number in cpu:0
- * is left to tally_open, which knows how many there are. */
+/* An unknown device and one that cannot be used give the same exit code, 3. The number in cpu:0 is left to tally_open,
+ * which knows how many devices there are. */
 static int device_check(const char *device)
 {
     const size_t kind = strcspn(device, ",:");

@@ -20,7 +20,7 @@ struct sheet {
     const operators *ops;
     input *in;
     lines *kept;           /* NULL: no --keep */
-    int64_t width, passed; /* results a line; lines of the input that have none */
+    int64_t width, passed; /* results per line; lines of the input that have none */
     int hex, to_stdout;
     char separator, *text;
     size_t n, room;

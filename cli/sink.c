@@ -77,7 +77,7 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     int64_t dims[DIMS + 1];
     memcpy(dims, shape, (size_t)ndim * sizeof *dims);
     if (info->lanes > 1 && ndim == DIMS)
-        return fail(USAGE, "%s: several values a result need one more dimension than there is", s->in->label);
+        return fail(USAGE, "%s: several values per result need one more dimension than there is", s->in->label);
     if (info->lanes > 1) dims[ndim++] = info->lanes;
     const tally_status status =
         tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);

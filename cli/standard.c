@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * standard.c - standard output that somebody made non-blocking.
+ * standard.c - standard output that another program made non-blocking.
  *
  * stdio gives up at EAGAIN, and what it held is lost. The flag belongs to the open file, which other processes share,
  * so it is not ours to clear: the same pipe or terminal is opened again for us alone. A socket cannot be opened again;

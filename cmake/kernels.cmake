@@ -2,13 +2,15 @@
 # CUDA kernels compiled with the library and embedded in it (doc/gpu.md), so that a user needs the driver only.
 #   TALLY_CUDA_KERNELS   none      compile at run time, by NVRTC (default)
 #                        common    the set of src/gpu/cuda/common.def: 10 minutes of one processor, 12 MB
-#                        all       every built-in operator and type: 2.6 hours of one processor, 190 MB, by reckoning; for packages
+#                        all       every built-in operator and type, for packages: 2.6 hours of one processor, 190 MB
+#                                  (reckoned from `common`)
 #                        a list    as in sum/f32;ema:0.1/f64
 #                        auto      common where a CUDA toolkit is, else none
 #   TALLY_CUDA_ARCHS     compute capabilities with machine code of their own; what comes after the last gets its PTX
 #   TALLY_CUDA_CACHE     where compiled programs stay from one build to the next
 #   TALLY_CUDA_JOBS      processes that compile (0: the processors here)
-set(TALLY_CUDA_KERNELS none CACHE STRING "CUDA kernels to embed: none, auto, common, all, or a list such as sum/f32;mean/f64")
+set(TALLY_CUDA_KERNELS none CACHE STRING
+    "CUDA kernels to embed: none, auto, common, all, or a list such as sum/f32;mean/f64")
 set(TALLY_CUDA_ARCHS "80;90;100" CACHE STRING "compute capabilities to embed CUDA kernels for")
 set(TALLY_CUDA_CACHE ${PROJECT_BINARY_DIR}/cuda CACHE PATH "folder of compiled CUDA kernels")
 set(TALLY_CUDA_JOBS 0 CACHE STRING "processes that compile CUDA kernels; 0: the processors here")
@@ -29,14 +31,16 @@ if(cuda_kernels STREQUAL "auto")
     set(cuda_kernels common)
   endif()
 elseif(NOT cuda_kernels STREQUAL "none" AND NOT cuda_here)
-  message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and fatbinary "
-          "(${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or TALLY_CUDA_KERNELS=none")
+  message(FATAL_ERROR "TALLY_CUDA_KERNELS is '${TALLY_CUDA_KERNELS}', which needs libnvrtc (${TALLY_NVRTC}) and "
+          "fatbinary (${TALLY_FATBINARY}) of a CUDA toolkit, and no cross build: set CUDA_HOME, or "
+          "TALLY_CUDA_KERNELS=none")
 endif()
 
 # The compiler of archives: the operators' tables and texts, no kernels of processors.
 if(cuda_here)
-  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c src/context/error.c src/dtype/dtype.c src/dtype/number.c src/gpu/program.c
-    src/gpu/kernels.c src/gpu/cuda/nvrtc.c src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
+  add_executable(make_kernels EXCLUDE_FROM_ALL cmake/kernels.c src/context/operators.c src/context/names.c
+    src/context/error.c src/dtype/dtype.c src/dtype/number.c src/gpu/program.c src/gpu/kernels.c src/gpu/cuda/nvrtc.c
+    src/gpu/cuda/archive.c src/store/key.c $<TARGET_OBJECTS:tally_texts> ${scalar_objects})
   target_include_directories(make_kernels PRIVATE src include)
   target_compile_definitions(make_kernels PRIVATE TALLY_BUILDING)
   target_compile_options(make_kernels PRIVATE ${OpenMP_C_FLAGS})
@@ -53,7 +57,8 @@ function(tally_archive name set archs)
   if(NOT set STREQUAL "none")
     set(text "#define TL_ARCHIVE \"${archive}\"\n${text}")
     add_custom_command(OUTPUT ${archive}
-      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs} ${set}
+      COMMAND make_kernels ${archive} ${TALLY_CUDA_CACHE} ${TALLY_NVRTC} ${TALLY_FATBINARY} ${TALLY_CUDA_JOBS} ${archs}
+              ${set}
       DEPENDS make_kernels COMMENT "CUDA kernels: ${set} for ${archs}" VERBATIM)
     set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS ${archive})
   endif()

@@ -56,7 +56,7 @@ static int check(const char *src, const char *prelude, const struct row *row)
                  facts.flag[TL_FLAG_LANES], row->name, row->lanes);
         return wrong(sentence);
     }
-    for (int i = 0; i < facts.words; i++) { /* compiled once a type: a name of the text's own must be told apart */
+    for (int i = 0; i < facts.words; i++) { /* compiled once per type: a name of the text's own must be told apart */
         snprintf(line, sizeof line, "#define %s ", facts.word[i]);
         const char *at = strstr(prelude, line);
         if (at) at += strlen(line), at += strspn(at, " ");

@@ -19,12 +19,12 @@ foreach(source IN LISTS examples)
 endforeach()
 
 # ---- tests ----
-# Threads that wait sleep (OMP_WAIT_POLICY): tests ask for more of them than ctest leaves processors.
-# What PoCL compiles is kept for the tests of this build (a program takes it seconds); the library's own disk cache is
-# not. Its method `loops` and texts whose loops stay loops compile in a quarter of the time of PoCL 3.1's default (9 s
-# against 38 for the programs of argmax u8), without optimization in a quarter of that again (0.6 s for reduce, scan and
-# a window), and run slower: not for test_lanes, which runs more than it compiles. test_opencl.sh takes the texts and
-# PoCL as users have them too.
+# Threads that wait sleep (OMP_WAIT_POLICY): the tests ask for more threads than ctest leaves processors.
+# What PoCL compiles is kept for the tests of this build, because a program takes it seconds. The library's own disk
+# cache is not kept. PoCL's method `loops`, with texts whose loops stay loops, compiles in a quarter of the time of PoCL
+# 3.1's default (9 s instead of 38 s for the programs of argmax u8), and without optimization in a quarter of that again
+# (0.6 s for reduce, scan and a window). The code is slower, so test_lanes, which runs more than it compiles, does
+# without. test_opencl.sh also takes the texts and PoCL as users have them.
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/pocl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS src/gpu/opencl/prelude_opencl.h)
 file(READ src/gpu/opencl/prelude_opencl.h text)
@@ -40,6 +40,12 @@ set(test_environment "OMP_WAIT_POLICY=PASSIVE" "POCL_CACHE_DIR=${PROJECT_BINARY_
     "TALLY_SANITIZE=${TALLY_SANITIZE}"
     "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1" "ASAN_OPTIONS=allocator_may_return_null=1:detect_leaks=0"
     "TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1")
+option(TALLY_TEST_LONG "the tests run every case they have (scripts/test long)" OFF)
+set(timeout 900)
+if(TALLY_TEST_LONG)
+  list(APPEND test_environment "TALLY_TEST_LONG=1")
+  set(timeout 7200)
+endif()
 if(TARGET tally_cli)
   list(APPEND test_environment "TALLY_CLI=$<TARGET_FILE:tally_cli>")
 endif()
@@ -47,7 +53,7 @@ endif()
 function(tally_test name)
   file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_BINARY_DIR}/tests/${name})
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT 900 SKIP_RETURN_CODE 77)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT "${test_environment}" TIMEOUT ${timeout} SKIP_RETURN_CODE 77)
   if(NOT name STREQUAL test_lanes)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ${pocl_quick})
   endif()
@@ -55,6 +61,17 @@ function(tally_test name)
     set_tests_properties(${name} PROPERTIES COST 100) # first: half a minute and more each
   endif()
 endfunction()
+
+# every operator and nan form of ops.def
+set(operators)
+foreach(row IN LISTS rows)
+  if(row MATCHES "^OPERATOR\\(([a-z0-9_]+), *[a-z0-9_]+, *[IUF]+, *[A-Z]+, *[A-Z0-9]+, *([A-Z]+),")
+    list(APPEND operators ${CMAKE_MATCH_1})
+    if(CMAKE_MATCH_2 STREQUAL YES)
+      list(APPEND operators nan${CMAKE_MATCH_1})
+    endif()
+  endif()
+endforeach()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
 foreach(source IN LISTS programs)
@@ -70,12 +87,16 @@ foreach(source IN LISTS programs)
     target_sources(${name} PRIVATE $<TARGET_OBJECTS:tally_ladder>)
     target_include_directories(${name} PRIVATE ladder)
   endif()
-  # The whole matrix takes an hour under the thread sanitizer or an emulator: there, one operator of each kind.
+  # The full matrix takes an hour under the thread sanitizer or an emulator. There, one operator of each kind runs.
   if(name STREQUAL test_bits AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     foreach(case "sum f32" "sum i16" "mean f16" "var f64" "max f32" "argmin u8" "nanmean f64" "ema f32" "xor u64")
       string(REPLACE " " ";" arguments ${case})
       string(REPLACE " " "_" label ${case})
       tally_test(${name}_${label} ${name} ${arguments})
+    endforeach()
+  elseif(TALLY_TEST_LONG AND name MATCHES "^test_(bits|devices)$") # many processes, which ctest runs side by side
+    foreach(operator IN LISTS operators)
+      tally_test(${name}_${operator} ${name} ${operator})
     endforeach()
   elseif(name STREQUAL test_user AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
     continue() # the compiler at run time makes code for this machine
@@ -90,14 +111,14 @@ foreach(source IN LISTS programs)
     tally_test(${name} ${name})
   endif()
 endforeach()
-# two minutes otherwise; without the word they run all of their operators
+# Two minutes otherwise. Without this variable, or with TALLY_TEST_LONG, they run all of their operators.
 foreach(name IN ITEMS test_pieces test_windows)
   if(TEST ${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()
 endforeach()
 
-# The matrix computes its references itself, which takes three times as long with every access looked at.
+# The matrix computes its references itself, which takes three times as long when a sanitizer checks every access.
 if(TALLY_SANITIZE)
   set_source_files_properties(test/test_bits.c PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
 endif()
@@ -173,7 +194,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND NOT CMAKE_CROSSCOMPILING AND
   foreach(source IN LISTS fuzzers)
     get_filename_component(name ${source} NAME_WE)
     if(name STREQUAL fuzz_ladder)
-      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c) # and nothing of the library
+      # without anything of the library
+      add_executable(${name} ${source} ${model} ladder/foreign.c ladder/toml.c ladder/fail.c)
       target_compile_definitions(${name} PRIVATE MODEL_WORK_LEAST=20000)
       target_include_directories(${name} PRIVATE ladder)
     else()

@@ -3,7 +3,7 @@
  * tally.h - reductions, scans and sliding windows whose results tally: the same bits on any number of threads, at any
  * vector width, at any alignment, on any device.
  *
- * The whole public interface and its manual: simple first, advanced last.
+ * This is the whole public interface and its manual. Simple things come first, advanced ones last.
  *
  *   1  conventions, status, dtypes            5  views: rows, columns, every k-th, segments
  *   2  one-liners                             6  streams: data that comes in chunks
@@ -42,14 +42,15 @@ extern "C" {
  * Sizes, counts, strides and offsets are signed 64-bit and in ELEMENTS unless a name says bytes.
  * Pointers given to a call are borrowed for the call only; tally never keeps or frees them. Opaque handles are released
  * by their own close/free call, which accepts NULL.
- * Alignment: any. Element pointers need not be aligned to their type.
- * Nothing prints, exits or aborts. Where threads cannot be made (limits of address space or processes), calls run on
- * those that can, and in a process that was forked from one with threads on one thread; the bits are the same. A GPU's
- * context is of no use after a fork, as its driver is. Only tally_open reads the environment (TALLY_DEVICE,
- * TALLY_THREADS, TALLY_ISA, TALLY_CODE); what compiles at run time, GPU devices and users' operators, also does then
- * (TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the folder of compiled kernels). A
- * context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
- * Floating-point state: every call runs in round-to-nearest with subnormals and restores the caller's settings.
+ * Element pointers may have any alignment.
+ * Nothing prints, exits or aborts. Where some threads cannot be made (limits of address space or processes), a call
+ * runs on those that can be made. A child of fork of a process with threads runs on one thread. The bits are the same.
+ * A context of a GPU cannot be used after a fork, since the GPU's driver cannot.
+ * tally_open reads TALLY_DEVICE, TALLY_THREADS, TALLY_ISA and TALLY_CODE from the environment. What compiles at run time (GPU
+ * devices, users' operators) reads TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the
+ * folder of compiled kernels, when it compiles. Nothing else is read.
+ * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
+ * Every call rounds to nearest and keeps subnormals, and restores the caller's floating-point settings.
  */
 
 /* What a call returns. tally_error(ctx) then holds one sentence naming the argument, its value and the limit. */
@@ -85,9 +86,9 @@ typedef struct tally_fragment tally_fragment;
 typedef struct tally_file tally_file;
 
 /* ---- 2 one-liners -------------------------------------------------------------------------------------------------
- * The common reductions of a flat array, with no context, on the calling thread (one core). x may be NULL when n <= 0;
- * n <= 0 gives the operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme). Bits equal those of
- * the verbs.
+ * The common reductions of a flat array. They need no context and run on the calling thread alone. n <= 0 gives the
+ * operator's empty value (sum 0, mean NaN, min and max NaN or the type's extreme), and x may be NULL then. The bits are
+ * those of the verbs.
  */
 TALLY_API float tally_sum_f32(const float *x, int64_t n);
 TALLY_API double tally_sum_f64(const double *x, int64_t n);
@@ -107,19 +108,24 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 /* Opens a context on a device and stores it in *ctx.
  * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same,
  * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
- * "cpu,threads=2,isa=avx2". threads: the most to use, 1..1024, default the processors that affinity and the cgroup's
- * CPU quota leave (or TALLY_THREADS). isa: one of the names tally_device lists, default the widest that runs here (or
- * TALLY_ISA). memory, on GPUs: the most device memory the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M,
- * G: 2^10, 2^20, 2^30; at least 64K), default all there is. code, on CUDA: how kernels that are compiled at run time
- * are. "auto", the default: with little optimisation (quick), while a thread makes the best code of those that are
- * launched three times and more, which later calls and later processes take; "quick": always so; "best": every first
- * call waits for the best (or TALLY_CODE; the bits are the same). On GPUs threads and isa are for what the processors
- * do. probe=off: opens a GPU device without the start-up probe. The probe compares 22 vectors with the law the first
- * time a device (model, driver, version of tally, kernel texts) is opened, and remembers in the folder of compiled
- * kernels that it passed; a device that differs is TALLY_NO_DEVICE, and the sentence names operator, dtype, n and both
- * bits. Other devices ignore it. TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means
- * "cpu,threads=4,isa=avx2". Options given here win over those in TALLY_DEVICE, and those over TALLY_THREADS, TALLY_ISA
- * and TALLY_CODE. On failure *ctx is NULL and tally_error(NULL) holds the sentence (per thread). */
+ * "cpu,threads=2,isa=avx2".
+ *   threads     the most threads to use, 1..1024; default: the processors that affinity and the cgroup's CPU quota leave
+ *               (or TALLY_THREADS). On a GPU it is for what the processors do there
+ *   isa         one of the names that tally_device lists; default: the widest that runs here (or TALLY_ISA). On a GPU
+ *               it is for what the processors do there
+ *   memory      for GPUs: the most device memory that the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M,
+ *               G: 2^10, 2^20, 2^30; at least 64K); default: all there is
+ *   code        on CUDA: how kernels are compiled at run time (or TALLY_CODE). "auto", the default: quickly, with little
+ *               optimisation; from the third launch of a kernel on a thread makes its best code, which later calls and
+ *               later processes take. "quick": always so. "best": every first call waits for the best code. The bits
+ *               are the same
+ *   probe=off   opens a GPU device without the start-up probe; other devices ignore it
+ * The probe compares 22 vectors with the law when a device (model, driver, version of tally, kernel texts) is opened
+ * for the first time, and remembers in the folder of compiled kernels that the device passed. A device that differs is
+ * TALLY_NO_DEVICE, and the sentence names the operator, the dtype, n and both bit patterns.
+ * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
+ * Options given here win over those in TALLY_DEVICE, and those win over TALLY_THREADS, TALLY_ISA and TALLY_CODE. On failure *ctx is
+ * NULL, and tally_error(NULL) has the sentence (one per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
 /* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped after the
@@ -131,27 +137,25 @@ TALLY_API void tally_close(tally *ctx);
  * ctx NULL: the last failure on this thread that had no context. */
 TALLY_API const char *tally_error(const tally *ctx);
 
-/* The number of threads and the name of the ISA the context uses (on a GPU the device's name, as "cuda:0"). */
+/* The number of threads of the context, and the name of its instruction set (on a GPU the device's name, "cuda:0"). */
 TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
 
-/* GPUs. The verbs take host memory and device memory, inputs and outputs each for itself.
- *   Host memory of any size: small arrays are copied to the device and back as a whole, larger ones in pieces, through
- * page-locked
- *   memory and beside the kernels (doc/gpu.md), so they need not fit the device. Of memory that is page-locked already
- *   (cudaHostAlloc, cudaHostRegister) dense pieces are copied without a detour.
- *   Device memory is used in place. On CUDA it is any address of this device (cudaMalloc, cuMemAlloc of any library in
- * this process:
- *   the primary context is used). On OpenCL see tally_device_pointer.
- * Offsets are host memory or device memory (8-byte aligned). tally_reduce of segments on the device reads offsets
- * there, which saves
- *   the check and the copy of a call (it waits once, for 64 bytes); all else copies them to the host first.
+/* GPUs. The verbs take host memory and device memory, and each input and output may be either.
+ *   Host memory     has any size. A small array is copied to the device and back at once. A larger one goes through
+ *                   page-locked memory in pieces, beside the kernels (doc/gpu.md), so it need not fit the device. If
+ *                   it is page-locked already (cudaHostAlloc, cudaHostRegister), dense pieces are copied directly.
+ *   Device memory   is used in place. On CUDA it is any address of this device (from cudaMalloc or cuMemAlloc of any
+ *                   library in this process: the primary context is used). On OpenCL see tally_device_pointer.
+ *   Offsets         are in host memory or in device memory (aligned to 8 bytes). tally_reduce of segments reads device
+ *                   offsets on the device, which saves the check and the copy (the call waits once, for 64 bytes). All
+ *                   other calls copy them to the host first.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 
-/* Issues the context's work to `stream`, on CUDA a CUstream or cudaStream_t of the same device (not NULL:
+/* Issues the context's work to `stream`: on CUDA a CUstream or cudaStream_t of the same device (not NULL:
  * cudaStreamPerThread and cudaStreamLegacy are allowed), on OpenCL a cl_command_queue of the same device that keeps the
- * order of commands. Calls whose data and results are all on the device then return without waiting, and an error of
+ * order of commands. A call whose data and results are all on the device then returns without waiting, and an error of
  * the device may show at a later call. NULL: back to the context's own stream, where every call waits for its results.
  * The stream must live until then or until tally_close. On OpenCL the context moves to the queue's cl_context: programs
  * are compiled anew, and pointers of tally_device_pointer must be forgotten before. */
@@ -166,8 +170,8 @@ TALLY_API tally_status tally_device_pointer(tally *ctx, void *object, void **poi
 /* Ends what tally_device_pointer began; work under way that uses the object is still done. */
 TALLY_API tally_status tally_device_forget(tally *ctx, void *pointer);
 
-/* Where the time of a context's calls goes. Seconds are those of the device (events before and after each kernel and
- * each copy in its stream); copies run beside kernels, so the sum may exceed the clock on the wall. */
+/* Where the time of a context's calls goes. The seconds are measured on the device (by events before and after each
+ * kernel and each copy in its stream). Copies run beside kernels, so their sum may exceed the time of the calls. */
 typedef struct tally_times_info {
     double kernels;                /* seconds in kernels */
     double to_device, from_device; /* seconds of copies between host and device */
@@ -176,13 +180,13 @@ typedef struct tally_times_info {
     int64_t device_bytes; /* device memory that the context holds now, its pool included */
     int64_t locked_bytes; /* page-locked host memory that it holds now */
     int64_t launches;     /* kernels started on the device, and */
-    int64_t
-        on_processors; /* elements that the processors took instead: since tally_time or tally_open, measured or not */
+    /* elements that the processors took instead: since tally_time or tally_open, measured or not */
+    int64_t on_processors;
 } tally_times_info;
-/* Measuring begins, from zero (on 1), or ends (on 0, as at tally_open). Calls that are not measured cost nothing
+/* on 1: measuring begins, from zero. on 0: it ends; tally_open begins so. A call that is not measured costs nothing
  * more. */
 TALLY_API tally_status tally_time(tally *ctx, int on);
-/* What was measured since tally_time; waits for what is under way. All zero on a device that is the processors. */
+/* What was measured since tally_time. Waits for the work under way. On the processors all of it is zero. */
 TALLY_API tally_status tally_times(tally *ctx, tally_times_info *times);
 
 /* ---- 4 the three verbs ------------------------------------------------------------------------------------------- */
@@ -193,31 +197,32 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
  * the names; tally_operator says what the result is. */
 
-/* reduce: one result a sequence. out: in->rows results (x lanes, see tally_operator_info), dense, of the operator's
- * output dtype. An empty sequence gives the operator's empty value. rows == 0: nothing is written. out must not overlap
- * in. */
+/* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
+ * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out
+ * must not overlap in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
 
 /* How a scan runs. NULL options: inclusive, forward, no init. */
 typedef struct tally_scan_options {
     int exclusive; /* out[i] leaves out element i; out[0] is init, or the empty value */
     int reverse;   /* scan the reversed sequence and write it reversed: out[i] folds x[n-1], ..., x[i], in that order */
-    const void
-        *init; /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit
-                         operators, first, last, ema; refused for the others) */
+    /* NULL, or one value of the output dtype that starts every sequence (sum, prod, min, max, nan*, bit operators,
+     * first, last, ema; refused for the others) */
+    const void *init;
 } tally_scan_options;
 
 /* scan (prefix fold): out[i] = reduce(x[0..i]) in bits (exclusive: x[0..i-1]). out is a view of the same rows and
- * lengths as in (with offsets: the same offsets) whose dtype is the operator's output dtype; several lanes are
- * neighbours, and then strides count results. out may be exactly in (same data, strides and element size); any other
+ * lengths as in (with offsets: the same offsets). Its dtype is the operator's output dtype. Several lanes of a result
+ * are neighbours, and strides count results. out may be exactly in (same data, strides and element size); any other
  * overlap is refused. */
 TALLY_API tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                                   const tally_scan_options *options);
 
+/* What becomes of a window that is not full: one that reaches beyond its sequence. */
 typedef enum tally_edges {
-    TALLY_EDGES_MISSING = 0, /* n results; a window that is not wholly inside gives the empty value */
-    TALLY_EDGES_SHRINK,      /* n results; a window that is not wholly inside folds the elements it has */
-    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the windows that are wholly inside */
+    TALLY_EDGES_MISSING = 0, /* n results; a window that is not full gives the empty value */
+    TALLY_EDGES_SHRINK,      /* n results; a window that is not full folds the elements it has */
+    TALLY_EDGES_VALID        /* max(n - w + 1, 0) results: only the full windows */
 } tally_edges;
 
 /* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w -
@@ -226,7 +231,8 @@ typedef struct tally_window_options {
     int64_t before, after; /* >= 0 each */
     tally_edges edges;
     int64_t min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
-                              TALLY_EDGES_MISSING, min_count > 0 lets partial windows of at least min_count through. */
+                          TALLY_EDGES_MISSING, min_count > 0 also gives windows a value that are not full, if they
+                          have at least min_count elements */
 } tally_window_options;
 
 /* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a
@@ -242,11 +248,11 @@ TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *opt
 /* ---- 5 views: rows, columns, every k-th, segments ------------------------------------------------------------------
  *
  * A view is a batch of 1-D sequences; each is its own problem, counted from its own first element. Strides may be
- * anything that stays within memory. Stride 0 repeats an element and row_stride 0 a sequence, in inputs: that many
- * elements are read, from one place. A view of results must have a place of its own for each. Strides that no element
- * depends on (of a sequence of one element, of a single sequence) are ignored, and so is all of a view without elements
- * but rows, n and offsets: 2^62 rows of 0 elements are nothing to scan. Elements and the reach of strides are less than
- * 2^63 bytes each, counted as they are read. */
+ * anything that stays within memory. In inputs, stride 0 repeats an element and row_stride 0 repeats a sequence: that
+ * many elements are read from one place. A view of results must have a place of its own for each result. Strides that
+ * no element depends on (of a sequence of one element, of a single sequence) are ignored. Of a view without elements
+ * only rows, n and offsets count: 2^62 rows of 0 elements are nothing to scan. The elements of a view, counted as they
+ * are read, take less than 2^63 bytes, and so does the distance that its strides span. */
 struct tally_view {
     void *data; /* element (0, 0); never written through an input view; NULL allowed when there is no element */
     tally_dtype dtype;
@@ -254,9 +260,9 @@ struct tally_view {
     int64_t n;          /* elements in each (ignored with offsets) */
     int64_t row_stride; /* elements from one sequence to the next (ignored with offsets) */
     int64_t stride;     /* elements from one element to the next: 1 dense, k every k-th, negative walks backwards */
-    const int64_t
-        *offsets; /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride;
-                               on a GPU device host or device memory (section 3) */
+    /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride. On a GPU device
+     * they may be in host or in device memory (section 3) */
+    const int64_t *offsets;
 };
 
 /* n neighbouring elements: one sequence. */
@@ -286,20 +292,20 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
 
 /* ---- 6 streams ----------------------------------------------------------------------------------------------------
  * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64
- * nodes (reduce, scan), plus the last w - 1 elements (window). One sequence a stream; trailing order of pushes is the
- * order of data. */
+ * nodes (reduce, scan), plus the last w - 1 elements (window). A stream is one sequence: its data in the order of the
+ * pushes. */
 TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
 /* Forward scans only: options->reverse is refused. */
 TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
                                          const tally_scan_options *options, tally_stream **stream);
 TALLY_API tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype,
                                            const tally_window_options *options, tally_stream **stream);
-/* Pushes n dense elements. reduce: out and produced may be NULL, nothing is produced. scan: writes n results. window:
- * writes the results that became known, at most n + before + after; out must have room for tally_stream_room(stream, n)
- * results. *produced: results written. out must not overlap x, except that a scan may be in place. */
+/* Pushes n dense elements; *produced becomes the number of results written. reduce: none, and out and produced may be
+ * NULL. scan: n results. window: the results that became known, at most n + before + after; out must have space for
+ * tally_stream_room(stream, n) results. out must not overlap x, except that a scan may be in place. */
 TALLY_API tally_status tally_stream_push(tally_stream *stream, const void *x, int64_t n, void *out, int64_t *produced);
-/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results still owed. The stream
- * can only be closed after that. */
+/* Ends the data. reduce: writes the one result. scan: writes nothing. window: writes the results that are left. After
+ * that the stream can only be closed. */
 TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int64_t *produced);
 /* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
@@ -316,7 +322,7 @@ TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fr
 TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
 /* The slab. Either pointer may be NULL. */
 TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
-/* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the room in buffer on entry and
+/* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the size of buffer on entry and
  * the length on return; buffer NULL asks for the length. load: anything truncated, altered or foreign is
  * TALLY_BAD_DATA. */
 TALLY_API tally_status tally_fragment_save(const tally_fragment *fragment, void *buffer, size_t *bytes);
@@ -328,16 +334,16 @@ TALLY_API void tally_fragment_free(tally_fragment *fragment);
  * empty. Once defined, its name goes wherever an operator's name goes in this context, on every device and with the
  * same bits; the order of operands is kept, so it need not commute.
  *
- * The text's facts are read at once; it is compiled at first use for a dtype: by the system's C compiler ($CC, or cc,
- * gcc or clang from PATH) for the processors, by NVRTC or the OpenCL driver on a GPU, where no C compiler is needed but
- * for streams, fragments and reversed scans of segments (else TALLY_UNSUPPORTED). Compiled code is kept on disk
- * ($XDG_CACHE_HOME/tally or ~/.cache/tally). The text is code that runs with your rights: do not define what strangers
- * send.
+ * The text's facts are read at once. The text is compiled at its first use for a dtype. For the processors the system's
+ * C compiler does it ($CC, or cc, gcc or clang from PATH), on a GPU NVRTC or the OpenCL driver. A GPU needs no C
+ * compiler, except for streams, fragments and reversed scans of segments (without one they are TALLY_UNSUPPORTED).
+ * Compiled code is kept on disk ($XDG_CACHE_HOME/tally or ~/.cache/tally). The text is code that runs with your rights:
+ * do not define what strangers send.
  *
- * A wrong text is TALLY_BAD_DATA, and the sentence names where:line and the first thing that was wrong: here, or at
- * first use if it takes the compiler to see it. Built-in names are refused. A name that was defined before means the
- * new text from the next call on; streams and fragments keep the text they were made with. Fragments save the name and
- * a hash of the text; loading one needs the same text defined. tally_close releases all. */
+ * A wrong text is TALLY_BAD_DATA. The sentence names where:line and the first mistake, here, or at first use if only
+ * the compiler sees it. Built-in names are refused. A name that was defined before means the new text from the next
+ * call on; streams and fragments keep the text they were made with. A fragment saves the name and a hash of the text;
+ * to load it, the same text must be defined. tally_close releases all. */
 
 /* name: letters, digits and _, at most 31. text: NUL-terminated, at most 64 KiB, copied. where: what errors call the
  * text, NULL: name. */
@@ -351,17 +357,17 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
  * call. */
 typedef struct tally_file_options {
     const char *format; /* NULL or "auto", "npy", "raw", "text", "csv" */
-    tally_dtype
-        dtype; /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
-    const char
-        *column; /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last).
-                          * NULL: csv: the only one with numbers; text: every number is a value, line by line */
+    /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
+    tally_dtype dtype;
+    /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last). NULL: in csv
+     * the only column with numbers; in text every number is a value, line by line */
+    const char *column;
     char delimiter;     /* 0: guess (csv: comma, semicolon or tab; text: white space) */
     int header;         /* 0 guess, 1 the first line is a header, -1 it is not */
     int skip_bad;       /* bad cells are skipped and counted instead of being an error; in a table each with its line */
     tally_dtype assume; /* raw, text, csv: the dtype if `dtype` is 0 (a file that says its own type keeps that) */
-    int table;          /* csv, text: a row of values a line (ndim 2), also of one column; several columns always are.
-                          * column NULL then means all that have numbers */
+    int table;          /* csv, text: a row of values per line (ndim 2), also of one column. Several columns always are
+                         * a table. column NULL then means all columns that have numbers */
     int keep;           /* csv, text: a table whose lines tally_file_line gives too */
 } tally_file_options;
 
@@ -373,10 +379,10 @@ typedef struct tally_file_info {
     int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
     int64_t elements; /* product of shape, or -1 */
     int fortran;      /* npy: column-major order */
-    const void *
-        mapped; /* all elements in native byte order in memory, or NULL (then tally_file_read them). It is the file itself:
-                            * where the file has become shorter since, reading gives zeros or the signal SIGBUS, so look
-                            * at `shrunk` when the work is done. tally_file_read has neither, it fails */
+    /* All elements in native byte order in memory, or NULL (then call tally_file_read). This is the file itself: where
+     * the file has become shorter since, reading gives zeros or the signal SIGBUS, so look at `shrunk` when the work is
+     * done. tally_file_read gives neither: it fails. */
+    const void *mapped;
     int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
     int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
@@ -400,18 +406,18 @@ TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t m
  * NULL: that was the last. It is valid until the next tally_file_read, and lines that were not asked for until then are
  * passed over. */
 TALLY_API tally_status tally_file_line(tally_file *file, const char **line, size_t *length);
-/* Ends reading or writing, and frees the file; NULL is fine. One that was created must be closed too, after its commit
- * as well; without a commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and
- * devices keep what they were given.) */
+/* Ends reading or writing, and frees the file; NULL is fine. A file that was created must be closed too, also after its
+ * commit. Without a commit what was written is thrown away, and the old file stays. (Standard output, FIFOs and devices
+ * keep what they were given.) */
 TALLY_API void tally_file_close(tally_file *file);
 
-/* Creates a file for writing: everything goes to a new file beside it, which tally_file_commit brings to the disk and
- * renames into place. Where the file system can (O_TMPFILE) the new file has no name until then, and nothing is left if
- * the process dies; elsewhere it is .tally-*.tmp, which close removes if it was not committed (and tally_abandon,
- * section 11). A symbolic link's file is replaced, not the link; the mode of an old file is kept; FIFOs and devices are
- * written directly. path "-" is standard output (text, csv, raw, and npy when the shape is known). format NULL: by the
- * name's ending (.npy, .csv, .txt, else raw). shape: ndim extents (an extent of -1: as many as will be written; first
- * axis only). hex: text and csv print exact bits. */
+/* Creates a file for writing. Everything goes to a new file beside it; tally_file_commit brings that to the disk and
+ * renames it. Where the file system can do it (O_TMPFILE), the new file has no name until then, and nothing is left if
+ * the process dies. Elsewhere its name is .tally-*.tmp; tally_file_close removes it if it was not committed, and so
+ * does tally_abandon (section 11). The file behind a symbolic link is replaced, not the link. The mode of an old file
+ * is kept. FIFOs and devices are written directly. path "-" is standard output (text, csv, raw, and npy when the shape
+ * is known). format NULL: by the name's ending (.npy, .csv, .txt, else raw). shape: ndim extents; the first may be -1:
+ * as many as will be written. hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
 /* A line before the first element, such as the names of the columns. Text and csv only. */
@@ -447,7 +453,7 @@ typedef struct tally_operator_info {
     const char *param;       /* "" or the parameter's name */
     tally_dtype output;      /* for the dtype asked about */
     tally_dtype accumulator; /* the arithmetic's dtype; 0: none (moves and comparisons only) */
-    int lanes;               /* values a result */
+    int lanes;               /* values per result */
     int exact;               /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
     int seedable;            /* takes an init */
 } tally_operator_info;
@@ -471,10 +477,11 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
 
 /* ---- 11 the end of a process in the middle of a call ------------------------------------------------------------- */
 
-/* Ends compilers that run for users' operators, and removes their folders and the named temporary files of files that
- * are not committed: all of this process. tally installs no signal handlers; a program that wants to leave nothing
- * behind calls this from its own, before it ends, and with atexit. It may be called from a signal handler, and in any
- * thread. Files open for writing then cannot be committed. Files written by a child of fork are the child's. */
+/* Ends the compilers that this process runs for users' operators. Removes their folders, and the named temporary files
+ * of files that are not committed. tally installs no signal handlers: a program that wants to leave nothing behind
+ * calls this from its own handlers, before it ends, and with atexit. It may be called from a signal handler, in any
+ * thread. After that, files open for writing cannot be committed. The files of a child of fork belong to the child:
+ * this call leaves them alone. */
 TALLY_API void tally_abandon(void);
 
 #ifdef __cplusplus

@@ -14,10 +14,9 @@ def find():
 class Browser:
     def __init__(self):
         self.folder = tempfile.mkdtemp()
-        self.process = subprocess.Popen([find(), "--headless", "--no-sandbox", "--disable-gpu",
-            "--remote-debugging-port=0", "--no-first-run",
-                                         "--user-data-dir=" + self.folder, "about:blank"], stdout=subprocess.DEVNULL,
-                                             stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [find(), "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0", "--no-first-run",
+             "--user-data-dir=" + self.folder, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         file, end = os.path.join(self.folder, "DevToolsActivePort"), time.time() + 30
         while not (os.path.exists(file) and open(file).read().count("\n")):
             if time.time() > end or self.process.poll() is not None:
@@ -26,14 +25,14 @@ class Browser:
         port = int(open(file).readline())
         pages = []
         while not pages:
-            pages = [p for p in json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json")) if
-                p["type"] == "page"]
+            targets = json.load(urllib.request.urlopen(f"http://127.0.0.1:{port}/json"))
+            pages = [p for p in targets if p["type"] == "page"]
         self.socket = socket.create_connection(("127.0.0.1", port), 60)
         path = pages[0]["webSocketDebuggerUrl"].split(str(port), 1)[1]
-        self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nUpgrade: websocket\r\nConnection: "
-            f"Upgrade\r\nSec-WebSocket-Key: "
-                            f"{base64.b64encode(os.urandom(16)).decode()}\r\nSec-WebSocket-Version: "
-                                f"13\r\n\r\n".encode())
+        key = base64.b64encode(os.urandom(16)).decode()
+        lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
+                 f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Version: 13", "", ""]
+        self.socket.sendall("\r\n".join(lines).encode())
         self.stream, self.number, self.events = self.socket.makefile("rb"), 0, []
         while self.stream.readline() != b"\r\n":
             pass
@@ -43,8 +42,12 @@ class Browser:
     def send(self, text):
         data, mask = text.encode(), os.urandom(4)
         size = len(data)
-        head = struct.pack("!BB", 0x81, 0x80 | size) if size < 126 else struct.pack("!BBH", 0x81, 0xFE,
-            size) if size < 65536 else struct.pack("!BBQ", 0x81, 0xFF, size)
+        if size < 126:
+            head = struct.pack("!BB", 0x81, 0x80 | size)
+        elif size < 65536:
+            head = struct.pack("!BBH", 0x81, 0xFE, size)
+        else:
+            head = struct.pack("!BBQ", 0x81, 0xFF, size)
         self.socket.sendall(head + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
 
     def receive(self):
@@ -89,25 +92,24 @@ class Browser:
 
     def key(self, key, code=None):
         text = {" ": " ", "Enter": "\r"}.get(key)
-        same = {"key": key, "code": code or {" ": "Space"}.get(key, key),
-                "windowsVirtualKeyCode": {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, " ": 32, "Tab": 9,
-                    "Enter": 13}.get(key, 0)}
+        codes = {"ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35, " ": 32, "Tab": 9, "Enter": 13}
+        same = {"key": key, "code": code or {" ": "Space"}.get(key, key), "windowsVirtualKeyCode": codes.get(key, 0)}
         self.call("Input.dispatchKeyEvent", type="keyDown", **({"text": text} if text else {}), **same)
         self.call("Input.dispatchKeyEvent", type="keyUp", **same)
 
     def look(self, width, height, dark=False):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
-            mobile=width < 500)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme",
-            "value": "dark" if dark else "light"}])
+                  mobile=width < 500)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
 
     def picture(self, file):
         with open(file, "wb") as f:
             f.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
 
     def errors(self):
-        return [e["params"]["exceptionDetails"]["exception"].get("description",
-            "") for e in self.events if e.get("method") == "Runtime.exceptionThrown"]
+        thrown = [e["params"]["exceptionDetails"] for e in self.events if e.get("method") == "Runtime.exceptionThrown"]
+        return [details["exception"].get("description", "") for details in thrown]
 
     def close(self):
         try:

@@ -3,7 +3,9 @@
  * program prints its seed first and "N passed, M failed" last. With it: gpus.h (the GPU devices), matrix.h (the law,
  * faster than the spec), files.h, fault.h (allocations that fail), fault_gpu.h (calls of a GPU that fail).
  *
- *   TALLY_TEST_SEED=N    repeat a run          TALLY_TEST_QUICK=1    fewer and smaller cases (sanitizers, qemu) */
+ *   TALLY_TEST_SEED=N    repeat a run
+ *   TALLY_TEST_QUICK=1   fewer and smaller cases (sanitizers, qemu)
+ *   TALLY_TEST_LONG=1    every case (scripts/test long) */
 #ifndef TALLY_TEST_CHECK_H
 #define TALLY_TEST_CHECK_H
 #include "context/parameter.h"
@@ -21,13 +23,14 @@ enum { CHECK_SHOWN = 30 };
 
 static int64_t check_passed, check_failed;
 static uint64_t check_seed, check_state;
-static int check_quick;
+static int check_quick, check_long;
 
-/* first: the seed, where TALLY_TEST_SEED does not give one. */
+/* first: the seed, unless TALLY_TEST_SEED gives one. */
 static inline void check_start_at(uint64_t first)
 {
     const char *seed = getenv("TALLY_TEST_SEED");
-    check_quick = getenv("TALLY_TEST_QUICK") && *getenv("TALLY_TEST_QUICK");
+    check_long = getenv("TALLY_TEST_LONG") && *getenv("TALLY_TEST_LONG");
+    check_quick = !check_long && getenv("TALLY_TEST_QUICK") && *getenv("TALLY_TEST_QUICK");
     check_seed = seed && *seed ? strtoull(seed, NULL, 0) : first;
     check_state = check_seed;
     printf("seed %llu\n", (unsigned long long)check_seed);

@@ -17,7 +17,7 @@
 #define SANITIZED 1
 #endif
 
-/* seen: allocations so far; number fail_at fails (and all after: fail_all) */
+/* seen: allocations so far. Allocation number fail_at fails, and with fail_all every later one too. */
 static __attribute__((unused)) atomic_int counting, seen, fail_at, fail_all;
 
 #ifndef SANITIZED

@@ -8,7 +8,7 @@
 enum { SKIPPED = 77 };
 static int gpus_tested;
 
-/* Calls each of every such device; alone: of this one, if it is not NULL. */
+/* Calls `each` for every such device; alone: for this device only, if it is not NULL. */
 static inline void for_each_gpu(const char *alone, void (*each)(const char *name))
 {
     const char *listed = alone ? alone : getenv("TALLY_TEST_DEVICES");

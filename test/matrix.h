@@ -10,7 +10,7 @@
 #include "check.h"
 #include "names.h"
 
-static const char *const data_names[] = {"plain", "hostile", "zeros", "bits"}; /* of tl_data */
+static const char *const data_names[] = {"plain", "hostile", "zeros", "bits", "masked"}; /* of tl_data, and MASKED */
 
 /* ---- the law, faster than the spec executes it; the spec takes the place of these where a case is small ---- */
 

@@ -13,8 +13,8 @@ static inline void test_usage(const char *program, const char *what, const char 
     exit(2);
 }
 
-/* The arguments [OP [DTYPE]] from argv[first] on: a name that is none ends the test with a sentence, lest it pass
- * having tested nothing. */
+/* The arguments [OP [DTYPE]] from argv[first] on. An unknown name ends the test with a sentence, so that it cannot pass
+ * without having tested anything. */
 static inline void test_names(int argc, char **argv, int first)
 {
     const char *const *op = tally_operators();

@@ -30,16 +30,36 @@ typedef struct {
 #define CASE_FORMAT  "%s %s %s x%d"
 #define CASE_ARGS(c) (c)->op, tally_dtype_name((c)->dtype), (c)->isa, (c)->threads
 
-static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_data kind)
+/* One more kind of data, for an operator that leaves elements out: all are left out. */
+enum { MASKED = TL_DATA_KINDS };
+
+/* n elements; of an operator that leaves elements out, hostile ones have a run of these, often the first or all. */
+static void fill(const test_case *c, char *x, int64_t n, tl_data kind)
+{
+    const int64_t bytes = c->scalar->elem_bytes;
+    int64_t from = 0, count = n;
+    check_fill(x, c->dtype, n, kind);
+    if (!c->scalar->masked || ((int)kind != MASKED && kind != TL_DATA_HOSTILE)) return;
+    if (kind == TL_DATA_HOSTILE) {
+        from = check_below(2) ? 0 : check_below(n);
+        count = check_below(3) ? check_below(n - from + 1) : n - from;
+    }
+    memset(x + from * bytes, 0xff, (size_t)(count * bytes)); /* NaN */
+}
+
+/* What check_flat calls. */
+enum { REDUCE = 1, SCAN = 2 };
+
+static void check_flat(const test_case *c, int verbs, int64_t n, int shift, tl_data kind)
 {
     const tl_scalar *op = c->scalar;
     int size = op->result_bytes;
     char *x = input + 64 + shift, *y = output + 64 + 8 * (shift & 1);
-    check_fill(x, c->dtype, n, kind);
+    fill(c, x, n, kind);
     reference_prefixes(op, c->par, x, 1, n, NULL, wanted);
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(y, op->out, n);
 
-    if (check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
+    if (verbs & REDUCE && check_ok(c->ctx, tally_reduce(c->ctx, c->op, &in, y), c->op))
         check_same(y, wanted + n * size, 1, size, "reduce " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c),
                    (long long)n, shift, data_names[kind]);
     if (n <= 130) { /* the spec vouches for the reference */
@@ -48,6 +68,7 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
         tl_spec_scan(op, c->par, x, 1, n, NULL, y);
         check_same(y, wanted + size, n, size, "spec scan " CASE_FORMAT " n=%lld", CASE_ARGS(c), (long long)n);
     }
+    if (!(verbs & SCAN)) return;
     if (check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &out, NULL), c->op))
         check_same(y, wanted + size, n, size, "scan " CASE_FORMAT " n=%lld shift=%d %s", CASE_ARGS(c), (long long)n,
                    shift, data_names[kind]);
@@ -73,6 +94,11 @@ static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_d
     }
 }
 
+static void check_reduce_and_scan(const test_case *c, int64_t n, int shift, tl_data kind)
+{
+    check_flat(c, REDUCE | SCAN, n, shift, kind);
+}
+
 /* rows x n with the given strides: reduce, scan (both directions) and window of each row against the 1-D law. */
 static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_stride, int64_t stride,
                        const int64_t *offsets, tl_data kind)
@@ -84,7 +110,7 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
                                : 0,
             m;
     char *x = input + 1, *first = stride < 0 && span ? x + (span - 1) * bytes : x;
-    check_fill(x, c->dtype, span, kind);
+    fill(c, x, span, kind);
     tally_view in = {first, c->dtype, rows, n, row_stride, stride, offsets};
     char line[160];
     snprintf(line, sizeof line, CASE_FORMAT " rows=%lld n=%lld strides %lld,%lld%s %s", CASE_ARGS(c), (long long)rows,
@@ -139,7 +165,7 @@ static void check_window(const test_case *c, int64_t n, const tally_window_optio
     const tl_scalar *op = c->scalar;
     int64_t m = tally_window_length(n, w);
     char *x = input + 64 + shift;
-    check_fill(x, c->dtype, n, kind);
+    fill(c, x, n, kind);
     tally_view in = tally_flat(x, c->dtype, n), out = tally_flat(output, op->out, m);
     memset(output, 0xa5, (size_t)(m * op->result_bytes) + 16);
     memset(wanted, 0xa5, (size_t)(m * op->result_bytes) + 16);

@@ -1,64 +1,102 @@
 /* SPDX-License-Identifier: MIT
- * Every operator meets every GPU device that is here (PoCL where there is no GPU): reduce, scan and window of two types
- * against the law, by memcmp. The types, one of the integers and one of the floats that the operator takes, change with
- * the seed; all types, views and sizes are test_bits with TALLY_TEST_DEVICES (scripts/gpu-check). Skipped without a
- * device.
+ * Every operator meets every GPU device that is here (PoCL where there is no GPU), by memcmp with the law. Skipped
+ * without a device.
  *
- *   test_devices [OP [DTYPE]]        restrict to one operator, to one type
- *   TALLY_TEST_DEVICES="cuda:0"      these devices
+ *   test_devices                        of each operator one integer type, one floating type, and one of its nan form.
+ *                                       Each verb (reduce, scan, window) meets one of these. The seed picks the types
+ *                                       and deals the verbs.
+ *   test_devices OP [DTYPE]             every verb, of one operator, of one type
+ *   TALLY_TEST_LONG=1 test_devices      every type and verb, and the views of test_bits (with OP: of one operator)
+ *   TALLY_TEST_SEED=N                   the types and verbs of the run that printed "seed N"
+ *   TALLY_TEST_DEVICES="cuda:0"         these devices
  *
- * Each operator and type is three programs to compile, so few kernels of each are used. */
+ * PoCL takes 0.2 s to compile one verb for one operator and type, which is nearly all of the time. */
 #define TALLY_BITS_ONLY
 #include "test_bits.c"
 #include "gpus.h"
 
-static void check_type(tally *ctx, const char *device, const char *op, tally_dtype dtype)
+enum { WINDOW = 4, ALL = REDUCE | SCAN | WINDOW };
+
+static void check_verbs(const test_case *c, int verbs)
 {
     static const int64_t sizes[] = {0, 1, 2, 31, 33, 130, 1023, 1025, 4500};
-    test_case c = {.ctx = ctx, .isa = device, .threads = 1, .op = op, .dtype = dtype};
     tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
-    if (tl_resolve(NULL, op, dtype, &c.scalar, &c.par)) return;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        check_reduce_and_scan(&c, sizes[i], (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
-    for (int edges = 0; edges < 6; edges++) {
+    for (size_t i = 0; verbs & (REDUCE | SCAN) && i < sizeof sizes / sizeof *sizes; i++)
+        check_flat(c, verbs, sizes[i], (int)(check_random() % 9), kind = (kind + 1) % TL_DATA_KINDS);
+    if (c->scalar->masked) {
+        const tally_window_options o = {.before = 6};
+        if (verbs & (REDUCE | SCAN)) check_flat(c, verbs, 33, 0, (tl_data)MASKED);
+        if (verbs & WINDOW) check_window(c, 33, &o, 0, (tl_data)MASKED);
+    }
+    for (int edges = 0; verbs & WINDOW && edges < 6; edges++) {
         int64_t w = 1 + (int64_t)(check_random() % (edges < 3 ? 40 : 400)),
                 after = check_random() % 2 ? 0 : (int64_t)(check_random() % (uint64_t)w);
         tally_window_options o = {w - 1 - after, after, (tally_edges)(edges % 3),
                                   check_random() % 2 ? 0 : 1 + (int64_t)(check_random() % (uint64_t)w)};
-        check_window(&c, (int64_t)(check_random() % 2000), &o, (int)(check_random() % 9),
+        check_window(c, (int64_t)(check_random() % 2000), &o, (int)(check_random() % 9),
                      kind = (kind + 1) % TL_DATA_KINDS);
     }
 }
 
-/* One type of each kind, integers (0) and floats (1), that the operator takes; 0: it takes none. */
-static tally_dtype pick(const char *op, int floats)
+/* An operator (a plain name, or that of a nan form) on one type; dtype 0: there is none. */
+typedef struct {
+    const char *op;
+    tally_dtype dtype;
+    const char *accumulator; /* ":f64", or NULL for the operator's own */
+} instance;
+
+static int resolve(instance o, test_case *c)
 {
-    tl_par par;
-    const tl_scalar *scalar;
+    static char name[80];
+    char parameter[TL_SAMPLE_ROOM];
+    snprintf(name, sizeof name, "%s%s%s", o.op, o.accumulator ? o.accumulator : "",
+             tl_sample_parameter(o.op, parameter));
+    c->op = name, c->dtype = o.dtype;
+    if (tl_resolve(NULL, name, o.dtype, &c->scalar, &c->par)) return 0;
+    return strncmp(o.op, "nan", 3) || c->scalar->masked; /* of integers a nan form is the plain operator */
+}
+
+static void check_instance(tally *ctx, const char *device, instance o, int verbs)
+{
+    test_case c = {.ctx = ctx, .isa = device, .threads = 1};
+    const int64_t before = check_failed;
+    if (!resolve(o, &c)) return;
+    if (check_long)
+        check_all(&c);
+    else
+        check_verbs(&c, verbs);
+    if (check_failed > before)
+        printf("%s %s on %s: %lld differences\n", c.op, tally_dtype_name(o.dtype), device,
+               (long long)(check_failed - before));
+}
+
+/* A type that the operator takes, of the integers (0) or of the floats (1). */
+static instance pick(const char *op, int floats)
+{
+    test_case c;
     int count = floats ? TALLY_F64 - TALLY_F16 + 1 : TALLY_U64, first = (int)(check_random() % (uint64_t)count);
     for (int i = 0; i < count; i++) {
         tally_dtype d = (tally_dtype)((floats ? TALLY_F16 : TALLY_I8) + (first + i) % count);
-        if (tl_resolve(NULL, op, d, &scalar, &par)) continue;
-        if (strncmp(op, "nan", 3) || scalar->masked) return d; /* of integers a nan form is the plain operator */
+        if (resolve((instance){op, d, NULL}, &c)) return (instance){op, d, NULL};
     }
-    return 0;
+    return (instance){op, 0, NULL};
 }
 
-static void check_two_types(tally *ctx, const char *device, const char *op, tally_dtype only)
+/* Each verb on one of the integers, the floats and the floats of the nan form. */
+static void deal(tally *ctx, const char *device, const char *op)
 {
-    char name[64], parameter[TL_SAMPLE_ROOM];
-    const int64_t before = check_failed;
-    snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
-    for (int floats = 0; floats < 2; floats++) {
-        tally_dtype d = pick(name, floats);
-        if (only && floats) break;
-        if (only || d) check_type(ctx, device, name, only ? only : d);
-    }
-    if (check_failed > before) printf("%s on %s: %lld differences\n", op, device, (long long)(check_failed - before));
+    char nan[64];
+    snprintf(nan, sizeof nan, "nan%s", op);
+    instance some[3] = {pick(op, 0), pick(op, 1), pick(nan, 1)};
+    int verbs[3] = {0}, count = 0, turn = (int)check_below(3);
+    for (int i = 0; i < 3; i++)
+        if (some[i].dtype) some[count++] = some[i];
+    for (int verb = 0; verb < 3; verb++) verbs[(verb + turn) % count] |= 1 << verb;
+    for (int i = 0; i < count; i++) check_instance(ctx, device, some[i], verbs[i]);
 }
 
-static int arguments;
-static char **argument;
+static const char *the_op;
+static tally_dtype the_dtype;
 
 static void check_device(const char *device)
 {
@@ -66,18 +104,33 @@ static void check_device(const char *device)
     tally *ctx;
     snprintf(name, sizeof name, "%s,probe=off", device);
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
-    for (const char *const *op = tally_operators(); *op; op++)
-        if (arguments < 2 || !strcmp(argument[1], *op))
-            check_two_types(ctx, device, *op, arguments > 2 ? tally_dtype_parse(argument[2]) : 0);
+    for (const char *const *op = tally_operators(); *op; op++) {
+        if (the_op ? strcmp(the_op, *op) != 0 : !check_long && !strncmp(*op, "nan", 3)) continue;
+        if (!the_op && !check_long)
+            deal(ctx, device, *op);
+        else if (the_dtype || check_long)
+            for (int d = TALLY_I8; d <= TALLY_F64; d++) {
+                if (the_dtype && d != (int)the_dtype) continue;
+                check_instance(ctx, device, (instance){*op, (tally_dtype)d, NULL}, ALL);
+                if (check_long && d >= TALLY_F16 && d <= TALLY_F32)
+                    check_instance(ctx, device, (instance){*op, (tally_dtype)d, ":f64"}, ALL);
+            }
+        else
+            for (int floats = 0; floats < 2; floats++) {
+                instance o = pick(*op, floats);
+                if (o.dtype) check_instance(ctx, device, o, ALL);
+            }
+    }
     tally_close(ctx);
 }
 
 int main(int argc, char **argv)
 {
     test_names(argc, argv, 1);
-    arguments = argc, argument = argv;
+    if (argc > 1) the_op = argv[1];
+    if (argc > 2) the_dtype = tally_dtype_parse(argv[2]);
     check_start();
-    check_quick = 1;
+    check_quick = 1; /* of check_all */
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);

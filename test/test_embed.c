@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Where the code of a CUDA program comes from: the archive in the library, the disk cache, NVRTC, in that order, and no
- * NVRTC where it is not needed. On a driver that is none (fake/cuda.c) and, in place of the library's, an archive of
- * sum/f32 for 8.0 and 9.0, so no GPU is needed; each case is a process of its own. A user's operator is compiled a
- * kernel at a time, and what NVRTC says of a wrong one names its line. Then that the probe refuses this driver. */
+ * NVRTC where it is not needed. No GPU is needed: the driver computes nothing (fake/cuda.c), and the archive has
+ * sum/f32 for 8.0 and 9.0. Each case is a process of its own. A user's operator is compiled one kernel at a time, and
+ * NVRTC's message about a wrong one names its line. Last, the probe must refuse this driver. */
 #include "gpu/cuda/archive.h"
 #include "gpu/gpu.h"
 #include "context/operators.h"
@@ -14,8 +14,7 @@
 
 enum { SKIPPED = 77 };
 
-/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from
- * ---- */
+/* ---- in the child: one reduce (three shapes of a user's operator, whose file is named), where its code is from -- */
 
 static int child(const char *device, const char *op, tally_dtype dtype)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Extents and strides at the limits: every verb on views of 0, 1, 2^31, 2^40 and 2^62 rows and elements with strides up
- * to those of 64 bits either computes what the view says (compared with a dense copy of it), has nothing to do and
- * returns at once, or refuses with a sentence. A hang ends the test by its alarm, an overflow by the sanitizers. An
- * argument names another device (test_extents opencl:0,probe=off). */
+ * Extents and strides at the limits: views of 0, 1, 2^31, 2^40 and 2^62 rows and elements, with strides of up to 64
+ * bits. Every verb computes what the view says (compared with a dense copy of it), or has nothing to do and returns at
+ * once, or refuses with a sentence. If a call hangs, an alarm ends the test; the sanitizers find overflows. An argument
+ * names another device (test_extents opencl:0,probe=off). */
 #include "check.h"
 #include "tally.h"
 #include <stdlib.h>

@@ -339,7 +339,7 @@ static void misuse(void)
     tally_fragment_range(NULL, &start, &end);
     check(start == 0 && end == 0, "range of NULL");
     tally_fragment_free(NULL);
-    /* far away: indices of a slab at 2^60, where argmax counts from the start of the whole */
+    /* far away: indices of a slab at 2^60, where argmax counts from the start of the sequence */
     int64_t far = (int64_t)1 << 60, at;
     check_ok(ctx, tally_fragment_make(ctx, "argmax", TALLY_F32, x, far, 100, &a), "make");
     check_ok(ctx, tally_fragment_make(ctx, "argmax", TALLY_F32, x, far + 100, 50, &b), "make");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * Failures on a GPU device: for k = 1, 2, .. the k-th call of the API under it fails (allocate, copy, build, launch,
- * event, wait), and the k-th allocation of host memory. Each time the verb gives an error with a sentence, or right
- * bits where it could do without; nothing stays allocated outside the pool, and the same context then gives right bits.
- * Also kernels that do not compile, a spoiled disk cache, devices that are not there. Skipped without a device.
+ * event, wait), and so does the k-th allocation of host memory. Each time the verb gives an error with a sentence, or
+ * right bits if it did not need the call; nothing stays allocated outside the pool, and the same context then gives
+ * right bits. There are also kernels that do not compile, a damaged disk cache, and devices that do not exist. Skipped
+ * without a device.
  * The calls that fail are in fault_gpu.h. */
 #include "fault_gpu.h"
 #include "fault.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Every launch of every kernel, without a GPU: a device whose memory is the host's, whose programs are nothing and
- * whose launches look at their arguments (src/gpu/kernels.h) and do nothing. The verbs are called until every
- * kernel was launched, as on CUDA and as on OpenCL; then the sentences about arguments that are missing, of the wrong
- * kind, or too many. That those do not compile is in test_launch.sh. */
+ * Every launch of every kernel, without a GPU. The device of this test has the host's memory, its programs are empty,
+ * and its launches check their arguments (src/gpu/kernels.h) and compute nothing. The verbs are called until every
+ * kernel was launched, as on CUDA and as on OpenCL. Then come the sentences about arguments that are missing, of the
+ * wrong kind, or too many. test_launch.sh shows that such launches do not compile. */
 #include "gpu/work.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
@@ -180,7 +180,7 @@ static void close_none(tally *ctx, tl_device *cpu)
 
 static char x[8 * N], y[16 * N];
 
-/* A view's reduce, scan, and windows of some lengths; the results are nobody's. */
+/* A view's reduce, scan, and windows of some lengths; the results are not used. */
 static void call(tally *ctx, const char *op, tally_view in)
 {
     static const int64_t widths[] = {3, 400, 900, 3000, 70000};

@@ -3,9 +3,9 @@
  * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
- *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's programs,
- * for sm_80, sm_90 and sm_100 or those named; prints registers and spills of every kernel
- */
+ *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's
+ *                                    programs, for sm_80, sm_90 and sm_100 or the named ones; prints the registers and
+ *                                    the spills of every kernel */
 #include "gpu/gpu.h"
 #include "gpu/cuda/nvrtc.h"
 #include "context/operators.h"

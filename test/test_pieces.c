@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Host arrays in pieces on a GPU device (src/gpu/pieces/pieces.h): with the device's memory limited to MEMORY every
- * view here is larger than it, and the bits must be the CPU's, with nothing written beside the results. Every device
- * that is here, and the memory it may hold is watched. Skipped without one.
+ * Host arrays in pieces on every GPU device that is here (src/gpu/pieces/pieces.h). The device's memory is limited to
+ * MEMORY, and every view here is larger. The bits must be the CPU's, nothing may be written beside the results, and no
+ * more than MEMORY may be held. Skipped without a device.
  *
  *   test_pieces [DEVICE]     TALLY_TEST_QUICK=1: the first operators only */
 #include "gpus.h"

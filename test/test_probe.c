@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * The evaluation tree, read out of the compiled kernels as numbers, for every shape, instruction set and thread count:
  *
- *   sums      x[i] = M, x[j] = -M and ones elsewhere, M so large that M + 1 == M: every one below the node where i and
- * j meet is absorbed and the others are counted, so n - sum is the size of that node. The sizes for all pairs i < j
- * determine the tree. weights   the order of operands: ema with alpha 1/2 of a one at i gives 2^-(n-1-i), exactly, in
- * any association. ends      first and last of elements that are their own indices. */
+ *   sums      x[i] = M, x[j] = -M and ones elsewhere, with M so large that M + 1 == M. Every one below the node where i
+ *             and j meet is absorbed, and the others are counted, so n - sum is the size of that node. The sizes for
+ *             all pairs i < j determine the tree.
+ *   weights   the order of operands: ema with alpha 1/2 of a one at i gives 2^-(n-1-i), exactly, in any association.
+ *   ends      first and last of elements that are their own indices. */
 #include "check.h"
 #include <math.h>
 
@@ -113,7 +114,7 @@ static void probe_window(prober *t, int64_t n, int64_t w, int64_t i, int64_t j, 
     put(t, j, 1);
 }
 
-/* Column c carries the pair number c: many readings a call, through the kernels for columns, or rows, or segments. */
+/* Column c carries the pair number c: many readings per call, through the kernels for columns, or rows, or segments. */
 static void probe_batch(prober *t, int64_t n, int64_t width, int columns)
 {
     static int64_t low[2048], high[2048];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Segments whose offsets are memory of the device: the same bits as with offsets on the host, on every GPU device (or
- * those of TALLY_TEST_DEVICES); bad ones are refused in the same words; verbs that do not read them there copy them.
- * Skipped without a device. */
+ * Segments whose offsets are in device memory, on every GPU device (or those of TALLY_TEST_DEVICES): they give the same
+ * bits as offsets on the host, bad ones are refused in the same words, and verbs that do not read them on the device
+ * copy them. Skipped without a device. */
 #include "gpu/work.h"
 #include "gpus.h"
 
@@ -211,7 +211,7 @@ static void check_views(void)
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
         int i = 0;
         const int each =
-            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds an operator */
+            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds per operator */
         for (int which = 0; which < LAYOUTS; which++)
             for (int o = 0; o < OPERATORS; o += each)
                 for (int turn = 0; turn < (check_quick ? 1 : 3); turn++, i++)

@@ -122,7 +122,7 @@ static void found(void)
     text("\"a\"\"b\",c\n1,2\n", (tally_file_options){.format = "csv", .column = "a\"b"}, 1, "");
 }
 
-/* Several columns: a row of values a line. */
+/* Several columns: a row of values per line. */
 static void tables(void)
 {
     static const char csv[] = "day,price,qty\nmon,1.5,10\ntue,,20\n\"w\ne\"\"d\",3,30\n";
@@ -175,7 +175,7 @@ static void tables(void)
         expect(!tally_file_line(f, &line, &length) && line && length == strlen(lines[i]) &&
                    !memcmp(line, lines[i], length),
                "line", lines[i]);
-        expect(!tally_file_line(f, &line, &length) && !line, "one line a row", "");
+        expect(!tally_file_line(f, &line, &length) && !line, "one line per row", "");
     }
     tally_file_close(f);
     expect(!tally_file_open(NULL, path("t"), &(tally_file_options){.format = "csv", .column = "qty"}, &f), "no keep",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Where there are fewer threads than were asked for: in a process that was forked from one with threads, and where the
- * address space has no room for their stacks. Every kind of parallel region runs there, on the threads that there are:
- * no call ends the process, none waits for ever, and the bits are those of one thread. So it is with threads of small
- * stacks (OMP_STACKSIZE). Each case is a process of its own, so that this one stays without threads. */
+ * Fewer threads than were asked for: in a process that was forked from one with threads, and where the address space
+ * has no space for their stacks. Every kind of parallel region must run on the threads that can be made: no call ends
+ * the process, none waits for ever, and the bits are those of one thread. The same holds for threads with small stacks
+ * (OMP_STACKSIZE). Each case is a process of its own, so that this process stays without threads. */
 #include "check.h"
 #include "context/processors.h"
 #include "context/threads.h"

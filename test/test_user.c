@@ -201,7 +201,7 @@ int main(int argc, char **argv)
     input = calloc(MOST, 16);
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);
-    check_quick = 1;
+    check_quick = !check_long;
     if (!getcwd(folder, sizeof folder - 20)) return 1;
     snprintf(temporary, sizeof temporary, "%s/temporary", folder);
     strcat(folder, "/cache");

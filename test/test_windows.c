@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES): lengths
- * around each power of two where the levels are cut into groups (src/gpu/window_long.c), every kind of edge, rows,
- * segments, strides, results that begin anywhere; by memcmp with the processors. Skipped without a device.
+ * Windows that no tile of a GPU's local memory holds, on every GPU device (or those of TALLY_TEST_DEVICES), compared
+ * with the processors' by memcmp. Lengths lie around each power of two, where the levels are cut into groups
+ * (src/gpu/window_long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
+ * Skipped without a device.
  *
  *   test_windows [LOG2]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups) */
 #include "gpus.h"

@@ -36,8 +36,8 @@ static int is_name(const char *device, const char *name, char *choices, size_t r
     return 0;
 }
 
-/* The device of a string: its kind, and its number among those of the kind: "cpu" is the first, and so is "cpu:0".
- * what: where the string comes from. */
+/* The device of a string: its kind, and its number within the kind. "cpu" is number 0, and so is "cpu:0". what: where
+ * the string comes from, for the error. */
 static tally_status find_device(tally *ctx, const char *what, const char *device, const tl_device_calls **kind,
                                 int *number)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Fragments: a slab's nodes (counter.h) with the operator they belong to, and their byte string:
  *
- *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count  u32 name bytes  name  nodes (level u8, state)  u64 FNV-1a
+ *   "tallyfrg"  u32 version  u32 dtype  u64 start  u64 end  u32 count
+ *   u32 bytes of the name  name  nodes (level u8, state)  u64 FNV-1a of all bytes before
  *
- * all little-endian, states as their fields in memory on a little-endian machine (the only kind tally builds for). In
- * version 1 states of var, std and their nan forms began with the number of elements (from_version_1). The
+ * All of it is little-endian. A state is its fields as a little-endian machine keeps them in memory, and tally builds
+ * for no other. In version 1 the states of var, std and their nan forms began with the number of elements
+ * (from_version_1). The
  * name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states
  * mean nothing to another text of that name. */
 #include "context/device.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tally_sum_f32 and its like: the kernels without a context. One row a function; the kernels are looked up on first use
+ * tally_sum_f32 and its like: the kernels without a context. One row per function; kernels are looked up on first use
  * (every thread would store the same pointers, so a race is harmless and the stores are atomic). */
 #include "law/fp.h"
 #include "cpu/isas.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The start-up probe (probe.h). What is expected is computed by the law's binary counter with the operators' scalar
- * functions, not kept as golden hashes: the same functions are what the tests trust and compare with golden files, a
- * mismatch can be named to the bit, and nothing has to be made anew when a row is added. It takes 7 ms. */
+ * The start-up probe (probe.h). The expected bits are computed by the law's binary counter with the operators' scalar
+ * functions; they are not kept as golden hashes. The tests compare the same functions with golden files, a mismatch can
+ * be named to the bit, and a new row needs no new hash. It takes 7 ms. */
 #include "probe.h"
 #include "store/key.h"
 #include "store/cache.h"
@@ -65,7 +65,7 @@ static void fill(void *to, tally_dtype d, data kind)
 
 /* ---- one vector ---- */
 
-/* S(1) .. S(N), lowered: push an element, fold the counter. */
+/* S(1) .. S(N), lowered: pushes one element after the other, and folds the counter each time. */
 static void law(const tl_plan *plan, const char *x, char *out)
 {
     const tl_scalar *op = plan->op;

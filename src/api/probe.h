@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The start-up probe: is this device to be trusted with the law? */
+ * The start-up probe: does this device keep the law? */
 #ifndef TALLY_PROBE_H
 #define TALLY_PROBE_H
 #include "context/device.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Streams: the verbs on data that comes in chunks. reduce and scan keep a counter. A window of w keeps the last w - 1
- * elements (the tail); a push then makes two runs, neither of which copies the chunk:
+ * elements (the tail). A push then runs two windows, and neither copies the chunk:
  *
  *     tail ++ first w-1 of the chunk     the windows that start in the tail
  *     the chunk itself                   the windows that start in the chunk
  *
- * The first w - 1 elements of all are only collected; their left-edge results come out when they are complete. */
+ * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
 #include "context/device.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -21,10 +21,10 @@ struct tally_stream {
     tl_plan plan, count_plan;
     tl_scan scan; /* also the counter of reduce */
     tally_window_options window;
-    char *tail;         /* room for 2 (w - 1) elements */
+    char *tail;         /* space for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;
-    int started; /* the left edge is behind us */
+    int started; /* the windows at the left end are done */
 };
 
 static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)
@@ -101,7 +101,7 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
 }
 
-/* One slice through the device's window; *out moves on by what it gave. */
+/* One slice through the device's window; *out moves on by the results that it gave. */
 static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_start, int at_end, char **out,
                           int64_t *produced)
 {
@@ -125,13 +125,13 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
         n -= take;
         if (s->have < s->kept || n == 0) return TALLY_OK;
         s->started = 1;
-        status = slice(s, s->tail, s->have, 1, 0, &out, produced);
+        status = slice(s, s->tail, s->have, TL_AT_END, TL_INSIDE, &out, produced);
     }
     if (status || n == 0) return status;
     int64_t borrow = n < s->kept ? n : s->kept;
     memcpy(s->tail + s->have * bytes, x, (size_t)(borrow * bytes));
-    status = slice(s, s->tail, s->have + borrow, 0, 0, &out, produced);
-    if (!status && n > s->kept) status = slice(s, x, n, 0, 0, &out, produced);
+    status = slice(s, s->tail, s->have + borrow, TL_INSIDE, TL_INSIDE, &out, produced);
+    if (!status && n > s->kept) status = slice(s, x, n, TL_INSIDE, TL_INSIDE, &out, produced);
     if (n >= s->kept)
         memcpy(s->tail, x + (n - s->kept) * bytes, (size_t)(s->kept * bytes));
     else
@@ -207,7 +207,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         made = 1;
     } else if (s->verb == WINDOW && s->have) {
         char *to = out;
-        status = slice(s, s->tail, s->have, !s->started, 1, &to, &made);
+        status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
     }
     tl_fp_leave(fp);
     s->finished = !status; /* out of memory: the tail is still there, finish may be called again */

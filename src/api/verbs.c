@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs: arguments checked, offsets brought to where they are read, work handed to the device. */
+ * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
 #include "law/fp.h"
 #include "context/operators.h"
@@ -103,7 +103,8 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }
 
-/* Checked views become such that the device can count with all their numbers. Is there an element to work on? */
+/* Changes checked views so that the device can calculate with all their numbers. Returns whether they have an
+ * element. */
 static int views_work(views *v)
 {
     tl_view_normal(&v->in);

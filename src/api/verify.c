@@ -153,7 +153,7 @@ static int64_t law(one_case *c, int64_t r)
     return tally_window_length(n, &c->window);
 }
 
-/* A short case, whole: every byte of the output's memory, the gaps and what lies behind it too. */
+/* A short case: every byte of the output's memory is compared, the gaps and the bytes behind it too. */
 static int equal(one_case *c, size_t memory)
 {
     int64_t size = c->scalar->result_bytes;
@@ -166,7 +166,7 @@ static int equal(one_case *c, size_t memory)
     return !memcmp(c->out, c->want, memory);
 }
 
-/* A long case: some of its results, each a reduction of the elements it stands for. */
+/* A long case: some of its results are compared, each with the reduction of its own elements. */
 static int equal_samples(one_case *c)
 {
     const tl_scalar *op = c->scalar;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The context and the last error. One sentence a failure: tl_fail formats it, stores it where tally_error finds it and
- * returns the status, so callers write `return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
+ * The context and the last error. A failure is one sentence: tl_fail formats it, stores it where tally_error finds it,
+ * and returns the status. Callers write `return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", n);`. */
 #ifndef TALLY_CONTEXT_H
 #define TALLY_CONTEXT_H
 #include "operator/plan.h"
@@ -25,8 +25,8 @@ struct tally {
     char report[256]; /* tally_verify's sentence */
 };
 
-/* The plan of `op` on dtype for ctx's device, as the verbs run it; and for host data in pieces (streams, fragments),
- * which the processors fold on every device. They differ for operators of users, which a GPU runs without this. */
+/* The plan of `op` on dtype for ctx's device, as the verbs run it; and the plan for streams and fragments, which the
+ * processors fold on every device. The two differ for users' operators: a GPU runs them without the second. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 

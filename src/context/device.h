@@ -11,6 +11,9 @@
 
 typedef struct tl_device tl_device;
 
+/* A side of a slice of a sequence: is it the sequence's own end, where windows may not be full? */
+enum { TL_INSIDE = 0, TL_AT_END = 1 };
+
 typedef struct tl_device_calls {
     const char *name;
 
@@ -54,7 +57,7 @@ typedef struct tl_device_calls {
     /* Measuring, from zero (on) or ended; what was measured. NULL: nothing is measured. */
     void (*time)(tl_device *, tally *, int on);
     void (*times)(tl_device *, tally *, tally_times_info *times);
-    /* The windows of a slice of a sequence (cpu/window.h): at_start, at_end: it reaches the sequence's ends. */
+    /* The windows of a slice of a sequence (cpu/window.h). at_start, at_end: TL_AT_END or TL_INSIDE. */
     tally_status (*window_slice)(tl_device *, tally *, const tl_plan *, const tl_plan *count,
                                  const tally_window_options *, const void *x, int64_t n, int at_start, int at_end,
                                  void *out, int64_t *produced);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * How many threads a parallel region gets. OpenMP's library ends the process when it cannot make a thread, and waits
- * for ever for threads that a fork left behind; so every region of src/ asks here first:
+ * for ever for threads that a fork left behind. So every region of src/ asks here first:
  *
  *     #pragma omp parallel num_threads(tl_threads(threads))
  */

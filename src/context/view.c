@@ -10,8 +10,8 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
     int64_t first = 0, last = 0, reach;
     *low = *high = 0;
     if (v->rows == 0) return 1;
-    /* Elements may be one place (stride 0), and are bounded all the same: whoever counts their bytes cannot
-     * overflow. */
+    /* Elements may all be in one place (stride 0). Their number is limited all the same, so that a count of their bytes
+     * cannot overflow. */
     reach = v->offsets ? v->offsets[v->rows] - v->offsets[0] : v->n;
     if ((!v->offsets && __builtin_mul_overflow(v->rows, reach, &reach)) || __builtin_mul_overflow(reach, bytes, &reach))
         return 0;

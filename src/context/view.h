@@ -12,8 +12,8 @@ tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, in
  * 0. */
 int tl_view_extent(const tally_view *v, int64_t element_bytes, int64_t *low, int64_t *high);
 
-/* Gives the numbers of a checked view that no element depends on values without harm, so that shapes and devices may
- * calculate with all of them: strides of extents of 1, the strides and offsets of a view without elements. */
+/* Some numbers of a checked view do not matter to any element: strides of extents of 1, the strides and offsets of a
+ * view without elements. They get harmless values, so that shapes and devices may calculate with all numbers. */
 void tl_view_normal(tally_view *v);
 
 /* Refuses an output view in which two results have the same place. v is checked. */

@@ -28,7 +28,7 @@ static int find_program(const char *name, char *path, struct stat *info)
         return snprintf(path, TL_COMPILER_PATH, "%s", name) < TL_COMPILER_PATH && is_program(path, info);
     while (at && *at) {
         int length = (int)strcspn(at, ":");
-        /* an empty part of PATH is the current folder: not for compilers */
+        /* an empty entry of PATH is the current folder: no compiler is taken from there */
         if (length && snprintf(path, TL_COMPILER_PATH, "%.*s/%s", length, at, name) < TL_COMPILER_PATH &&
             is_program(path, info))
             return 1;
@@ -74,8 +74,8 @@ static char **plain_environment(void)
     return to;
 }
 
-/* A process group of its own, so that all the programs a compiler starts can be ended; the caller's signal mask, and
- * what callers like to ignore (tally's command line does) as usual. */
+/* The child gets a process group of its own, so that all programs that the compiler starts can be ended. It gets the
+ * caller's signal mask, and the default action for signals that callers often ignore (tally's command line does). */
 static int spawn_attributes(posix_spawnattr_t *a, const sigset_t *mask)
 {
     sigset_t usual;
@@ -114,7 +114,7 @@ static int run(const tl_compiler *c, char **argv, char **environment, const char
     }
     tl_leftover_drop(&leftover); /* before its number may be another's */
     while (waitpid(child, status, 0) < 0)
-        if (errno != EINTR) return 1; /* the caller ignores SIGCHLD: the files say how it went */
+        if (errno != EINTR) return 1; /* the caller ignores SIGCHLD: the output file says whether it worked */
     return 0;
 }
 

@@ -10,12 +10,12 @@ typedef struct tl_compiler {
     char words[TL_COMPILER_PATH];            /* $CC, cut at its spaces */
     const char *argument[TL_COMPILER_WORDS]; /* the program and its first arguments, NULL-terminated */
     char path[TL_COMPILER_PATH];             /* the program's file */
-    char identity[TL_COMPILER_PATH + 64];    /* the path, size and date of that file: another compiler has another */
+    char identity[TL_COMPILER_PATH + 64];    /* path, size and date of that file, by which compilers differ */
 } tl_compiler;
 
-/* 0: there is none. */
+/* Returns 0 if there is none. */
 int tl_compiler_find(tl_compiler *c);
-/* Runs it with these arguments too (NULL-terminated), what it says going to the file `log`. Returns its exit status, -1
- * if it could not be run. */
+/* Runs it with these additional arguments (NULL-terminated); its messages go to the file `log`. Returns its exit
+ * status, -1 if it could not be run. */
 int tl_compiler_run(const tl_compiler *c, const char *const *arguments, const char *log);
 #endif

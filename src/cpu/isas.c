@@ -23,6 +23,7 @@ enum { ISAS = sizeof isas / sizeof *isas };
 
 int tl_isa_count(void) { return ISAS; }
 const char *tl_isa_name(int isa) { return isas[isa].name; }
+const tl_convert *tl_isa_converts(int isa) { return isas[isa].converts; }
 
 int tl_isa_runs(int isa)
 {
@@ -57,7 +58,8 @@ static const tl_kernel *find_kernel(const char *file, tally_dtype dtype, tally_d
     return NULL;
 }
 
-/* The row whose lower takes the states of `op`'s kernels: of its wide type, or of any other that these are for. */
+/* The kernels whose lower takes the states of `op`'s kernels: those of its wide type, or of any type with the same
+ * states. */
 static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa)
 {
     const tl_kernel *k = find_kernel(op->lowers, op->wide, acc, isa);
@@ -71,7 +73,7 @@ static const tl_kernel *find_lower(const tl_scalar *op, tally_dtype acc, int isa
 
 static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to, int isa)
 {
-    for (const tl_convert *c = isas[isa].converts; c->apply; c++)
+    for (const tl_convert *c = tl_isa_converts(isa); c->apply; c++)
         if (c->kind == kind && c->from == from && c->to == to) return c;
     return NULL;
 }

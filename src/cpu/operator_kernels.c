@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an operator file and instruction set: its kernels, as tl_kernels_<file>_<isa>[], ended by NULL. */
+ * Compiled once per operator file and instruction set: its kernels, as tl_kernels_<file>_<isa>[], ended by NULL. */
 #include "operator/kernel.h"
 #include "law/order.h"
 #include "dtype/dtype_traits.h"
@@ -7,6 +7,7 @@
 #ifdef __FAST_MATH__
 #error "-ffast-math would change the bits of every result"
 #endif
+/* A path, not a division: */
 /* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
+ * Compiled once per operator file: its scalar instances, as tl_scalars_<file>[], ended by NULL. */
 #include "operator/kernel.h"
 #include "dtype/dtype_traits.h"
 #include "cpu/kernel/simd.h"
@@ -9,6 +9,7 @@
 #define TL_IS_INDEX 0
 #endif
 /* OP_ macros that a file leaves out count as 0. */
+/* A path, not a division: */
 /* clang-format off */
 #define TL_OP_TEXT TL_STRING(op/TL_TEXT.h)
 /* clang-format on */

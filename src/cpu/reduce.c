@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes, one counter joins them.
  *
- *   dense rows     many: threads take rows; few and long: threads take nodes of a row
- *   columns        row_stride 1: lanes are columns; threads take strips, or aligned blocks of rows if columns are few
- *   segments       threads take runs of segments of about equal weight; a long one is a slab of its own
- *   anything else  packed into a dense buffer, piece by piece */
+ *   dense rows     if there are many, threads take rows; if they are few and long, threads take nodes of a row
+ *   columns        (row_stride 1) lanes are columns; threads take strips, or aligned blocks of rows if columns are few
+ *   segments       each thread takes neighbouring segments of about the same weight; a long one is a slab of its own
+ *   anything else  is packed into a dense buffer, a block at a time */
 #include "shape.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -15,9 +15,8 @@
 
 enum {
     NODE_LEVEL_LEAST = 14, /* nodes a thread folds at once: at least 16 Ki elements, */
-    NODES_MOST_LEVEL = 9,  /* and at most about 512 of them a slab */
-    PACK =
-        16 << 10, /* bytes packed at a time: half of a first cache, and a frame that any thread's stack has room for */
+    NODES_MOST_LEVEL = 9,  /* and at most about 512 of them per slab */
+    PACK = 16 << 10,       /* bytes packed at a time: half of a first cache, and a frame that fits any thread's stack */
     ROW_LONG_BYTES = 4 << 20 /* rows from here on are cut between threads if there are few of them */
 };
 
@@ -52,7 +51,7 @@ void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_c
         int64_t size = (int64_t)1 << level;
         int64_t head = -c->end & (size - 1), count = (n - head) >> level;
         tl_state *nodes = head < n && count > 1 ? malloc((size_t)count * sizeof *nodes) : NULL;
-        if (nodes) { /* without memory the serial road below still gives the answer */
+        if (nodes) { /* without memory the serial code below still gives the answer */
             slab_serial(plan, x, head, fetch, c);
             x += head * bytes;
             int64_t at = c->end;
@@ -87,8 +86,8 @@ static void lower_counter(const tl_plan *plan, const tl_counter *c, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* A sequence that is not dense, packed piece by piece. Apart, because its buffer makes a frame that compilers which
- * probe the stack touch page by page at every call. */
+/* A sequence that is not dense, packed a block at a time. It is a function of its own because of its buffer: compilers
+ * that probe the stack touch every page of a large frame at every call. */
 static __attribute__((noinline)) void reduce_strided(const tl_plan *plan, const char *x, int64_t stride, int64_t n,
                                                      void *out)
 {
@@ -133,7 +132,7 @@ static inline void reduce_one(const tl_plan *plan, int threads, const char *x, i
 
 enum { STRIP = 512, BLOCK_LEVEL_LEAST = 8 };
 
-/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter a column joins them. */
+/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter per column joins them. */
 static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), width = in->rows;
@@ -210,8 +209,8 @@ static int64_t row_length(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
-/* The row that element number `target` (counted over all rows) lies in, for cutting work into equal weights. A row
- * weighs its elements and ROW_WEIGHT more, the cost of starting it. */
+/* The row in which element number `target` (counted over all rows) lies, to cut work into equal weights. A row weighs
+ * its number of elements plus ROW_WEIGHT, the cost of starting it. */
 enum { ROW_WEIGHT = 16 };
 typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
 static weight weight_before(const tally_view *in, int64_t r)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * scan over views. One core: tiles in order, the prefix S(b) from a binary counter. Several cores, one long sequence:
+ * scan over views. One thread takes the tiles in order; the prefix S(b) comes from a binary counter. Several threads
+ * work on one long sequence like this:
  *
  *   block      0     1     2     3     4         blocks of BLOCK_BYTES, dealt in turn to the threads
  *   thread     A     B     A     B     A
  *
- *   each thread: fold the node of its NEXT block and publish it, then wait for the nodes before its current block, then
- *   scan the current block, which its own fold has brought into L2. So memory is read once, and a thread's folding
- * hides
- *   its waiting. Nodes are joined by a counter a thread: who arrives first cannot matter. */
+ *   Each thread folds the node of its NEXT block and publishes it. Then it waits for the nodes before its current
+ *   block. Then it scans the current block, which its own fold has brought into L2. So memory is read once, and the
+ *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
+ *   arrives first. */
 #include "shape.h"
 #include "widen.h"
 #include "law/fp.h"
@@ -44,8 +45,11 @@ static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out,
     op->lower(&node, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
 }
 
+/* `stream` below: how results are stored, through the caches or past them. */
+enum { STORE_CACHED = 0, STORE_STREAM = 1 };
+
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
- * bytes further on to prefetch. */
+ * bytes further on to prefetch, 0: no prefetch. */
 static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t n, char *out, int stream, int64_t ahead,
                         tl_staging at)
 {
@@ -70,7 +74,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
             tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
             tl_stage(plan, at.soa, m, &node);
         } else {
-            int count = tl_nodes(plan, nodes, x, m, b, 0);
+            int count = tl_nodes(plan, nodes, x, m, b, TL_CACHED);
             int64_t left = m;
             for (int j = 0; j < count; j++) {
                 int level = tl_top_level(left);
@@ -102,7 +106,7 @@ typedef struct {
     const tl_scan *scan;
     const char *x;
     char *out;
-    int64_t n, blocks, size; /* elements; blocks (the last may be short); elements a block */
+    int64_t n, blocks, size; /* elements; blocks (the last may be short); elements per block */
     int level, threads, stream;
     tl_state *node;      /* node of each full block */
     atomic_uchar *ready; /* node[j] is published */
@@ -116,9 +120,9 @@ static void wait_for(atomic_uchar *flag)
 
 static void publish(team *t, int64_t j, int64_t base)
 {
-    if ((j + 1) * t->size > t->n) return; /* nobody needs the node of the short last block */
+    if ((j + 1) * t->size > t->n) return; /* the node of the short last block is not needed */
     const tl_plan *plan = t->scan->plan;
-    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, 0);
+    tl_fold(plan, &t->node[j], t->x + j * t->size * plan->op->elem_bytes, t->size, base + j * t->size, TL_CACHED);
     atomic_store_explicit(&t->ready[j], 1, memory_order_release);
 }
 
@@ -155,8 +159,8 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
-        /* The team is what OpenMP gives, not what was asked for: members wait for each other, so all must be
-         * running. */
+        /* The team is as large as OpenMP makes it, not as large as was asked for: the members wait for each other, so
+         * all of them must be running. */
 #pragma omp parallel num_threads(tl_threads(threads))
         {
             tl_fp fp = tl_fp_enter();
@@ -181,7 +185,7 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
 static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
-    int stream = n * op->result_bytes >= STREAM_BYTES;
+    int stream = n * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     if (threads > 1 && n * op->elem_bytes >= 2 * TL_PARALLEL_BYTES) {
         int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / op->elem_bytes);
         int64_t head = -s->done.end & (size - 1);
@@ -252,11 +256,11 @@ static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, co
             x += from * in->stride * op->elem_bytes;
             y += from * out->stride * op->result_bytes;
             if (in->stride * sign == 1 && out->stride * sign == 1) {
-                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, 0, 0, staging);
+                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, STORE_CACHED, 0, staging);
                 continue;
             }
             tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
-            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, 0, 0, staging);
+            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, STORE_CACHED, 0, staging);
             tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
         }
 }

@@ -7,7 +7,7 @@
 #include "law/scan.h"
 #include "operator/plan.h"
 
-/* Work smaller than this is not worth waking a second thread (OpenMP fork and join is 1 to 5 us). */
+/* Less work than this is not worth waking a second thread (OpenMP fork and join is 1 to 5 us). */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
 /* Appends n dense elements (indices c->end and up) to a counter, on up to `threads` threads. */

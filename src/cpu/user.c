@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * An operator that a user defined, compiled for the processors: the texts that make the built-in operators go into a
- * private folder together with the user's, the system's compiler makes a library of one dtype of it, which is loaded
- * and kept in the cache on disk. The folder is removed before anything is returned. */
+ * An operator that a user defined, compiled for the processors. The texts that make the built-in operators go into a
+ * private folder together with the user's. The system's compiler makes a library for one dtype of them, which is loaded
+ * and kept in the cache on disk. The folder is removed before the call returns. */
 #define _GNU_SOURCE
 #include "context/operators.h"
 #include "store/leftover.h"
@@ -61,7 +61,7 @@ static int write_file(const char *folder, const char *name, const void *data, si
     return !fclose(f) && whole;
 }
 
-/* In the order in which they are made. */
+/* The files, in the order in which they are made. */
 static const char *const folders[] = {"operator", "law", "dtype", "cpu", "cpu/kernel"};
 static const char *const products[] = {"user_text.h", "user.so", "log", "immintrin.h"};
 
@@ -197,7 +197,7 @@ static tally_status compile(tally *ctx, const tl_compiler *c, const tl_scalar *o
 
 static void unload(void *library) { dlclose(library); }
 
-/* Loads folder/user.so; what it says of itself must be what was read from the text. */
+/* Loads folder/user.so. The facts in it must be those that were read from the text. */
 static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
 {
     char path[PATH_ROOM];

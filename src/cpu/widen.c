@@ -93,7 +93,7 @@ void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, i
         narrow(plan, out, (char *)at.soa + from * plan->out->from_bytes, m, stream);
         return;
     }
-    for (int64_t j = 0, now; j < m; j += now) { /* of two lanes a tile takes two turns */
+    for (int64_t j = 0, now; j < m; j += now) { /* a tile of results with two lanes takes two turns */
         now = m - j < TL_TILE / plan->op->lanes ? m - j : TL_TILE / plan->op->lanes;
         plan->lower->lower_row(at.wide, at.soa, from + j, now, n + j * dn, dn, first + j * dfirst, dfirst, 0,
                                plan->par);
@@ -120,7 +120,7 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m);
         x = wide;
-        beyond = BEYOND; /* readable, and nothing looks at what is there */
+        beyond = BEYOND; /* readable; the values there do not matter */
         if (old) old = widen(plan, (char *)k->wide + PLACE, old, m);
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, plan->par);

@@ -24,8 +24,11 @@ static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahe
     return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes};
 }
 
-/* Do its folds give a kernel's states and not the law's? */
+/* Do the plan's folds give states of the kernel instead of the law's? */
 static inline int tl_folds_wide(const tl_plan *plan) { return plan->fold == plan->core && plan->op->from_wide; }
+
+/* fetch: where the elements are expected. TL_FETCHED: in memory, so the kernel prefetches what follows. */
+enum { TL_CACHED = 0, TL_FETCHED = 1 };
 
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
 {
@@ -76,7 +79,7 @@ static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
                   int64_t first, int dfirst, int stream);
 
-/* Of a window: k->wide has TL_WINDOW_WIDE_BYTES where something is widened. */
+/* For a window. k->wide has TL_WINDOW_WIDE_BYTES where something is widened. */
 enum { TL_WINDOW_WIDE_BYTES = 48 * 1024 };
 void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *before);
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * window: memory, threads and the whole windows of a dense slice. The whole windows are cut into one part a thread; a
- * part first feeds the w - 1 elements before its first result, so parts are not made shorter than the window is long.
+ * window: memory, threads and the full windows of a dense slice. The full windows are cut into one part per thread. A
+ * part first feeds the w - 1 elements before its first result, so no part is shorter than the window.
  */
 #define _GNU_SOURCE
 #include "window.h"
@@ -63,7 +63,7 @@ static int mode_of(const tl_plan *plan, int64_t w)
     return TL_WINDOW_LADDER;
 }
 
-/* Rows of one batch run at the same time and share a context, hence its one sentence. */
+/* Rows of one batch run at the same time and share a context, which has one sentence. */
 static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
 {
     tally_status status;
@@ -72,7 +72,7 @@ static tally_status no_memory(tl_window *win, int64_t bytes, const char *what)
     return status;
 }
 
-/* The whole windows that start at p .. stop - 1. */
+/* The full windows that start at p .. stop - 1. */
 static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_window_room *room)
 {
     const tl_plan *plan = job->win->plan;
@@ -84,7 +84,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;
-        tl_fold(plan, &s, job->x + p * in, w, p, 0);
+        tl_fold(plan, &s, job->x + p * in, w, p, TL_CACHED);
         plan->op->lower(&s, w, p, plan->par, tl_window_at(job, p + job->win->before));
         tl_window_start(plan, work, &s);
         old = w;
@@ -114,7 +114,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     return 1;
 }
 
-/* All windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are the whole ones. */
+/* All windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
 static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out, int64_t *count)
 {
     const tl_scalar *op = win->plan->op;
@@ -172,9 +172,9 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
 }
 
-/* Results whose window has fewer than min_count elements that are not NaN become empty: `run` and the windows of count,
- * a chunk at a time. A chunk is not shorter than the window, so an overlap costs at most as much again; the first holds
- * all windows that stick out on the left, the last all that stick out on the right. */
+/* Results whose window has fewer than min_count elements that are not NaN become empty. This is `run` and the windows
+ * of count, CHUNK results at a time. A chunk is not shorter than the window, so the overlaps at most double the work.
+ * The first chunk has all windows that reach beyond the left end, the last all that reach beyond the right end. */
 static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out,
                                int64_t *count)
 {

@@ -3,7 +3,7 @@
  * The arithmetic is in window_kernel.h.
  *
  *   centres  0 ........ before ................ n - after ...... n
- *            [ prefixes |    whole windows      |   suffixes    ]     window_edges.c | window.c | window_edges.c
+ *            [ prefixes |    full windows       |   suffixes    ]     window_edges.c | window.c | window_edges.c
  */
 #ifndef TALLY_WINDOW_H
 #define TALLY_WINDOW_H
@@ -25,7 +25,7 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
-    tl_window_room *rooms;   /* one a thread; their memory grows with what run needs */
+    tl_window_room *rooms;   /* one per thread; their memory grows with what run needs */
     struct tl_window *count; /* the windows of `count`, for min_count of an operator that skips NaN */
     int64_t *counts;         /* their results, a chunk at a time */
     int64_t counts_room;
@@ -47,10 +47,11 @@ typedef struct tl_window_job {
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
                             const tally_window_options *options, int threads);
 
-/* The windows of n dense elements at x, any alignment, a slice of a sequence: at_start: x[0] is the sequence's first
- * element, so windows that stick out on the left are edge windows; at_end likewise. Writes the results of the centres
- * (at_start ? 0 : before) .. (at_end ? n : n - after), with edges valid of before .. n - after, and their number to
- * *count. Indices (argmin, argmax) count from the window's own first element. TALLY_NO_MEMORY only. */
+/* The windows of n dense elements at x, any alignment, a slice of a sequence. at_start is TL_AT_END where x[0] is the
+ * sequence's first element: windows that reach beyond it are not full, and follow the rule for edges. at_end is the
+ * same for the last element. Writes the results of the centres (at_start ? 0 : before) .. (at_end ? n : n - after),
+ * with edges valid of before .. n - after, and their number to *count. Indices (argmin, argmax) count from the window's
+ * own first element. TALLY_NO_MEMORY only. */
 tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
                            int64_t *count);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * The windows that stick out of their sequence and fold the elements they have.
+ * The windows that are not full: they reach beyond their sequence, and fold the elements they have.
  *
- *   left    prefixes x[0..j]: a scan, so its tiles
- *   both    all of x: one fold, written often
+ *   left    prefixes x[0..j]: a scan computes them, with its tiles
+ *   both    all of x: one fold, written many times
  *   right   suffixes x[p..]: the last elements are fed through the ladder of window_kernel.h; at its end the rings hold
- * just the nodes that suffixes are made of. w log w combines, not w^2. */
+ *           the nodes that suffixes are made of. That takes w log w combines, not w^2. */
 #include "window.h"
 #include "widen.h"
 #include "law/counter.h"
@@ -38,7 +38,7 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     if (b) {
         tl_state nodes[TL_MAX_LEVELS];
         int64_t left = b;
-        tl_nodes(plan, nodes, job->x, b, 0, 0);
+        tl_nodes(plan, nodes, job->x, b, 0, TL_CACHED);
         for (int j = 0; left; j++) {
             int level = tl_top_level(left);
             left -= (int64_t)1 << level;
@@ -67,7 +67,7 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     tl_state s;
     if (job->n < job->least) tl_window_empties(job, lo, hi);
     if (lo >= hi || job->n < job->least) return;
-    tl_fold(plan, &s, job->x, job->n, 0, 0);
+    tl_fold(plan, &s, job->x, job->n, 0, TL_CACHED);
     plan->op->lower(&s, job->n, 0, plan->par, out);
     for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
 }
@@ -78,7 +78,7 @@ static void short_suffixes(const tl_window_job *job, int64_t p, int64_t stop)
     const tl_plan *plan = job->win->plan;
     for (; p < stop; p++) {
         tl_state s;
-        tl_fold(plan, &s, job->x + p * plan->op->elem_bytes, job->n - p, p, 0);
+        tl_fold(plan, &s, job->x + p * plan->op->elem_bytes, job->n - p, p, TL_CACHED);
         plan->op->lower(&s, job->n - p, p, plan->par, tl_window_at(job, p + job->win->before));
     }
 }

@@ -3,6 +3,7 @@
 #include "shape.h"
 #include "window.h"
 #include "law/fp.h"
+#include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -38,10 +39,10 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
         tl_copy_strided(w->in, 1, x, in->stride, n, op->elem_bytes);
         x = w->in;
     }
-    if (out->stride == 1) return tl_window_run(&w->win, x, n, 1, 1, y, &count);
+    if (out->stride == 1) return tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, y, &count);
     if (!grow(&w->out, &w->out_room, results * op->result_bytes))
         return tl_no_memory(ctx, (size_t)(results * op->result_bytes), "the results of a sequence");
-    tally_status status = tl_window_run(&w->win, x, n, 1, 1, w->out, &count);
+    tally_status status = tl_window_run(&w->win, x, n, TL_AT_END, TL_AT_END, w->out, &count);
     if (!status) tl_copy_strided(y, out->stride, w->out, 1, results, op->result_bytes);
     return status;
 }
@@ -53,7 +54,7 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
     worker w = {0};
     tally_status status;
     int64_t share = in->rows / 64 + 1;
-    /* ctx holds one error: members report through it one at a time, and any one of their sentences is true. */
+    /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
     status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
     if (many) {
@@ -73,8 +74,8 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
                             const tally_view *out, const tally_window_options *o)
 {
     int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
-    /* Not `parallel if`: a region of one thread still makes the engine's own region a nested one, with new threads that
-     * inherit this thread's processor (2 threads ran at a third of 1 when pinned). */
+    /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
+     * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
         return work(ctx, plan, count, threads, 0, in, out, o);
     tally_status failed = TALLY_OK;

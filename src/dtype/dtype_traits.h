@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * dtype.def for the preprocessor: what an instance (cpu/kernel/instance.h) needs to know of TL_DT and TL_ACC in #if
- * lines, where X-macro rows cannot reach. One line a fact, one entry a dtype. */
+ * lines, where X-macro rows cannot reach. One line per fact, one entry per dtype. */
 #ifndef TALLY_DTYPE_TRAITS_H
 #define TALLY_DTYPE_TRAITS_H
 

@@ -118,7 +118,7 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;
     const int64_t flags =
         (b->listed ? OFFSETS : 0) | (chosen ? CHOSEN : 0) | (b->piece->gives == TL_STATES ? STATES : 0);
-    const tl_memory *const none = &b->x; /* a kernel does not look at it */
+    const tl_memory *const none = &b->x; /* the kernel does not read it */
     return TL_ARGUMENTS(batch_part, .in_data = tl_memory_of(&b->x), .in_byte = tl_i64(b->x_byte),
                         .in_row_stride = tl_i64(b->row_stride), .in_stride = tl_i64(b->stride), .in_n = tl_i64(b->n),
                         .in_seqs = tl_i64(some ? b->longs : b->rows), .in_flags = tl_i64(flags),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * How long kernels and copies take on a GPU: a span is two events in a lane, before and after the work. Spans are read
- * when their ring is full, the oldest first, and when somebody asks. Nothing is issued unless measuring is on. */
+ * when their ring is full, the oldest first, and when the times are asked for. No event is issued unless measuring is
+ * on. */
 #define _GNU_SOURCE
 #include "work.h"
 #include <time.h>

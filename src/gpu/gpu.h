@@ -39,8 +39,8 @@ typedef struct tl_argument {
     };
 } tl_argument;
 
-/* What the number of a launch is: of groups; or of jobs, which as many groups as run at the same time share equally
- * (one group too many would be a round of its own). The latter for `once` alone, and without ROOM. */
+/* What the number of a launch counts: groups; or jobs, which are shared equally by as many groups as run at the same
+ * time (one group more would need a second round). Jobs are for the kernel `once` alone, and without ROOM. */
 typedef enum tl_spread { TL_GROUPS, TL_SHARED_JOBS } tl_spread;
 
 /* How a program gets its code. QUICK: by as little optimisation as a compiler offers, because somebody waits. AUTO: as
@@ -57,7 +57,7 @@ int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char
 typedef struct tl_gpu_calls {
     const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
     int once;                   /* the prelude has what one-launch reductions need (gpu/kernel/reduce.cl) */
-    int by_kernel;              /* what is not embedded: a program a kernel, made when it is first launched */
+    int by_kernel;              /* what is not embedded: a program per kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -98,8 +98,8 @@ typedef struct tl_gpu_calls {
     tally_status (*use_stream)(tl_gpu *gpu, tally *ctx, void *stream);
     int stream_moves;
 
-    /* Large arrays, in pieces. Bytes that can still be allocated, in all and at once (guesses: allocate has the last
-     * word). */
+    /* Large arrays, in pieces. Bytes that can still be allocated, in total and at once. These are guesses: allocate
+     * may still fail. */
     void (*room)(tl_gpu *gpu, size_t *all, size_t *once);
     /* Page-locked host memory, at memory->address; is the host memory [p, p + bytes) that already? */
     tally_status (*lock)(tl_gpu *gpu, tally *ctx, size_t bytes, tl_memory *memory);
@@ -110,9 +110,9 @@ typedef struct tl_gpu_calls {
                             size_t bytes);
     tally_status (*copy_out)(tl_gpu *gpu, tally *ctx, int lane, void *to, const tl_memory *from, size_t offset,
                              size_t bytes);
-    /* mark: `event` is what the lane has been given so far. follow: what the lane is given from now on waits for it.
-     * reached: the host waits. An event never marked is reached. elapsed: seconds between two reached ones that are
-     * TL_EVENTS or more; negative if that is not known. quiet: the host waits for every lane. */
+    /* mark: `event` stands for all work that the lane has so far. follow: later work of the lane waits for the event.
+     * reached: the host waits for it. An event that was never marked counts as reached. elapsed: seconds between two
+     * reached events of numbers TL_EVENTS and up; negative if not known. quiet: the host waits for every lane. */
     tally_status (*mark)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*follow)(tl_gpu *gpu, tally *ctx, int lane, int event);
     tally_status (*reached)(tl_gpu *gpu, tally *ctx, int event);
@@ -172,7 +172,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 
 /* The text of an operator's instance with the kernels of one shape ("reduce", "scan", "window", "window_long"; "law"
  * for the probe), for the API with this prelude; kernel: only that one (NULL: all; CUDA's prelude can do it). A
- * built-in operator has one text a shape, under which its code is embedded (archive.h). Caller frees *text. */
+ * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
 

@@ -5,8 +5,8 @@
  *   TL_GO(&l, up, jobs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
  *         .level = tl_i64(k), .jobs = tl_i64(jobs))
  *
- * One too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check finds what a struct made
- * in another way lacks. */
+ * A launch with an argument too few or too many, a wrong name or a wrong kind does not compile. tl_gpu_kernel_check
+ * finds what is missing in a struct that was made in another way. */
 #ifndef TALLY_GPU_KERNELS_H
 #define TALLY_GPU_KERNELS_H
 #include "gpu.h"
@@ -98,7 +98,8 @@ extern const tl_gpu_kernel_part tl_gpu_kernel_parts[];
 tally_status tl_gpu_kernel_check(tally *ctx, tl_gpu_kernel_id id, const tl_argument *arguments, int count);
 
 /* How many arguments a macro got, up to 16. */
-#define TL_COUNT(...)                                                         TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define TL_COUNT(...) TL_COUNT_(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+
 #define TL_COUNT_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, count, ...) count
 
 /* The struct of a kernel's arguments (of a part's: name_part), each by its name, and none left out. */

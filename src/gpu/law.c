@@ -31,7 +31,7 @@ tally_status tl_gpu_law(tl_device *base, tally *ctx, const tl_plan *plan, const 
         status = TL_GO(&l, law_lower, groups(n), .n = tl_i64(n), .parameter = parameter, .nodes = tl_memory_of(&nodes),
                        .out = tl_memory_of(&results));
     if (!status) status = d->gpu->calls->read(d->gpu, ctx, out, &results, 0, bytes);
-    if (status) d->gpu->calls->wait(d->gpu, ctx); /* nobody reads x any more */
+    if (status) d->gpu->calls->wait(d->gpu, ctx); /* so that no kernel reads x any more */
     tl_gpu_give(d, &in);
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &results);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Segments whose offsets are memory of the device. The kernel `measure` reads them once and tells the host what it
- * needs: whether they ascend, where they begin and end, how many are long. That is one wait a call, 64 bytes; offsets
- * on the host cost a check, a copy and a list of the long ones, 10 times what the sums take (1M segments of 256 on an
- * H200). */
+ * needs: whether they ascend, where they begin and end, how many are long. That costs one wait per call, for 64 bytes.
+ * Offsets on the host cost a check, a copy and a list of the long segments: 10 times the time of the sums (1M segments
+ * of 256 on an H200). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
         status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
         tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, sizeof *m);
     }
-    if (status) c->wait(d->gpu, ctx); /* nobody reads or writes m any more */
+    if (status) c->wait(d->gpu, ctx); /* so that no kernel uses m any more */
     d->host = 0;
     tl_gpu_give(d, &to);
     return status;

@@ -103,7 +103,7 @@ enum {
     BOARD_SHARE = 16 /* of what the context may hold */
 };
 
-static const int64_t BOARD_MOST = 64 << 20; /* bytes: what larger ones have (millions of rows) goes step by step */
+static const int64_t BOARD_MOST = 64 << 20; /* bytes; calls that need more (millions of rows) go step by step */
 
 /* The tiles of a sequence, the levels above them, and the words of the board for all sequences. */
 typedef struct {
@@ -174,7 +174,7 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
                    .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p.tiles),
                    .levels = tl_i64(p.levels), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
                    .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory), .local_bytes = tl_room(room));
-    if (!status) d->board.taken += jobs + (STAGES + 1) * groups; /* a group takes so many more than there are */
+    if (!status) d->board.taken += jobs + (STAGES + 1) * groups; /* a group takes so many more tickets than jobs */
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU: which go where (window.h). */
+ * Windows on a GPU: which file computes which windows (window.h). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU that no tile of local memory holds. Those of their whole length go through memory once a group of
- * levels (gpu/kernel/window_long.cl), the others, near an edge, once a level (window.cl). */
+ * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
+ * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
     /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. */
     LOW_LESS = 3,
-    /* Levels of every other: a tile has TILE_ROWS rows, of which windows of up to 2^7 - 1 take as many more. */
+    /* Levels of every other group: a tile has TILE_ROWS rows; windows of up to 2^7 - 1 rows read as many more. */
     HIGH = 6,
     GROUPS_MOST = 10 /* 63 bits */
 };
-/* Results computed at a time, or as many as a window's elements: by levels there are some twenty arrays of them, by
- * groups two to four. (Of 16 MB, which stay in an H200's cache, w = 10000 took 1.4 times as long: launches that
- * end.) */
+/* Bytes of results computed at a time, or as many results as a window has elements. Level by level there are some
+ * twenty arrays of that size, with groups two to four. (With 16 MB, which stay in an H200's cache, w = 10000 took 1.4
+ * times as long: there are more launches, and the end of each launch leaves the device idle.) */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
 /* One sequence, and which of its results. */
@@ -26,7 +26,7 @@ typedef struct {
     int64_t s, n, w;
 } long_case;
 
-/* ---- any window: every level an array ---- */
+/* ---- any window: every level is an array ---- */
 
 static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
 static int64_t groups(int64_t items) { return (items + WINDOW_THREADS - 1) / WINDOW_THREADS; }
@@ -65,7 +65,7 @@ static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
     return status;
 }
 
-/* ---- whole windows: every group of levels an array ---- */
+/* ---- full windows: every group of levels is an array ---- */
 
 /* How windows of w are cut: group i is levels first[i] .. first[i + 1] - 1, number `last` all above. */
 typedef struct {
@@ -146,7 +146,7 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
 }
 
-/* Results of `count` whole windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level
+/* Results of `count` full windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level
  * first[i]; y[0]: what the higher bits gave. */
 static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at,
                                    int64_t count, const tl_results *to)
@@ -180,7 +180,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
 #undef ITEMS
 }
 
-/* Results j0 .. j1 - 1, of whole windows. */
+/* Results j0 .. j1 - 1, of full windows. */
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
     const int64_t first = c->g->valid ? 0 : c->g->before; /* the result whose window begins at element 0 */

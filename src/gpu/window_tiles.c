@@ -17,7 +17,7 @@ tl_arguments_levels_part tl_levels_arguments(int top, int kept)
 
 tl_levels tl_levels_of(int64_t w, int from)
 {
-    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* those two that levels change between */
+    int unkept[2] = {from == 0 && (!(w & 1) || w == 1), 0}; /* the two buffers that levels alternate between */
     tl_levels l = {.top = 63 - __builtin_clzll((unsigned long long)w),
                    .kept = __builtin_popcountll((unsigned long long)w) - 1};
     for (int k = from ? from : 2; k < l.top; k++)
@@ -88,7 +88,7 @@ static int64_t any_each(int log, int64_t w)
     return each < room / 2 ? each : room / 2;
 }
 
-/* A launch: window_whole for windows that are whole, window for all others (EDGES_APART), or one of them for all. */
+/* A launch: window_whole for full windows and window for all others (EDGES_APART), or one of them for all. */
 static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, const tl_results *r,
                            const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
 {

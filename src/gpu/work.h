@@ -3,7 +3,7 @@
  *
  * A file sees those below it, never one above:
  *
- *   pieces/      a call of a verb, as a whole or in pieces; streams
+ *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
  *   batch.c      views brought to the device, results brought back
@@ -29,7 +29,7 @@ typedef struct tl_built {
     tl_program *program;
 } tl_built;
 
-/* What a call of a shape is a piece of, if of anything (tl_no_piece). */
+/* How a call of a shape belongs to a larger call in pieces; tl_no_piece: it does not. */
 typedef struct tl_piece {
     enum { TL_CALL_WAITS, TL_PIPE_WAITS } end; /* who waits for results and errors */
     enum { TL_VALUES, TL_STATES } gives;       /* reduce: values, or states as the host has them (packed) */
@@ -142,8 +142,8 @@ typedef struct tl_results {
 } tl_results;
 tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece, const tally_view *out, int64_t bytes,
                              tl_results *r);
-/* Waits (unless who works by pieces does), and brings what is ours to the host. r: opened, or {.piece} where a failure
- * came before that. */
+/* Waits (unless the caller works in pieces, and waits itself), and brings results in our memory to the host. r: opened,
+ * or {.piece} where a failure came before that. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
 

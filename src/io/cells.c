@@ -95,7 +95,7 @@ static inline const char *pass(const char *p, const char *stop, const tl_layout 
     return *e && q < stop && *q != '\n' ? q : NULL;
 }
 
-/* The cell at p as a value: why not, and where the field ends. */
+/* The cell at p as a value. Returns why it is none (TL_CELL_), and where the field ends. */
 static inline __attribute__((always_inline)) int take(const char *p, const char *stop, const tl_layout *l,
                                                       tally_dtype dtype, void *value, const char **s, const char **e,
                                                       const char **q)
@@ -112,7 +112,7 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* A row of values a line, from the columns that are wanted. `columns` is the constant 1 for one. */
+/* A row of values per line, from the columns that are wanted. `columns` is the constant 1 for one. */
 static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
                                                        const tally_dtype dtype, const int64_t columns)
 {

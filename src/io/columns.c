@@ -2,7 +2,8 @@
  * Which columns of a table are read, and whether its first line is a header.
  *
  *     day,price,qty     a word over a number: a header
- *     mon,,3            an empty cell says nothing: the next lines are looked at, until each column has a number or a word
+ *     mon,,3            an empty cell says nothing: the next lines are looked at, until each column has a number or a
+ *                       word
  *     tue,1.5,4         price and qty are columns of numbers */
 #include "io.h"
 #include <stdio.h>

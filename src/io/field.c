@@ -34,7 +34,7 @@ const char *tl_field(const char *p, const char *end, const tl_layout *l, const c
                    (size_t)(q - p))) { /* over several lines, and something follows: an opening quote too many */
             *e = NULL;
             return end;
-        } /* else the whole is one odd cell */
+        } /* else all of it is one odd cell */
         p = rest;
     }
     if (d) {

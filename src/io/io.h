@@ -31,7 +31,7 @@ struct tally_file {
     char *peek;        /* bytes read ahead while guessing; for pipes they come first when reading */
     size_t peek_n, peek_at, peek_room;
     int peek_end; /* the input ends with the peek */
-    int keeps;    /* text: tally_file_line may be asked */
+    int keeps;    /* text: tally_file_line may be called */
     int swap;     /* binary: the other byte order */
     int64_t left; /* binary: elements not yet read, -1 unknown */
     void *map;
@@ -54,7 +54,7 @@ int tl_io_threads(tally *ctx);
  * one. */
 int64_t tl_input_read(tally_file *f, void *buffer, size_t n);
 int64_t tl_input_some(tally_file *f, void *buffer, size_t n);
-/* Whether a pipe would make tl_input_some wait. */
+/* Would a pipe make tl_input_some wait? */
 int tl_input_would_wait(const tally_file *f);
 /* pread until n bytes or the end. */
 int64_t tl_pread_full(int fd, void *buffer, size_t n, int64_t at);
@@ -80,7 +80,7 @@ typedef struct tl_layout {
     int64_t fields;  /* a line with more cells than this is bad (0: it is not) */
     char delimiter;  /* 0: white space */
     int quotes;      /* "..." fields, RFC 4180 */
-    int table;       /* a row of `columns` values a line (ndim 2); else one column, or every cell (ndim 1) */
+    int table;       /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
     int64_t skip;    /* bytes before the first data line: a byte order mark, a header */
     char *header;    /* the header's line, or NULL */
     char **names;    /* with a header: what it calls the columns that are read */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A new file that takes another's place: made beside the target, brought to the disk, renamed. So the target's name
- * holds the old file or the whole new one, after a power failure too.
+ * A new file that takes another's place: it is made beside the target, brought to the disk and renamed. So the target's
+ * name holds the old file or the complete new one, also after a power failure.
  *
  *     O_TMPFILE       no name until it is complete: if the process dies, however it dies, the file is gone
  *     elsewhere       .tally-<random>.tmp, listed as a leftover until it is renamed or removed
@@ -43,11 +43,11 @@ static int open_unnamed(const char *target)
     const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
     free(folder);
     if (fd < 0 || access(descriptor(fd, path), F_OK) == 0) return fd;
-    close(fd); /* no /proc: it could never get a name */
+    close(fd); /* without /proc it could never get a name */
     return -1;
 }
 
-/* Gives the new file a name beside the target that nobody has; *fd < 0: makes the file. 0: errno says why not. */
+/* Gives the new file an unused name beside the target; *fd < 0: makes the file. Returns 0 with errno set on failure. */
 static int name_it(tl_replacement *r, int *fd)
 {
     const int n = folder_length(r->target);

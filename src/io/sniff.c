@@ -69,7 +69,7 @@ static tally_status record(tally_file *f, const char *p, const char *end, const 
     return TALLY_OK;
 }
 
-/* What follows the record at p; NULL if it is not known to be whole. */
+/* What follows the record at p; NULL if the record may go on beyond the peek. */
 static const char *after(const char *p, const char *end, const tl_layout *l)
 {
     const char *s, *e = p;
@@ -80,7 +80,7 @@ static const char *after(const char *p, const char *end, const tl_layout *l)
     return e && p < end ? p + 1 : NULL;
 }
 
-/* Reads ahead until n lines of data are whole, or the input ends. */
+/* Reads ahead until the peek has n complete lines of data, or the input ends. */
 static tally_status lines(tally_file *f, const tl_layout *l, int n)
 {
     size_t want = FIRST;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Text in blocks: read, cut at line ends into a chunk a thread, parse, hand out in order.
+ * Text in blocks: read, cut at line ends into a chunk per thread, parse, hand out in order.
  *
  *     block  | carried over | read ................................ |   the rest of a line is carried to the next block
  *     chunks | 0            | 1            | 2            |
- *     stage  | values 0     | values 1     | values 2     |             at half the chunk's offset: 2 bytes a value at least
+ *     stage  | values 0     | values 1     | values 2     |   a chunk at byte b of the text has its values from number
+ *                                                             b / 2 on: a value takes 2 bytes of text at least
  *
- * Memory: SHARE bytes of text a thread, and 1 to 4 times that of values. The text is read with pread and not mapped: a
- * mapped file that shrinks kills the process, and the copy took 5 to 7% of the time (perf, 544 MB of %.6f in the page
- * cache). */
+ * Memory: SHARE bytes of text per thread, and 1 to 4 times as much for the values. The text is read with pread and not
+ * mapped: a mapped file that shrinks kills the process. The copy took 5 to 7% of the time (perf, 544 MB of %.6f in the
+ * page cache). */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -23,8 +24,8 @@
 #define TL_TEXT_SMALL (1 << 16)
 #endif
 enum {
-    SHARE = TL_TEXT_SHARE, /* bytes of text a thread a block */
-    SMALL = TL_TEXT_SMALL, /* bytes of text worth a chunk */
+    SHARE = TL_TEXT_SHARE, /* bytes of text per thread in a block */
+    SMALL = TL_TEXT_SMALL, /* a chunk has at least so many bytes of text */
     CHUNKS = 8
 }; /* a thread: when one is held up, the others take over its share */
 
@@ -41,7 +42,7 @@ struct tl_text {
     int64_t line, col;    /* where the block begins: lines and bytes of its line before it */
     tl_bad bad;           /* the error that follows the values of this block */
     int begun;            /* there were values before this block */
-    int header_guessed;   /* nobody said whether there is a header, and there seemed to be none */
+    int header_guessed;   /* the caller did not say whether there is a header, and none was found */
     tl_span *spans;       /* NULL, or the lines of the block's rows */
     int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
     int64_t line_row;
@@ -146,7 +147,8 @@ static int fill(tally_file *f)
         int64_t got = 0;
         int error = 0;
         char *const to = t->buf + t->n;
-#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) reduction(+ : got) reduction(max : error)
+#pragma omp parallel for num_threads(tl_threads(parts > 1 ? t->team : 1)) schedule(dynamic, 1) \
+    reduction(+ : got) reduction(max : error)
         for (int i = 0; i < parts; i++) {
             const size_t from = each * (size_t)i, n = from >= want ? 0 : want - from < each ? want - from : each;
             const int64_t r = tl_pread_full(f->fd, to + from, n, f->pos + (int64_t)from);
@@ -239,7 +241,7 @@ static tally_status block(tally_file *f)
     tl_text *const t = f->text;
     const tally_dtype dtype = f->info.dtype;
     const size_t size = tally_dtype_size(dtype);
-    /* Step over the last block. A line is begun when more than blanks of it has been parsed. */
+    /* Steps over the last block. A line has begun when more than its blanks was parsed. */
     const char *nl = t->buf + t->end;
     while (nl > t->buf && nl[-1] != '\n') nl--;
     t->col = nl > t->buf ? t->buf + t->end - nl : t->col + (int64_t)t->end;

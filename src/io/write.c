@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Files for writing. A regular target is replaced by tally_file_commit (replace.c), so that its name holds the old file
- * or the whole new one at every moment. Standard output, FIFOs and devices are written directly. */
+ * or the complete new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "context/threads.h"
 #include "io.h"
@@ -38,7 +38,7 @@ static tally_status failed(tally_file *f, const char *what)
     return tl_fail(f->ctx, TALLY_IO, "%s: %s: %s", f->label, what, strerror(errno));
 }
 
-/* Has the disk begin while there is still work, so that fsync at the end finds little to wait for. */
+/* Tells the disk to begin while there is still work, so that fsync at the end waits less. */
 static void begin_early(const tally_file *f, int64_t n)
 {
     tl_writer *const w = f->writer;
@@ -220,7 +220,7 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
             data += (size_t)now * size, n -= now, w->written += now;
             continue;
         }
-        const int parts = (int)(w->room / part); /* one a thread, each into its own part */
+        const int parts = (int)(w->room / part); /* one per thread, each into its own part */
         const int64_t now = n < (int64_t)parts * BATCH ? n : (int64_t)parts * BATCH, each = (now + parts - 1) / parts;
         size_t ends[1024];
         if (parts > 1024) return tl_fail(f->ctx, TALLY_INVALID, "more than 1024 threads");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), one file an entry, named by a hash of its key.
- * A file is a header (magic, length, checksum), the key itself and the code; anything that does not fit is ignored and
- * written anew, and so is a file that another user owns or may write: its code would run with our rights. Written
- * beside and renamed, so processes can share the folder; files with other names than ours are nobody's business here.
- * Nothing can fail but in time. */
+ * The disk cache: $XDG_CACHE_HOME/tally (or ~/.cache/tally), with one file per entry, named by a hash of its key.
+ * A file is a header (magic, length, checksum), the key itself and the code. A file that does not fit is ignored and
+ * written anew. So is a file that another user owns or may write to: its code would run with our rights. A file is
+ * written beside its place and renamed, so processes can share the folder. Files with other names are left alone.
+ * A failure here costs time only. */
 #include "cache.h"
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { PATH_ROOM = 600 };
-static const long long FOLDER_BYTES = 512ll << 20; /* the oldest files go when there is more */
+static const long long FOLDER_BYTES = 512ll << 20; /* when there is more, the oldest files are removed */
 
 typedef struct {
     char magic[8];
@@ -62,7 +62,7 @@ static int is_ours(const char *name)
     return !*rest || (*rest == '.' && strlen(rest) == 7);
 }
 
-/* A regular file that nobody but this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
+/* A regular file that only this user can write; NULL otherwise. (Opening a FIFO would wait for its writer.) */
 static FILE *open_ours(const char *path, struct stat *info)
 {
     int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -97,7 +97,7 @@ void *tl_cache_load(const void *key, size_t key_bytes, size_t *bytes)
     return data;
 }
 
-/* Removes the least recently written of our files until they take less than their share. */
+/* Removes our oldest files until the rest take less than FOLDER_BYTES. */
 static void trim(const char *at)
 {
     for (;;) {
@@ -128,7 +128,7 @@ void tl_cache_store(const void *key, size_t key_bytes, const void *data, size_t 
     if (!folder(at) || !path_of(path, key, key_bytes)) return;
     char *slash = strrchr(at, '/');
     *slash = 0;
-    mkdir(at, 0700); /* there already, or in vain */
+    mkdir(at, 0700); /* if it fails, the folder exists already, or nothing can be stored */
     *slash = '/';
     mkdir(at, 0700);
     snprintf(temporary, sizeof temporary, "%s.XXXXXX", path);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* FNV-1a of 128 bits: two different texts meet in it with a chance of 2^-128. */
+/* FNV-1a of 128 bits: two different texts have the same key with a chance of 2^-128. */
 typedef struct tl_key {
     uint64_t high, low;
 } tl_key;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The list of what must not be left behind, and tally_abandon. A lock that spins guards the list; who holds it has its
- * signals blocked, so a handler never waits for the thread that it interrupts. */
+ * The list of what must not be left behind, and tally_abandon. A spin lock guards the list. The thread that holds it
+ * has its signals blocked, so a handler never waits for the thread that it interrupts. */
 #define _GNU_SOURCE
 #include "leftover.h"
 #include "tally.h"
@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE = 200, WAIT_MS = 10 }; /* what a child gets to end by itself: 2 s */
+enum { PATIENCE = 200, WAIT_MS = 10 }; /* a child has 2 s to end by itself */
 
 static tl_leftover *first;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -78,7 +78,7 @@ void tl_leftover_drop(tl_leftover *l)
     unlock(&old);
 }
 
-/* Asks a child and what it has started to end, and makes them if they do not. */
+/* Asks a child and the processes that it started to end, and kills them if they do not. */
 static void end_child(pid_t child)
 {
     int status;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals): the
- * ICD loader opened at run time, once a process, and asked. Its functions, and its errors. Sees no other file of
- * OpenCL's. */
+ * Which OpenCL 1.2 devices there are, and whether they have what the law and the kernels need (fp64, subnormals). The
+ * ICD loader is opened at run time, once per process, and asked. Its functions and its errors are here too. This file
+ * sees no other file of this folder. */
 #include "opencl.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -64,7 +64,7 @@ static void examine(int i)
     snprintf(devices[i].reason, sizeof devices[i].reason, "%s", why);
 }
 
-/* Opens the loader and lists every device of every platform, once a process. */
+/* Opens the loader and lists every device of every platform, once per process. */
 static void find_devices(void)
 {
     static int done;

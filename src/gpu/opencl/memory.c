@@ -183,7 +183,7 @@ tally_status tl_cl_mark(tl_gpu *gpu, tally *ctx, int lane, int event)
     if (g->events[event]) tl_cl.clReleaseEvent(g->events[event]);
     g->events[event] = NULL;
     cl_int error = tl_cl.clEnqueueMarkerWithWaitList(g->queue[lane], 0, NULL, &g->events[event]);
-    if (!error) error = tl_cl.clFlush(g->queue[lane]); /* or another lane would wait for what is not yet on its way */
+    if (!error) error = tl_cl.clFlush(g->queue[lane]); /* before another lane waits for this work */
     return error ? tl_opencl_failed(ctx, error, "clEnqueueMarkerWithWaitList") : TALLY_OK;
 }
 

@@ -176,7 +176,7 @@ static tally_status cl_wait(tl_gpu *gpu, tally *ctx)
     return error ? tl_opencl_failed(ctx, error, "clFinish") : TALLY_OK;
 }
 
-/* The caller's queue brings its context; programs and memory of the last one are gone already. */
+/* The caller's queue brings its context. Programs and memory of the last context were released before. */
 static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 {
     opencl *g = (opencl *)gpu;

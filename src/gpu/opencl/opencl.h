@@ -95,7 +95,7 @@ static const cl_bitfield CL_DEVICE_TYPE_ALL = 0xFFFFFFFF, CL_MEM_READ_WRITE = 1,
       (cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,                  \
        const cl_event *, cl_event *))                                                                                  \
     F(cl_int, clFinish, (cl_command_queue))
-/* The API's functions, found once a process. */
+/* The API's functions, found once per process. */
 typedef struct {
 #define DECLARE(result, name, parameters) result(*name) parameters;
     OPENCL_CALLS(DECLARE)
@@ -103,9 +103,9 @@ typedef struct {
 } tl_opencl_api;
 extern tl_opencl_api tl_cl;
 
-/* Addresses that stand for a memory object: reserved from the operating system, so nothing else has them, and without
- * any access, so nobody can take them for memory of the host. A pointer into them plus or minus bytes is that place of
- * it. */
+/* Addresses that stand for a memory object. They are reserved from the operating system, so nothing else has them. They
+ * allow no access, so they cannot be used as host memory by mistake. A pointer into them plus a number of bytes is the
+ * place that many bytes further in the object. */
 typedef struct {
     char *begin;
     size_t bytes;

@@ -7,7 +7,7 @@ enum {
     BUDGET_LEAST = 1024 /* bytes */
 };
 static const int64_t BUDGET_MOST = 32 << 20;  /* crosses a bus in 0.6 ms, 100 times what issuing it takes */
-static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied as a whole */
+static const int64_t PIECES_LEAST = 32 << 20; /* smaller arrays are copied at once */
 
 static int64_t host_bytes(tl_gpu_device *d, const tally_view *v, int64_t bytes)
 {

@@ -23,7 +23,7 @@ char *tl_side_corner(const tl_side *s, const tl_rect *r)
     return tl_offset(v->data, at * s->bytes);
 }
 
-/* memcpy to memory that is not read soon: stores past the caches, which need not fetch the lines they fill. */
+/* memcpy to memory that is not read soon. It stores past the caches, which need not fetch the lines they fill. */
 static void copy_past(char *to, const char *from, int64_t bytes)
 {
 #ifdef __SSE2__

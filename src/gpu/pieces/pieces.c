@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on host arrays that are large, or larger than the device: views cut into groups of whole rows or segments
- * that fit, and sequences that do not fit by themselves cut along (along.c). pieces.h has the picture. */
+ * The verbs on host arrays that are large, or larger than the device. Views are cut into groups of rows or segments
+ * that fit. A sequence that does not fit by itself is cut along its elements (along.c). pieces.h has the picture. */
 #include "pieces.h"
 #include <stdlib.h>
 
@@ -57,7 +57,7 @@ static int is_across(const tally_view *v)
     return !v->offsets && v->rows > 1 && v->n > 1 && llabs(v->row_stride) < llabs(v->stride);
 }
 
-/* ---- whole rows ---- */
+/* ---- groups of rows ---- */
 
 /* Where the group of rows that begins at r ends. */
 static int64_t group_end(const call *c, int64_t r)
@@ -157,8 +157,8 @@ static tally_status run_along(call *c, int64_t r, int64_t width)
                   .width = width,
                   .shrunk = c->shrunk,
                   .window = c->of->window,
-                  .at_start = 1,
-                  .at_end = 1,
+                  .at_start = TL_AT_END,
+                  .at_end = TL_AT_END,
                   .scan = c->of->verb == TL_SCAN};
     int64_t made;
     tl_state init;

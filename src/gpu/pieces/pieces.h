@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Work by pieces: a view is cut into rectangles of sequences and elements, and each goes through three lanes.
+ * Work in pieces: a view is cut into rectangles of sequences and elements, and each rectangle goes through three lanes.
  *
  *   host memory            TL_IN                  TL_RUN               TL_OUT                host memory
  *   caller's --threads--> page-locked --copy--> device --kernels--> device --copy--> page-locked --threads--> caller's
@@ -15,7 +15,7 @@
  *
  * A file sees those below it:
  *
- *   verbs.c    a verb: as a whole or in pieces     push.c     streams and fragments
+ *   verbs.c    a verb: in one piece or in several  push.c     streams and fragments
  *   pieces.c   views cut into rows that fit
  *   along.c    sequences that do not fit, cut along
  *   stage.c    pieces moved through the lanes      budget.c   whether, and how large
@@ -63,7 +63,7 @@ typedef struct tl_side {
     int64_t bytes; /* of an element */
     int64_t most;  /* elements of the largest piece */
     int here;      /* memory of the device: used in place */
-    int straight;  /* page-locked and without gaps: copied without a detour */
+    int straight;  /* page-locked and without gaps: copied directly */
     int across;    /* a piece's sequences lie side by side on the device (columns) */
     tl_memory buffer[TL_RING];
 } tl_side;
@@ -85,7 +85,7 @@ struct tl_pipe {
 
 /* Sets up a side: where the memory is. output: elements are results of `bytes` bytes. */
 void tl_side_open(tl_gpu_device *d, tl_side *s, const tally_view *v, int64_t bytes);
-/* Runs all pieces and waits for everything. On failure too: nothing is under way then, and all is given back. */
+/* Runs all pieces and waits for all work, also after a failure. Then no work is left, and all memory is given back. */
 tally_status tl_pipe_run(tl_pipe *p);
 /* Page-locked memory of at least `bytes` bytes, in place of *m. */
 tally_status tl_stage_room(tl_gpu_device *d, tally *ctx, tl_memory *m, size_t bytes);
@@ -105,7 +105,7 @@ typedef struct tl_haul {
     enum { TL_TO_BLOCK, TL_FROM_BLOCK } way;
 } tl_haul;
 
-/* Both hauls, by all threads. */
+/* Copies both, in and out, with all threads. */
 void tl_carry(int threads, const tl_haul *in, const tl_haul *out);
 
 /* ---- along.c ---- */
@@ -116,7 +116,7 @@ typedef struct tl_along {
     tl_pipe pipe;
     const tl_plan *plan, *count;
     int64_t budget, width;    /* width: sequences */
-    int64_t step, at, end, n; /* elements (windows: centres) a piece; next; end of them; elements */
+    int64_t step, at, end, n; /* elements (windows: centres) per piece; next; end of them; elements */
     /* reduce, scan */
     int scan, exclusive, keep; /* keep: the counters must hold the whole sequence at the end */
     int64_t base;              /* index of element 0 in the whole sequence, a multiple of step */
@@ -137,7 +137,7 @@ typedef struct tl_along {
     int64_t first; /* the centre of result 0 */
 } tl_along;
 
-/* The largest power of two of elements whose piece fits the budget; at least 1. */
+/* How many elements a piece may have: the largest power of two whose piece fits the budget, at least 1. */
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
 /* Pushes the nodes of in's elements to a->counters, and with a->scan writes the scan to out. */
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out);
@@ -147,21 +147,21 @@ tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const ta
 
 /* ---- pieces.c; between enter and leave ---- */
 
-/* A call on these views, as a whole: its own ones, or some rows of them. */
+/* A call on these views, in one piece: its own views, or some rows of them. */
 tally_status tl_call_whole(tl_gpu_device *d, tally *ctx, const tl_call *call, const tl_piece *piece,
                            const tally_view *in, const tally_view *out);
-/* By pieces. */
+/* The same in pieces. */
 tally_status tl_pieces_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
 
 /* ---- budget.c ---- */
 
-/* Is this call one for pieces? */
+/* Should this call be done in pieces? */
 int tl_pieces_wanted(tl_gpu_device *d, const tl_call *call);
-/* Is any of it host memory, so that pieces may help where the device's memory did not suffice? */
+/* Is any of its memory on the host? Then pieces may help where the device's memory did not suffice. */
 int tl_pieces_possible(tl_gpu_device *d, const tl_call *call);
-/* Pieces of one sequence meet on the processors: for a user's operator, does a compiler make its functions? */
+/* The processors join the pieces of one sequence. For a user's operator: can a compiler make its functions? */
 int tl_pieces_can(tl_gpu_device *d, tally *ctx, const tl_call *call);
-/* Bytes of host memory worth pieces. */
+/* From this many bytes of host memory on, a call is done in pieces. */
 int64_t tl_pieces_least(const tl_gpu_device *d);
 /* Bytes that a piece may take on the device. */
 int64_t tl_pieces_budget(tl_gpu_device *d);

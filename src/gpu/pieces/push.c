@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments on a GPU device: a push that is large goes there in pieces (along.c), whatever else the
- * processors take. */
+ * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c). The processors take
+ * everything else. */
 #include "pieces.h"
 
 static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
@@ -8,8 +8,8 @@ static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
     return n * plan->op->elem_bytes >= tl_pieces_least(d);
 }
 
-/* n more elements after those in *done: what comes before a multiple of the step, and pushes that are not large, the
- * processors take. On failure *done is as it was. */
+/* n more elements after those in *done. The processors take the elements before the first multiple of the step, and
+ * pushes that are not large. After a failure *done is as it was. */
 static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_scan *s, tl_counter *done, const void *x,
                          int64_t n, void *out)
 {
@@ -20,7 +20,7 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
     status = TALLY_NO_MEMORY;
     int64_t budget = worth(d, plan, n) ? tl_pieces_budget(d) : 0, head = n;
     if (budget) {
-        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, should memory be scarce */
+        int64_t step = tl_along_step(plan, budget, 1); /* half of it divides it, if memory is scarce */
         head = -done->end & (step - 1);
         if (head > n) head = n;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs on a GPU device: a call goes as a whole, or in pieces (pieces.h). */
+ * The three verbs on a GPU device: a call is done in one piece, or in several (pieces.h). */
 #include "pieces.h"
 
-/* In pieces where host arrays are large, and where the device's memory did not suffice for the whole. */
+/* A call is done in pieces where host arrays are large, and where the device's memory did not suffice for one piece. */
 static tally_status run(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
