@@ -46,9 +46,9 @@ extern "C" {
  * Nothing prints, exits or aborts. Where some threads cannot be made (limits of address space or processes), a call
  * runs on those that can be made. A child of fork of a process with threads runs on one thread. The bits are the same.
  * A context of a GPU cannot be used after a fork, since the GPU's driver cannot.
- * tally_open reads TALLY_DEVICE, TALLY_THREADS, TALLY_ISA and TALLY_CODE from the environment. What compiles at run time (GPU
- * devices, users' operators) reads TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME for the
- * folder of compiled kernels, when it compiles. Nothing else is read.
+ * tally_open reads TALLY_DEVICE, TALLY_THREADS, TALLY_ISA and TALLY_CODE from the environment. What compiles at run
+ * time (GPU devices, users' operators) reads TALLY_KERNELS, TALLY_DUMP, PATH, CC, TMPDIR, and XDG_CACHE_HOME or HOME
+ * for the folder of compiled kernels, when it compiles. Nothing else is read.
  * A context, stream, fragment or file serves one thread at a time; different ones may be used at the same time.
  * Every call rounds to nearest and keeps subnormals, and restores the caller's floating-point settings.
  */
@@ -109,27 +109,27 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
  * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same,
  * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
  * "cpu,threads=2,isa=avx2".
- *   threads     the most threads to use, 1..1024; default: the processors that affinity and the cgroup's CPU quota leave
- *               (or TALLY_THREADS). On a GPU it is for what the processors do there
+ *   threads     the most threads to use, 1..1024; default: the processors that affinity and the cgroup's CPU quota
+ *               leave (or TALLY_THREADS). On a GPU it is for what the processors do there
  *   isa         one of the names that tally_device lists; default: the widest that runs here (or TALLY_ISA). On a GPU
  *               it is for what the processors do there
  *   memory      for GPUs: the most device memory that the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M,
  *               G: 2^10, 2^20, 2^30; at least 64K); default: all there is
- *   code        on CUDA: how kernels are compiled at run time (or TALLY_CODE). "auto", the default: quickly, with little
- *               optimisation; from the third launch of a kernel on a thread makes its best code, which later calls and
- *               later processes take. "quick": always so. "best": every first call waits for the best code. The bits
- *               are the same
+ *   code        on CUDA: how kernels are compiled at run time (or TALLY_CODE). "auto", the default: quickly, with
+ *               little optimisation; from a kernel's third launch on a thread makes its best code, which later calls
+ *               and later processes take. "quick": always so. "best": every first call waits for the best code. The
+ *               bits are the same
  *   probe=off   opens a GPU device without the start-up probe; other devices ignore it
  * The probe compares 22 vectors with the law when a device (model, driver, version of tally, kernel texts) is opened
  * for the first time, and remembers in the folder of compiled kernels that the device passed. A device that differs is
  * TALLY_NO_DEVICE, and the sentence names the operator, the dtype, n and both bit patterns.
  * TALLY_DEVICE may have options too: when it is "cpu,threads=4", "auto,isa=avx2" means "cpu,threads=4,isa=avx2".
- * Options given here win over those in TALLY_DEVICE, and those win over TALLY_THREADS, TALLY_ISA and TALLY_CODE. On failure *ctx is
- * NULL, and tally_error(NULL) has the sentence (one per thread). */
+ * Options given here win over those in TALLY_DEVICE, and those win over TALLY_THREADS, TALLY_ISA and TALLY_CODE. On
+ * failure *ctx is NULL, and tally_error(NULL) has the sentence (one per thread). */
 TALLY_API tally_status tally_open(tally **ctx, const char *device);
 
-/* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped after the
- * step that it is at, a second at most for most kernels. ctx may be NULL. Streams and fragments opened from it must
+/* Releases the context, its threads' memory and its caches; a compiler that still makes better code is stopped after
+ * the step that it is at, a second at most for most kernels. ctx may be NULL. Streams and fragments opened from it must
  * be closed first. */
 TALLY_API void tally_close(tally *ctx);
 

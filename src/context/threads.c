@@ -3,7 +3,8 @@
  * that team has the wanted size, a region makes no thread, and this costs a look at a variable of the thread.
  * Otherwise, one caller at a time:
  *
- *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live together beside some memory
+ *   try    all threads that are missing are made by hand, with OpenMP's stack size, and live together beside some
+ *          memory
  *   run    an empty region, so that OpenMP has its team before anybody else takes what there was
  *
  * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs. */

@@ -2,7 +2,7 @@
  * reduce of neighbouring columns: lanes are columns, so no shuffles. Rows are taken eight at a time (a tree in
  * registers), then a binary counter of strips:
  *
- *   rows 8g..8g+7  ->  one strip of level-3 nodes  ->  carry: level l and l make l + 1, as in the counter of a flat fold
+ *   rows 8g..8g+7  ->  one strip of level-3 nodes  ->  carry: level l and l make l + 1, as in a flat fold's counter
  *
  * A strip is at most TL_STRIP vectors wide (2 KiB of f32 on AVX2), so the counter's levels stay in the first caches. */
 #ifndef TL_STRIP

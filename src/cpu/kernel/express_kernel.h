@@ -2,8 +2,10 @@
  * Class X on one core: combine is exactly associative, so any road gives the law's bits. Roads, by what the operator
  * says:
  *
- *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares, keys once a chunk
- *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element, 128 bits once a chunk
+ *   OP_EXTREME 1, -1    max, min and their arg and nan kin: the chunk's extreme by float or integer compares; keys once
+ *                       per chunk
+ *   OP_ADDS 1, 2        integer sums in 64 bits, in 128: unsigned partial sums in lanes twice as wide as the element;
+ *                       128 bits once per chunk
  *   OP_PICKS -1, 1      first, last: one element
  *   OP_COMMUTES 1       the rest: four striped accumulators of the vector text
  *

@@ -2,8 +2,10 @@
  * scan of one tile: an up-sweep by networks and a down-sweep by their inverses, radix V, all in the first caches.
  *
  *   up      w[0] = the elements, w[l+1][j] = network(w[l][jV .. jV+V-1]), until one vector is left
- *   top     the exclusive starts of its V nodes, in scalar code:  start(0) = P,  start(r) = C(start(parent r), node(parent r))
- *   down    from the starts of V nodes to the starts of their V*V children: the left child starts where its parent does,
+ *   top     the exclusive starts of its V nodes, in scalar code:
+ *               start(0) = P,  start(r) = C(start(parent r), node(parent r))
+ *   down    from the starts of V nodes to the starts of their V*V children: the left child starts where its parent
+ *           does,
  *           the right one at C(start, left child)
  *
  * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */

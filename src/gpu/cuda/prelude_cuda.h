@@ -12,22 +12,22 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 
-#define fn                                     static __device__ __forceinline__
-#define seldom_fn                              fn /* prelude_opencl.h */
-#define far_fn                                 static __device__ __noinline__ /* roads seldom taken: out of line, or
-                                                                                 they would be copied everywhere */
+#define fn        static __device__ __forceinline__
+#define seldom_fn fn /* prelude_opencl.h */
+/* Roads seldom taken: out of line, or they would be copied everywhere. */
+#define far_fn                                 static __device__ __noinline__
 #define KERNEL_1(name, threads)                extern "C" __global__ void __launch_bounds__(threads) name
 #define KERNEL_BLOCKS_1(name, threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks) name
 #ifdef TL_ONE_KERNEL /* gpu/program.c: TL_PICK_name is `0, 1` for the one kernel that is asked for */
-#define KERNEL_0(name, threads)                static __device__ void name /* nobody calls it, so it costs its parsing
-                                                                              */
+/* Nobody calls it, so it costs its parsing. */
+#define KERNEL_0(name, threads)                static __device__ void name
 #define KERNEL_BLOCKS_0(name, threads, blocks) static __device__ void name
 #define PICK_(a, b, ...)                       b
 #define PICK(...)                              PICK_(__VA_ARGS__, 0, 0)
 #define CHOSEN_(which, pick)                   which##pick
 #define CHOSEN_KERNEL(which, pick)             CHOSEN_(which, pick)
 #define KERNEL(name, threads)                  CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name, threads)
-#define KERNEL_BLOCKS(name, threads, blocks)   CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, blocks)
+#define KERNEL_BLOCKS(name, threads, most)     CHOSEN_KERNEL(KERNEL_BLOCKS_, PICK(TL_PICK_##name))(name, threads, most)
 #else
 #define KERNEL        KERNEL_1
 #define KERNEL_BLOCKS KERNEL_BLOCKS_1
@@ -51,11 +51,11 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define COPY_WORD(to, from)                                                                                            \
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)        \
                  : "memory")
-#define COPY_WAIT()       asm volatile("cp.async.wait_all;" ::: "memory")
-#define ADD_GLOBAL(p, v)  atomicAdd(p, v) /* to a u32; what was there before */
-#define ADD_LOCAL(p, v)   atomicAdd(p, v)
-#define SKIPS             1 /* warps may leave out work that others do: exchanges need no barrier */
-#define ADDRESS(p)        ((u64)(p))
+#define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
+#define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
+#define ADD_LOCAL(p, v)  atomicAdd(p, v)
+#define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
+#define ADDRESS(p)       ((u64)(p))
 
 /* 16 bytes that other groups see whole or not at all: a value and a mark. (PTX says so of .b128 since CUDA 12.3; before
  * that of no vector, though every GPU does it.) */

@@ -230,7 +230,8 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
         } else if (at + rows_ * LANES * QUAD <= limit && near_##name(b, start + at)) {                                 \
             UNROLL for (int r = 0; r < rows_; r++)                                                                     \
             {                                                                                                          \
-                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = ((GLOBAL const item *)b.x)[start + mine + r * LANES * QUAD + k];\
+                GLOBAL const item *x = (GLOBAL const item *)b.x + start + mine + r * LANES * QUAD;                     \
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[k];                                                  \
             }                                                                                                          \
         } else {                                                                                                       \
             UNROLL for (int r = 0; r < rows_; r++)                                                                     \

@@ -3,7 +3,7 @@
  * 2^k items from i on, Y_(k+1)[i] = C(Y_k[i], Y_k[i + 2^k]), and the window folds Y at the set bits of its length, high
  * to low:
  *
- *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (the higher bits of the length)]
+ *   length 13:  Y_3[start]  Y_2[start + 8]  Y_0[start + 12]        in general Y_k[start + (higher bits of the length)]
  *
  * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
  *   window_whole    (window_whole.cl) levels in registers and local memory, where every window has its whole length
@@ -136,7 +136,8 @@ KERNEL_OF(double_all)
     GLOBAL const state *from = y + room * level;
     GLOBAL state *to = y + room * (level + 1);
     i64 step = (i64)1 << level;
-    for (i64 i = group_index() * WINDOW_THREADS + thread_index(); i + 2 * step <= count; i += group_count() * WINDOW_THREADS)
+    i64 i = group_index() * WINDOW_THREADS + thread_index();
+    for (; i + 2 * step <= count; i += group_count() * WINDOW_THREADS)
         to[i] = TWIN(from[i], from[i + step], step);
 }
 

@@ -4,7 +4,8 @@
  *
  *   Y_0 in local memory -> own quad, next quad -> Y_1, Y_2 in registers
  *   level k >= 2:  store Y_k, barrier, load the quad 2^k items to the right, Y_(k+1) in registers
- *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others change between two arrays
+ *   w's set bits:  Y_k stays in an array of its own (the highest one in registers); the others change between two
+ *                  arrays
  *
  * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
  * quads, so loads are single elements, side by side. */
@@ -45,7 +46,8 @@ fn void load_whole(LOCAL state *z, batch b, stretch p, i64 shift)
     const int me = thread_index();
     if (p.dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = ((GLOBAL const elem *)p.x)[k * WINDOW_THREADS + me];
+        GLOBAL const elem *x = (GLOBAL const elem *)p.x + me;
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
             z[k * WINDOW_THREADS + me] = lift(e[k], shift + p.lo + k * WINDOW_THREADS + me, b.p);
     } else {
@@ -94,8 +96,8 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 }
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
-/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of level
- * k have 2^(k + more) elements: more is 0 but for rows (window_long.cl). */
+/* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
+ * level k have 2^(k + more) elements: more is 0 but for rows (window_long.cl). */
 fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more)
 {
     const int me = thread_index();
