@@ -86,7 +86,8 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, i64 e
             load_group(e, f.x, s.place + i);
             scan_group(to, s.place - w.off, e, i, GROUP, start, after, exclusive, b.p);
         }
-        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without a barrier between them. */
+        /* PoCL 3.1, where it optimises, loses the stores of the first of two such loops without a barrier between
+         * them. */
         WARP_BARRIER();
         for (int j = lane_index(); j < w.count; j += LANES) {
             const sequence s = sequence_in(&f, &w, j);
