@@ -284,6 +284,7 @@ static void scan_views(const char *problem, const tally_view &like, size_t n, bo
     auto run = [&](int i) {
         tally_view in = like, to = like;
         in.data = x.copies[i], to.data = out;
+        if (segments) in.offsets = to.offsets = offsets;
         ok(tally_scan(gpu, "sum", &in, &to, nullptr), gpu);
     };
     run(0);

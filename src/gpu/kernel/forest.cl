@@ -150,7 +150,7 @@ fn void forest_up(const forest *f, const window *w, par p)
 #undef ITEM
     }
     WARP_BARRIER();
-    if (f->listed || f->groups >= GROUP) {
+    if (!SKIPS || f->listed || f->groups >= GROUP) { /* no barrier in a branch for PoCL */
         for (int q = lane_index(); q << GROUP_LOG < all; q += LANES) {
             const sequence s = sequence_in(f, w, sequence_before(f, w, (q + 1) << GROUP_LOG));
             const int at = s.groups + ((q - (s.groups >> GROUP_LOG)) << GROUP_LOG);
@@ -223,23 +223,29 @@ fn void stage_elements(const forest *f, window *w, batch b)
         return;
     }
 #endif
-    if (f->listed) {
-        for (int e = lane; e < w->elements; e += LANES) x[e] = load_element(b.x + (w->base + e) * b.stride * TL_SIZE);
-    } else { /* along the sequences, or across them where that is how memory lies */
-        const int across = b.row_stride * b.row_stride < b.stride * b.stride, by = across ? w->count : f->n;
-        for (int e = lane; e < w->elements; e += LANES) {
-            const int u = (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
-            x[j * f->n + i] = load_element(b.x + ((w->first + j) * b.row_stride + i * b.stride) * TL_SIZE);
-        }
+    /* along the sequences, or across them where that is how memory lies; segments are one row of the window */
+    const int across = !f->listed && b.row_stride * b.row_stride < b.stride * b.stride;
+    const int by = f->listed ? FOREST_ELEMENTS : across ? w->count : f->n;
+    const i64 first = f->listed ? w->base * b.stride : w->first * b.row_stride;
+    for (int e = lane; e < w->elements; e += LANES) {
+        const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
+        x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
+}
+
+/* Sequences of a job; 0 if there is no such job. */
+fn int all_of(const forest *f, batch b, i64 job)
+{
+    const i64 left = b.seqs - job * f->each;
+    return job >= f->jobs ? 0 : left < f->each ? (int)left : (int)f->each;
 }
 
 /* The offsets of a job on their way to local memory. */
 fn void stage_offsets(const forest *f, batch b, i64 job)
 {
-    if (job >= f->jobs) return;
-    const i64 from = job * f->each, left = b.seqs - from, all = left < f->each ? left : f->each;
-    for (int j = lane_index(); j <= all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
+    const int all = all_of(f, b, job);
+    const i64 from = job * f->each;
+    for (int j = lane_index(); j <= all && all; j += LANES) COPY_WORD(f->offsets + j, b.offsets + from + j);
 }
 
 /* Where a job's segments begin, from their offsets. */
@@ -281,28 +287,35 @@ fn void find_begins(const forest *f, const window *w)
 /* The window after w: of the same job, or of the warp's next one. */
 fn window window_after(const forest *f, window w, batch b)
 {
-    const int was_long = f->listed && w.count && !w.elements;
-    w.at += w.count, w.first += w.count, w.base += w.elements;
-    if (w.at >= w.all) {
-        w.job += warp_count();
-        const i64 from = w.job * f->each, left = b.seqs - from;
-        w.all = w.job >= f->jobs ? 0 : (int)(left < f->each ? left : f->each);
-        w.at = 0, w.first = from;
-        if (!f->listed) {
-            w.base = from * f->n;
-        } else if (w.all) {
+    const int was_long = f->listed && w.count && !w.elements, entered = w.at + w.count >= w.all;
+    w.job += entered ? warp_count() : 0;
+    w.at = entered ? 0 : w.at + w.count;
+    w.first = entered ? w.job * f->each : w.first + w.count;
+    w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
+    w.all = all_of(f, b, w.job);
+    if (f->listed) {
+#if SKIPS
+        if (entered && w.all) {
             w.begin = f->begins;
             w.base = f->offsets[0];
             find_begins(f, &w);
             stage_offsets(f, b, w.job + warp_count());
+        } else {
+            w.begin += w.count;
+            if (was_long && !entered) w.base = b.offsets[w.first];
         }
-    } else {
-        w.begin += w.count;
-        if (was_long) w.base = b.offsets[w.first];
+#else /* no barrier in a branch: PoCL 5.0 aborts over most of them */
+        stage_offsets(f, b, w.job);
+        WARP_BARRIER();
+        w.begin = f->begins;
+        find_begins(f, &w);
+        w.begin += w.at;
+        w.base = f->offsets[w.all ? w.at : 0];
+#endif
     }
     const int most = w.all - w.at;
     w.count = most, w.elements = most * f->n;
-    if (f->listed && most) {
+    if (f->listed) {
         const int end = begin_place(w.begin[0]) + FOREST_ELEMENTS;
         int low = 0;
         UNROLL for (int step = FOREST_SEQUENCES; step > 0; step >>= 1)
@@ -310,8 +323,8 @@ fn window window_after(const forest *f, window w, batch b)
             const int there = low + step;
             if (there <= most && begin_place(w.begin[there <= most ? there : 0]) <= end) low = there;
         }
-        w.elements = begin_place(w.begin[low]) - begin_place(w.begin[0]);
-        w.count = low ? low : 1;
+        w.elements = most ? begin_place(w.begin[low]) - begin_place(w.begin[0]) : 0;
+        w.count = low || !most ? low : 1;
     }
     return w;
 }

@@ -41,24 +41,18 @@ fn maybe before_sequence(const window *w, int j, i64 seeded, GLOBAL const result
 /* The window's results to where they belong: side by side where they lie so there too. */
 fn void store_window(const forest *f, const window *w, batch b, results out, LOCAL const result *from)
 {
-    const int lane = lane_index(), all = w->elements * OP_LANES;
-    if (out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1)) {
-        GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
-        if (ADDRESS(to) % sizeof(result) == 0) {
-            for (int e = lane; e < all; e += LANES) ((GLOBAL result *)to)[e] = from[e];
-            return;
-        }
-    }
-    for (int e = lane; e < all; e += LANES) {
-        const int i = e / OP_LANES, l = e - i * OP_LANES;
-        i64 at;
-        if (f->listed) {
-            at = (w->base + i) * out.stride;
+    const int all = w->elements * OP_LANES;
+    GLOBAL u8 *to = f->listed ? out.x + w->base * (i64)(OP_LANES * sizeof(result)) : place(out, b, w->first, 0);
+    const int beside = out.stride == 1 && (f->listed || out.row_stride == f->n || w->count == 1) &&
+                       ADDRESS(to) % sizeof(result) == 0;
+    for (int e = lane_index(); e < all; e += LANES) {
+        if (beside) {
+            ((GLOBAL result *)to)[e] = from[e];
         } else {
-            const int j = (int)((u32)i / (u32)f->n);
-            at = (w->first + j) * out.row_stride + (i - j * f->n) * out.stride;
+            const int i = e / OP_LANES, l = e - i * OP_LANES, j = f->listed ? 0 : (int)((u32)i / (u32)f->n);
+            const i64 row = f->listed ? w->base * out.stride : (w->first + j) * out.row_stride;
+            store_bytes(out.x + ((row + (i - j * f->n) * out.stride) * OP_LANES + l) * (i64)sizeof(result), from[e]);
         }
-        store_bytes(out.x + (at * OP_LANES + l) * (i64)sizeof(result), from[e]);
     }
 }
 
