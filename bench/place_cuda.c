@@ -105,7 +105,10 @@ static void release(place *p, void *memory, size_t bytes)
 static int put(place *p, void *to, const void *from, size_t bytes)
 {
     p->finish(p);
-    return !failed("copying to the device", cuMemcpyHtoD((address)(uintptr_t)to, from, bytes));
+    /* From pageable memory it returns before the last bytes are there, and our stream does not wait for the default
+     * one. */
+    return !failed("copying to the device",
+                   cuMemcpyHtoD((address)(uintptr_t)to, from, bytes) || cuStreamSynchronize(NULL));
 }
 static int get(place *p, void *to, const void *from, size_t bytes)
 {

@@ -39,7 +39,7 @@ int refused_kind(shape s, const char *dtype, ladder_error *error)
 {
     static const char *const takes[SHAPES] = {
         [SHAPE_reduce] = "reductions take i32, u32, i64, u64, f32 or f64",
-        [SHAPE_scan] = "scans take " KIND_CHOICES,
+        [SHAPE_scan] = ("scans take " KIND_CHOICES),
         [SHAPE_window] = "moving averages take f32 or f64",
         [SHAPE_transpose] = "transposes take i32, u32, i64, u64, f32 or f64",
         [SHAPE_histogram] = "histograms take i32 or u32",

@@ -54,6 +54,7 @@ static int64_t middle(int64_t r) { return (void)r, any(1100); }
 static int64_t powers(int64_t r) { return ((int64_t)1 << r % 12) + any(2) - 1; }
 static int64_t heavy(int64_t r) { return r == 40 ? 600000 : r % 100 == 3 ? any(30000) : any(20); }
 static int64_t alike(int64_t r) { return (void)r, 256; }
+static int64_t eights(int64_t r) { return (void)r, 8; }
 static int64_t nearly(int64_t r) { return r == 99 ? 257 : 256; }
 static int64_t longs(int64_t r) { return 1024 + r % 3; }
 static int64_t small(int64_t r) { return (void)r, any(31); }
@@ -63,9 +64,11 @@ static const struct {
     const char *name;
     int64_t (*length)(int64_t r);
     int64_t rows;
-} layouts[] = {{"tiny", tiny, 2000},  {"empty", empty, 700}, {"middle", middle, 300},       {"powers", powers, 300},
-               {"heavy", heavy, 300}, {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
-               {"one", middle, 1},    {"none", none, 65},    {"small", small, 60000},       {"crowd", crowd, 400000}};
+} layouts[] = {
+    {"tiny", tiny, 2000},      {"empty", empty, 700}, {"middle", middle, 300},       {"powers", powers, 300},
+    {"heavy", heavy, 300},     {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
+    {"one", middle, 1},        {"none", none, 65},    {"small", small, 60000},       {"crowd", crowd, 400000},
+    {"eights", eights, 100001}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */
