@@ -120,9 +120,13 @@ static tally_status reduce(tally *ctx, const char *op)
     return tally_reduce(ctx, op, &in, y);
 }
 
+static double in_calls; /* milliseconds */
+
 static void calls(tally *ctx, const char *op, int count)
 {
+    const double start = now_ms();
     while (count-- > 0) check_ok(ctx, reduce(ctx, op), op);
+    in_calls += now_ms() - start;
 }
 
 /* Calls until `want` has been loaded since begin, or forget. */
@@ -237,15 +241,17 @@ static void try_failure(void)
 /* The seconds of `compile` are those that calls wait. */
 static void try_times(void)
 {
-    enum { MS = 3000 }; /* far more than a slow machine takes for the rest */
+    enum { MS = 3000 }; /* what the thread takes, and no call waits for */
     tally_times_info times = {0};
     begin();
     setting("FAKE_NVRTC_MS", MS);
     tally *ctx = open_fake("");
     check_ok(ctx, tally_time(ctx, 1), "measuring");
+    in_calls = 0;
     until(ctx, "mine", " quick best", "measured");
     check_ok(ctx, tally_times(ctx, &times), "times");
-    check(times.compile > 0 && times.compile < 1e-3 * MS / 2, "compiling: %.3f s", times.compile);
+    check(times.compile > 0 && times.compile <= 1e-3 * in_calls, "compiling: %.3f s in calls of %.3f s", times.compile,
+          1e-3 * in_calls);
     close_soon(ctx, "measured");
 }
 

@@ -4,14 +4,12 @@
  * rows). unit: the elements of an item. */
 enum { N(ROW) = LANES * QUAD, N(CHUNK) = ROWS * LANES * QUAD };
 
-/* v[r]: the node of the lane's four items of row r. `every`: elements are numbered anew from each multiple of it (CHUNK
- * or more: not). */
-fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, i64 every, amount unit)
+/* v[r]: the node of the lane's four items of row r. */
+fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
 {
     UNROLL for (int r = 0; r < ROWS; r++)
     {
-        i64 i = r * LANES * QUAD + lane_index() * QUAD;
-        i = every < N(CHUNK) ? i & (every - 1) : at + i;
+        const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
         v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
                     TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
     }
@@ -35,11 +33,11 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
     UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
         unit * (QUAD << s));
 }
-fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, i64 every, amount unit, LOCAL state *box)
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, amount unit, LOCAL state *box)
 {
     ITEM e[ROWS][QUAD];
     N(load)(e, b, from, at, at + N(CHUNK));
-    N(fold_quads)(v, e, b, at, every, unit);
+    N(fold_quads)(v, e, b, at, unit);
     N(fold_across)(v, unit, box);
 }
 
@@ -54,7 +52,7 @@ fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
 {
     state v[ROWS];
-    N(fold_rows)(v, b, from, at, N(CHUNK), unit, box);
+    N(fold_rows)(v, b, from, at, unit, box);
     return N(fold_lanes)(v[0], unit, box);
 }
 

@@ -13,7 +13,8 @@ fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, p
 #endif
 }
 
-/* The results of `count` <= 8 elements e, which begin at number i; v: S there. Returns S after them, if they are 8. */
+/* The results of `count` <= 8 elements e, which begin at number i; v: S there; after: S after
+ * them, if they are 8. */
 fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v, maybe after, i64 exclusive,
                    par p)
 {
@@ -30,12 +31,6 @@ fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count,
     {
         if (k < count) put_result(to, place, i + k, exclusive ? s[k] : s[k + 1], exclusive, p);
     }
-}
-
-/* What lies before the first element of the window's sequence j. */
-fn maybe before_sequence(const window *w, int j, i64 seeded, GLOBAL const result *init, par p)
-{
-    return initial(seeded, init, w->first + j, p);
 }
 
 /* The window's results to where they belong: side by side where they lie so there too. */
@@ -74,7 +69,7 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, i64 e
             const int j = sequence_before(&f, &w, g + 1);
             const sequence s = sequence_in(&f, &w, j);
             const int k = g - s.groups, i = k << GROUP_LOG;
-            const maybe v = before_sequence(&w, j, seeded, init, b.p);
+            const maybe v = initial(seeded, init, w.first + j, b.p);
             const maybe start = forest_start(&f, b.p, s, v, k), after = forest_start(&f, b.p, s, v, k + 1);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
@@ -87,7 +82,7 @@ fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, i64 e
             const sequence s = sequence_in(&f, &w, j);
             const int left = s.n & (GROUP - 1), k = s.n >> GROUP_LOG, i = k << GROUP_LOG;
             if (!left || (listed && s.n > longest)) continue;
-            const maybe v = forest_start(&f, b.p, s, before_sequence(&w, j, seeded, init, b.p), k);
+            const maybe v = forest_start(&f, b.p, s, initial(seeded, init, w.first + j, b.p), k);
             elem e[GROUP];
             load_group(e, f.x, s.place + i);
             scan_group(to, s.place - w.off, e, i, left, v, v, exclusive, b.p);

@@ -63,11 +63,11 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
             const i64 step = c + 1 < d.each ? CHUNK_e : jump;
             state v[ROWS_E];
             if (dense) {
-                fold_quads_e(v, e, b, at, CHUNK_e, 1);
+                fold_quads_e(v, e, b, at, 1);
                 if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
                 fold_across_e(v, 1, box);
             } else {
-                fold_rows_e(v, b, d.from, at, CHUNK_e, 1, box);
+                fold_rows_e(v, b, d.from, at, 1, box);
             }
             v[0] = fold_lanes_e(v[0], 1, box);
             if (c == 0 || lane == c) mine = v[0];

@@ -240,7 +240,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
     state v[ROWS_P];
-    PART(fold_quads)(v, e, t.b, at, PART(CHUNK), 1);
+    PART(fold_quads)(v, e, t.b, at, 1);
     PART(fold_across)(v, 1, box);
     v[0] = PART(fold_lanes)(v[0], 1, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
