@@ -13,38 +13,43 @@ static int64_t each_of(const tl_launch *l, const tl_batch *b)
     return fair < 1 ? 1 : fair < fit ? fair : fit;
 }
 
-/* What every kernel of the forest gets. */
-static tl_arguments_forest_part arguments_of(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t *jobs)
+/* A launch: groups of as many warps as have room in a group's local memory, each with its share of it. */
+typedef struct forest_launch {
+    tl_arguments_forest_part arguments;
+    int64_t jobs; /* as tl_go counts them, by all warps of a group */
+    tl_room_argument room;
+} forest_launch;
+
+static forest_launch launch_of(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t bytes_of_warp)
 {
-    const int64_t each = each_of(l, b);
-    *jobs = b->rows / each + (b->rows % each != 0);
-    return TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                        .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1), .each = tl_i64(each),
-                        .jobs = tl_i64(*jobs));
+    const tl_gpu_calls *c = l->d->gpu->calls;
+    const int64_t each = each_of(l, b), jobs = b->rows / each + (b->rows % each != 0);
+    const int64_t all = c->warps_in_group(l->d->gpu), fit = c->local_bytes(l->d->gpu) / bytes_of_warp;
+    const int64_t warps = fit < 1 ? 1 : fit < all ? fit : all;
+    return (forest_launch){TL_ARGUMENTS(forest_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                                        .results = tl_results_arguments(r), .longest = tl_i64(CHUNK - 1),
+                                        .each = tl_i64(each), .jobs = tl_i64(jobs), .warps = tl_i64(warps)),
+                           (jobs / warps + (jobs % warps != 0)) * all, tl_room(warps * bytes_of_warp)};
 }
 
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
 {
-    int64_t jobs;
-    const tl_arguments_forest_part forest = arguments_of(l, b, r, &jobs);
-    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
-    const tl_room_argument room = tl_room(warps * FOREST_BYTES(elem, tl_gpu_state_bytes(b->plan->op), b->listed));
-    if (b->listed) return TL_GO(l, reduce_segments, jobs, .forest = forest, .local_bytes = room);
-    return TL_GO(l, reduce_rows, jobs, .forest = forest, .local_bytes = room);
+    const tl_scalar *op = b->plan->op;
+    const forest_launch f = launch_of(l, b, r, FOREST_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), b->listed));
+    if (b->listed) return TL_GO(l, reduce_segments, f.jobs, .forest = f.arguments, .local_bytes = f.room);
+    return TL_GO(l, reduce_rows, f.jobs, .forest = f.arguments, .local_bytes = f.room);
 }
 
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
 {
-    int64_t jobs;
-    const tl_arguments_forest_part forest = arguments_of(l, b, r, &jobs);
-    const int64_t warps = l->d->gpu->calls->warps_in_group(l->d->gpu), elem = b->plan->op->elem_bytes;
-    const int64_t state = tl_gpu_state_bytes(b->plan->op), result = b->plan->op->result_bytes;
-    const tl_room_argument room = tl_room(warps * FOREST_SCAN_BYTES(elem, state, result, b->listed));
+    const tl_scalar *op = b->plan->op;
+    const int64_t bytes = FOREST_SCAN_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, b->listed);
+    const forest_launch f = launch_of(l, b, r, bytes);
     const tl_i64_argument exclusive = tl_i64(from->exclusive), seeded = tl_i64(from->seeded);
     const tl_memory_argument init = tl_memory_of(from->memory);
     if (b->listed)
-        return TL_GO(l, scan_segments, jobs, .forest = forest, .exclusive = exclusive, .seeded = seeded, .init = init,
-                     .local_bytes = room);
-    return TL_GO(l, scan_rows, jobs, .forest = forest, .exclusive = exclusive, .seeded = seeded, .init = init,
-                 .local_bytes = room);
+        return TL_GO(l, scan_segments, f.jobs, .forest = f.arguments, .exclusive = exclusive, .seeded = seeded,
+                     .init = init, .local_bytes = f.room);
+    return TL_GO(l, scan_rows, f.jobs, .forest = f.arguments, .exclusive = exclusive, .seeded = seeded, .init = init,
+                 .local_bytes = f.room);
 }

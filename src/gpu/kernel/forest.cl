@@ -28,6 +28,7 @@ typedef struct {
     GLOBAL const u8 *low, *high; /* what is all elements between these may be read 16 bytes at a time; NULL: nothing is
                                     */
     i64 jobs, each, longest;
+    i64 self, all_warps; /* this warp and how many there are, in the launch */
     int n, groups, part; /* of every sequence without offsets; part: 2^20 / groups, rounded up */
     int listed;
 } forest;
@@ -288,7 +289,7 @@ fn void find_begins(const forest *f, const window *w)
 fn window window_after(const forest *f, window w, batch b)
 {
     const int was_long = f->listed && w.count && !w.elements, entered = w.at + w.count >= w.all;
-    w.job += entered ? warp_count() : 0;
+    w.job += entered ? f->all_warps : 0;
     w.at = entered ? 0 : w.at + w.count;
     w.first = entered ? w.job * f->each : w.first + w.count;
     w.base = entered ? w.job * f->each * f->n : w.base + w.elements;
@@ -299,7 +300,7 @@ fn window window_after(const forest *f, window w, batch b)
             w.begin = f->begins;
             w.base = f->offsets[0];
             find_begins(f, &w);
-            stage_offsets(f, b, w.job + warp_count());
+            stage_offsets(f, b, w.job + f->all_warps);
         } else {
             w.begin += w.count;
             if (was_long && !entered) w.base = b.offsets[w.first];
@@ -341,9 +342,11 @@ fn void find_range(forest *f, batch b)
 }
 
 /* A warp's room, and its first window. */
-fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
+fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room, const int listed)
 {
     forest f;
+    f.self = group_index() * warps + thread_index() / LANES;
+    f.all_warps = group_count() * warps;
     f.x = (LOCAL elem *)room;
     f.node = (LOCAL state *)(room + FOREST_NODES_AT(TL_SIZE));
     f.upper = f.node + FOREST_NODES;
@@ -360,10 +363,10 @@ fn forest forest_of(batch b, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, co
 fn window first_window(const forest *f, batch b)
 {
     window w;
-    w.job = warp_index() - warp_count(), w.first = w.base = 0;
+    w.job = f->self - f->all_warps, w.first = w.base = 0;
     w.at = w.count = w.all = w.elements = w.off = 0;
     w.begin = f->begins;
-    if (f->listed) stage_offsets(f, b, warp_index());
+    if (f->listed) stage_offsets(f, b, f->self);
     COPY_WAIT();
     WARP_BARRIER();
     return window_after(f, w, b);

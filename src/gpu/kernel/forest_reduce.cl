@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * reduce of short sequences (forest.cl). */
 
-fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, LOCAL u8 *room, const int listed)
+fn void forest_reduce(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, LOCAL u8 *room,
+                      const int listed)
 {
-    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
-    const forest f = forest_of(b, longest, each, jobs, room, listed);
+    room += thread_index() / LANES * FOREST_BYTES(TL_SIZE, sizeof(state), listed);
+    if (SKIPS && thread_index() / LANES >= warps) return;
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
     window w = first_window(&f, b);
     while (w.count) {
         stage_elements(&f, &w, b);
@@ -31,11 +33,11 @@ KERNEL_OF(reduce_rows)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 0);
+    forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 0);
 }
 KERNEL_OF(reduce_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_reduce(b, out, longest, each, jobs, ROOM_OF_PARAMETER, 1);
+    forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 1);
 }

@@ -51,12 +51,13 @@ fn void store_window(const forest *f, const window *w, batch b, results out, LOC
     }
 }
 
-fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, i64 exclusive, i64 seeded,
-                    GLOBAL const result *init, LOCAL u8 *room, const int listed)
+fn void forest_scan(batch b, results out, i64 longest, i64 each, i64 jobs, int warps, i64 exclusive,
+                    i64 seeded, GLOBAL const result *init, LOCAL u8 *room, const int listed)
 {
     enum { RESULT = OP_LANES * sizeof(result) };
-    room += thread_index() / LANES % WARPS_IN_GROUP * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed);
-    const forest f = forest_of(b, longest, each, jobs, room, listed);
+    room += thread_index() / LANES * FOREST_SCAN_BYTES(TL_SIZE, sizeof(state), RESULT, listed);
+    if (SKIPS && thread_index() / LANES >= warps) return;
+    const forest f = forest_of(b, longest, each, jobs, warps, room, listed);
     LOCAL result *const to = (LOCAL result *)(room + FOREST_BYTES(TL_SIZE, sizeof(state), listed));
     window w = first_window(&f, b);
     while (w.count) {
@@ -98,11 +99,11 @@ KERNEL_OF(scan_rows)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, exclusive, seeded, init, ROOM_OF_PARAMETER, 0);
+    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 0);
 }
 KERNEL_OF(scan_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    forest_scan(b, out, longest, each, jobs, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
+    forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
 }
