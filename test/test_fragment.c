@@ -185,10 +185,10 @@ static void any_order(void)
     check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
     for (int i = 0; i < pieces; i++) {
         const int k = order[i];
-        check_ok(ctx,
-                 tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k], cut[k + 1] - cut[k],
-                                     &part),
-                 p.o.op);
+        check_ok(
+            ctx,
+            tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k], cut[k + 1] - cut[k], &part),
+            p.o.op);
         const int side = check_below(3) == 0; /* some go into another fragment first */
         check(!tally_fragment_merge(side ? other : f, part), "merge %d", k);
         (side ? other_in : in)[k] = 1;
@@ -208,8 +208,8 @@ static void any_order(void)
             size_t was_bytes = sizeof was, is_bytes = sizeof is;
             const int64_t from = cut[k] + check_below(cut[k + 1] - cut[k]);
             check_ok(ctx,
-                     tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + from * p.o.bytes, from, 1 + check_below(n - from),
-                                         &part),
+                     tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + from * p.o.bytes, from,
+                                         1 + check_below(n - from), &part),
                      p.o.op);
             const int fits = !tally_fragment_save(f, was, &was_bytes);
             check(tally_fragment_merge(f, part) == TALLY_INVALID && strstr(tally_error(ctx), "overlap"), "overlap: %s",
@@ -457,8 +457,7 @@ static void misuse(void)
     check_ok(ctx, tally_fragment_make(ctx, "var:0", TALLY_F32, x, 10, 5, &b), "make");
     must_not_merge(a, b, "same");
     check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "lacks [0, 10)"),
-          "result from 10: %s",
-          tally_error(ctx));
+          "result from 10: %s", tally_error(ctx));
     check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID,
           "merge NULL");
     tally_fragment_free(a);

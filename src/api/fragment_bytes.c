@@ -202,8 +202,8 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d", h.version, VERSION);
     if (sum != checksum(p, bytes - sizeof sum))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
-    if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start ||
-        h.end >> 62 || bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
+    if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start || h.end >> 62 ||
+        bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
     memcpy(op, p + sizeof h, h.name);
     op[h.name] = 0;
