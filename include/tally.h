@@ -312,16 +312,27 @@ TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
 
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
- * The reduction of a slab [start, start + n) of a longer sequence, as at most 2 log2 n aligned nodes. Neighbours merge
- * exactly: cut the data anywhere, on any machines, in any grouping; the final bits are those of the one-shot reduce. */
+ * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n aligned nodes. Fragments
+ * merge exactly, in any order and with gaps until the last slab is there: cut the data anywhere, on any machines, and
+ * the final bits are those of the one-shot reduce. */
 TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start,
                                            int64_t n, tally_fragment **fragment);
-/* Appends right to left (left's end must be right's start, same operator and dtype); right is unchanged. */
+/* Adds what right has to left; right stays as it is. What both have is TALLY_INVALID, and nothing changes. */
 TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right);
-/* The result of a fragment that starts at 0. out: one result (x lanes). */
+/* The result of a fragment that has every element from 0 to its end. out: one result (x lanes). */
 TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
-/* The slab. Either pointer may be NULL. */
+/* From its first element to its last. */
 TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
+/* How many ranges it has, with gaps between them; ranges first .. first + count - 1 go to starts and ends (each may be
+ * NULL). */
+TALLY_API int64_t tally_fragment_ranges(const tally_fragment *fragment, int64_t first, int64_t count, int64_t *starts,
+                                        int64_t *ends);
+typedef struct tally_fragment_info {
+    const char *op; /* lives as long as the fragment */
+    tally_dtype dtype;
+    int64_t elements, ranges, nodes;
+} tally_fragment_info;
+TALLY_API void tally_fragment_about(const tally_fragment *fragment, tally_fragment_info *info);
 /* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the size of buffer on entry and
  * the length on return; buffer NULL asks for the length. load: anything truncated, altered or foreign is
  * TALLY_BAD_DATA. */

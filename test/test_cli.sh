@@ -257,7 +257,7 @@ done
 if command -v mandoc >/dev/null; then
     tally help --man >tally.1
     ok 'mandoc -T lint -W warning tally.1' ''
-    ok 'mandoc -O width=58 tally.1 | col -b | sed -n "/SYNOPSIS/,/DESCRIPTION/p" | grep -cE "^ *tally [a-z]+ .*(\||\[OPTION\.\.\.\])$"' 9
+    ok 'mandoc -O width=58 tally.1 | col -b | sed -n "/SYNOPSIS/,/DESCRIPTION/p" | grep -cE "^ *tally [a-z]+ .*(\||\[OPTION\.\.\.\])$"' 10
 fi
 if man --version 2>/dev/null | grep -q "^man "; then has 'tally help --man >tally.1; man -l tally.1 2>/dev/null || man ./tally.1' 'COMMON OPTIONS'; fi
 complete='source <(tally help --completion bash); c() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tally; echo "${COMPREPLY[*]}"; }'
@@ -276,8 +276,8 @@ if command -v fish >/dev/null; then ok "fish -c 'source c.fish; complete -C \"ta
 
 # ---- usage errors: exit 2 ----
 ops=$(tally ops x 2>&1 | sed 's/.*choices: //')
-bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, ladder, devices, verify, bench, ops, help"
-bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, ladder, devices, verify, bench, ops, help"
+bad 2 'tally reduc' "tally: there is no verb 'reduc'; did you mean 'reduce'? choices: reduce, scan, window, fragment, ladder, devices, verify, bench, ops, help"
+bad 2 'tally help xyz' "tally: there is no verb 'xyz'; choices: reduce, scan, window, fragment, ladder, devices, verify, bench, ops, help"
 bad 2 'tally reduce summ a.txt' "tally: there is no operator 'summ'; did you mean 'sum'? choices: $ops"
 bad 2 'tally scan frobnicate a.txt' "tally: there is no operator 'frobnicate'; choices: $ops"
 bad 2 'tally window maen -w 2 a.txt' "tally: there is no operator 'maen'; did you mean 'mean'? choices: $ops"

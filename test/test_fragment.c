@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Fragments: any cut, merged in any grouping, on any device, through bytes or not, gives the one-shot result bit for
- * bit; bytes that are truncated, altered or foreign, and merges that make no sense, are refused and change nothing. */
+ * Fragments: any cut, merged in any grouping and any order, on any device, through bytes or not, gives the one-shot
+ * result bit for bit; bytes that are truncated, altered or foreign, and merges that make no sense, are refused and
+ * change nothing. */
 #include "check.h"
 
 enum { MOST = 400000 };
@@ -17,11 +18,10 @@ typedef struct {
 } piece;
 
 /* The same fragment after save and load, perhaps in another context. */
-static tally_fragment *round_trip(tally_fragment *f, const char *op)
+static tally_fragment *round_trip(tally *ctx, tally_fragment *f, const char *op)
 {
     size_t bytes = 0, room;
     tally_fragment *back = NULL;
-    tally *ctx = any();
     check(!tally_fragment_save(f, NULL, &bytes) && bytes > 0, "save: length");
     char *buffer = malloc(bytes + 1);
     room = bytes - 1;
@@ -55,7 +55,7 @@ static tally_fragment *build(const piece *p, int64_t a, int64_t b, int depth)
                                                   a < b || check_below(2) ? p->x + a * p->o.bytes : NULL, a, b - a, &f);
         if (!check_ok(ctx, status, p->o.op)) exit(check_finish());
     }
-    if (p->trips && check_below(3) == 0) f = round_trip(f, p->o.op);
+    if (p->trips && check_below(3) == 0) f = round_trip(any(), f, p->o.op);
     int64_t start = -1, end = -1;
     tally_fragment_range(f, &start, &end);
     check(start == a && end == b, "range of [%lld, %lld) is [%lld, %lld)", (long long)a, (long long)b, (long long)start,
@@ -104,6 +104,136 @@ static void same_bytes(void)
     tally_fragment_free(f);
 }
 
+/* ---- gaps: pieces in any order ---- */
+
+enum { PIECES = 60 };
+
+/* The ranges of f are those of the pieces that are in it. */
+static void right_ranges(const tally_fragment *f, const int64_t *cut, const int *in, int pieces)
+{
+    int64_t starts[PIECES + 1], ends[PIECES + 1], all = 0, elements = 0, end = -1;
+    tally_fragment_info info;
+    for (int i = 0; i < pieces; i++) {
+        if (!in[i] || cut[i] == cut[i + 1]) continue;
+        if (cut[i] != end) starts[all++] = cut[i];
+        ends[all - 1] = end = cut[i + 1];
+        elements += end - cut[i];
+    }
+    int64_t a[PIECES + 1], b[PIECES + 1];
+    const int64_t first = check_below(all + 1);
+    memset(a, 0x5a, sizeof a);
+    check(tally_fragment_ranges(f, 0, PIECES + 1, a, b) == all, "not %lld ranges", (long long)all);
+    for (int64_t i = 0; i < all; i++)
+        check(a[i] == starts[i] && b[i] == ends[i], "range %lld is [%lld, %lld), not [%lld, %lld)", (long long)i,
+              (long long)a[i], (long long)b[i], (long long)starts[i], (long long)ends[i]);
+    check(tally_fragment_ranges(f, first, 1, a, NULL) == all && (first == all || a[0] == starts[first]), "one range");
+    tally_fragment_about(f, &info);
+    check(info.ranges == all && info.elements == elements && info.nodes >= all, "about: %lld ranges, %lld elements",
+          (long long)info.ranges, (long long)info.elements);
+    tally_fragment_range(f, a, b);
+    if (all) check(a[0] == starts[0] && b[0] == ends[all - 1], "from first to last");
+}
+
+/* The first gap, or the result. */
+static void right_answer(tally_fragment *f, const piece *p, const int64_t *cut, const int *in, int pieces)
+{
+    char want[16], got[16], gap[80];
+    int64_t n = 0;
+    int next = 0, last = pieces;
+    while (last && (!in[last - 1] || cut[last - 1] == cut[last])) last--;
+    while (next < last && (in[next] || cut[next] == cut[next + 1])) n = cut[++next];
+    if (next == last) { /* all that there is, from 0 on */
+        const tally_view v = tally_flat(p->x, p->o.dtype, last ? n : 0);
+        check_ok(contexts[0], tally_reduce(contexts[0], p->o.op, &v, want), p->o.op);
+        check(!tally_fragment_result(f, got), "result of the first pieces");
+        check_same(got, want, 1, p->o.result, "the first %lld of %s %s", (long long)n, p->o.op,
+                   tally_dtype_name(p->o.dtype));
+        return;
+    }
+    int64_t end = -1;
+    for (int i = next; i < pieces && end < 0; i++)
+        if (in[i] && cut[i] < cut[i + 1]) end = cut[i];
+    snprintf(gap, sizeof gap, "lacks [%lld, %lld)", (long long)n, (long long)end);
+    check(tally_fragment_result(f, got) == TALLY_INVALID, "a result with a gap");
+    check(strstr(tally_error(contexts[0]), gap) != NULL, "'%s' does not say '%s'", tally_error(contexts[0]), gap);
+}
+
+static void any_order(void)
+{
+    piece p = {.o = check_operator_random(), .x = x_memory + check_below(17)};
+    const int64_t n = check_size(check_below(4) ? 300 : 20000);
+    const int pieces = 1 + (int)check_below(PIECES);
+    int64_t cut[PIECES + 1];
+    int order[PIECES], in[PIECES] = {0}, other_in[PIECES] = {0};
+    tally *ctx = contexts[0];
+    tally_fragment *f, *other, *part;
+    check_fill((char *)p.x, p.o.dtype, n, (int)check_below(2) ? TL_DATA_PLAIN : TL_DATA_ZEROS);
+    for (int i = 0; i <= pieces; i++) cut[i] = i ? check_below(n + 1) : 0;
+    cut[pieces] = n;
+    for (int i = 1; i < pieces; i++) /* sorted */
+        for (int k = i; k > 0 && cut[k - 1] > cut[k]; k--) {
+            const int64_t t = cut[k];
+            cut[k] = cut[k - 1];
+            cut[k - 1] = t;
+        }
+    for (int i = 0; i < pieces; i++) {
+        const int k = (int)check_below(i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &f), "empty");
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, 0, 0, &other), "empty");
+    for (int i = 0; i < pieces; i++) {
+        const int k = order[i];
+        check_ok(
+            ctx,
+            tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + cut[k] * p.o.bytes, cut[k], cut[k + 1] - cut[k], &part),
+            p.o.op);
+        const int side = check_below(3) == 0; /* some go into another fragment first */
+        check(!tally_fragment_merge(side ? other : f, part), "merge %d", k);
+        (side ? other_in : in)[k] = 1;
+        tally_fragment_free(part);
+        if (check_below(8) == 0) f = round_trip(ctx, f, p.o.op);
+        if (check_below(8) == 0) {
+            right_ranges(other, cut, other_in, pieces);
+            check(!tally_fragment_merge(f, other), "merge of several ranges");
+            for (int q = 0; q < pieces; q++) in[q] |= other_in[q], other_in[q] = 0;
+            tally_fragment_free(other);
+            check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, NULL, n, 0, &other), "empty");
+        }
+        right_ranges(f, cut, in, pieces);
+        right_answer(f, &p, cut, in, pieces);
+        if (cut[k] < cut[k + 1] && in[k]) { /* once more */
+            unsigned char was[16384], is[16384];
+            size_t was_bytes = sizeof was, is_bytes = sizeof is;
+            const int64_t from = cut[k] + check_below(cut[k + 1] - cut[k]);
+            check_ok(ctx,
+                     tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x + from * p.o.bytes, from,
+                                         1 + check_below(n - from), &part),
+                     p.o.op);
+            const int fits = !tally_fragment_save(f, was, &was_bytes);
+            check(tally_fragment_merge(f, part) == TALLY_INVALID && strstr(tally_error(ctx), "overlap"), "overlap: %s",
+                  tally_error(ctx));
+            if (fits && check(!tally_fragment_save(f, is, &is_bytes) && is_bytes == was_bytes, "a refused merge"))
+                check_same(is, was, (int64_t)is_bytes, 1, "a refused merge");
+            tally_fragment_free(part);
+        }
+    }
+    check(!tally_fragment_merge(f, other), "the rest");
+    for (int q = 0; q < pieces; q++) in[q] = 1;
+    right_ranges(f, cut, in, pieces);
+    right_answer(f, &p, cut, in, pieces);
+    unsigned char a[8192], b[8192]; /* the nodes of one slab, as if it had never been cut */
+    size_t a_bytes = sizeof a, b_bytes = sizeof b;
+    check_ok(ctx, tally_fragment_make(ctx, p.o.op, p.o.dtype, p.x, 0, n, &part), p.o.op);
+    if (check(!tally_fragment_save(f, a, &a_bytes) && !tally_fragment_save(part, b, &b_bytes) && a_bytes == b_bytes,
+              "bytes"))
+        check_same(a, b, (int64_t)a_bytes, 1, "bytes after any order, %s %s", p.o.op, tally_dtype_name(p.o.dtype));
+    tally_fragment_free(part);
+    tally_fragment_free(other);
+    tally_fragment_free(f);
+}
+
 /* ---- bytes ---- */
 
 static uint64_t fnv(const unsigned char *p, size_t n)
@@ -124,15 +254,22 @@ static void refused(const void *bytes, size_t n, const char *what)
         tally_fragment_free(f);
 }
 
-static void bad_bytes(const char *op, tally_dtype dtype)
+static void bad_bytes(const char *op, tally_dtype dtype, int ranges)
 {
-    tally_fragment *f;
+    tally_fragment *f, *more;
     unsigned char good[8192], bad[8192];
     size_t bytes = sizeof good;
     int64_t start = check_below(1000), n = 1 + check_below(3000);
     check_fill(x_memory, dtype, n, TL_DATA_PLAIN);
     check_ok(contexts[0], tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &f), op);
-    check(!tally_fragment_save(f, good, &bytes), "save");
+    for (int r = 1; r < ranges; r++) {
+        start += n + 1 + check_below(5);
+        n = 1 + check_below(30);
+        check_ok(contexts[0], tally_fragment_make(contexts[0], op, dtype, x_memory, start, n, &more), op);
+        check(!tally_fragment_merge(f, more), "a range more");
+        tally_fragment_free(more);
+    }
+    check(!tally_fragment_save(f, good, &bytes) && good[8] == (ranges > 1 ? 3 : 2), "save");
     tally_fragment_free(f);
     for (size_t k = 0; k < bytes; k++) refused(good, k, "truncated");
     memcpy(bad, good, bytes);
@@ -149,7 +286,7 @@ static void bad_bytes(const char *op, tally_dtype dtype)
      * used */
     for (int k = 0; k < (check_quick ? 2000 : 20000); k++) {
         memcpy(bad, good, bytes);
-        size_t length = bytes, limit = check_below(2) ? 48 : length - 8;
+        size_t length = bytes, limit = check_below(2) ? 48 + 20 * (size_t)(ranges > 1) : length - 8;
         for (int r = 1 + (int)check_below(3); r--;) {
             size_t at = (size_t)check_below((int64_t)limit);
             bad[at] = check_below(3) == 0 ? 0xff
@@ -171,6 +308,7 @@ static void bad_bytes(const char *op, tally_dtype dtype)
               "a hostile fragment that was taken saves as the same bytes");
         tally_fragment_free(f);
     }
+    if (ranges > 1) return;
     uint32_t name; /* with zeros behind it, as if they belonged to it */
     memcpy(&name, good + 36, sizeof name);
     memcpy(bad, good, 40 + name);
@@ -295,9 +433,13 @@ static void misuse(void)
         int64_t start;
         const char *says;
     } wrong[] = {
-        {"sum", TALLY_F32, 11, "neighbours"}, {"sum", TALLY_F32, 9, "neighbours"}, {"sum", TALLY_F32, 0, "neighbours"},
-        {"mean", TALLY_F32, 10, "same"},      {"sum:f64", TALLY_F32, 10, "same"},  {"sum", TALLY_F64, 10, "same"},
-        {"max", TALLY_F32, 10, "same"},       {"nansum", TALLY_F32, 10, "same"},
+        {"sum", TALLY_F32, 9, "left has [0, 10) and right has [9, 14): must not overlap"},
+        {"sum", TALLY_F32, 0, "right has [0, 5)"},
+        {"mean", TALLY_F32, 10, "same"},
+        {"sum:f64", TALLY_F32, 10, "same"},
+        {"sum", TALLY_F64, 10, "same"},
+        {"max", TALLY_F32, 10, "same"},
+        {"nansum", TALLY_F32, 10, "same"},
     };
     for (int i = 0; i < 100; i++) x[i] = (float)i;
     check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 10, &a), "make");
@@ -306,7 +448,7 @@ static void misuse(void)
         must_not_merge(a, b, wrong[i].says);
         tally_fragment_free(b);
     }
-    must_not_merge(a, a, "neighbours");
+    must_not_merge(a, a, "overlap");
     check(!tally_fragment_result(a, out) && out[0] == 45, "after refused merges the sum is %g", (double)out[0]);
     check(tally_fragment_result(a, NULL) == TALLY_INVALID, "out NULL");
     check(tally_fragment_save(a, x, NULL) == TALLY_INVALID, "bytes NULL");
@@ -314,8 +456,8 @@ static void misuse(void)
     check_ok(ctx, tally_fragment_make(ctx, "var:1", TALLY_F32, x, 0, 10, &a), "make");
     check_ok(ctx, tally_fragment_make(ctx, "var:0", TALLY_F32, x, 10, 5, &b), "make");
     must_not_merge(a, b, "same");
-    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "10"), "result from 10: %s",
-          tally_error(ctx));
+    check(tally_fragment_result(b, out) == TALLY_INVALID && strstr(tally_error(ctx), "lacks [0, 10)"),
+          "result from 10: %s", tally_error(ctx));
     check(tally_fragment_merge(NULL, b) == TALLY_INVALID && tally_fragment_merge(a, NULL) == TALLY_INVALID,
           "merge NULL");
     tally_fragment_free(a);
@@ -337,7 +479,7 @@ static void misuse(void)
     check(tally_fragment_result(NULL, out) == TALLY_INVALID && tally_fragment_save(NULL, x, &bytes) == TALLY_INVALID,
           "NULL");
     tally_fragment_range(NULL, &start, &end);
-    check(start == 0 && end == 0, "range of NULL");
+    check(start == 0 && end == 0 && !tally_fragment_ranges(NULL, 0, 1, &start, &end), "range of NULL");
     tally_fragment_free(NULL);
     /* far away: indices of a slab at 2^60, where argmax counts from the start of the sequence */
     int64_t far = (int64_t)1 << 60, at;
@@ -360,9 +502,11 @@ int main(void)
     version_1();
     for (int k = 0; k < (check_quick ? 200 : 6000); k++) any_cut();
     for (int k = 0; k < (check_quick ? 100 : 2000); k++) same_bytes();
-    bad_bytes("sum", TALLY_F32);
-    bad_bytes("var:ddof=1", TALLY_F64);
-    bad_bytes("minmax", TALLY_I16);
+    for (int k = 0; k < (check_quick ? 100 : 2000); k++) any_order();
+    bad_bytes("sum", TALLY_F32, 1);
+    bad_bytes("sum", TALLY_F32, 3);
+    bad_bytes("var:ddof=1", TALLY_F64, 1);
+    bad_bytes("minmax", TALLY_I16, 2);
     for (int i = 0; i < context_count; i++) tally_close(contexts[i]);
     free(x_memory);
     return check_finish();

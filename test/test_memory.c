@@ -139,18 +139,22 @@ static tally_status s_stream(void)
 
 static tally_status s_fragment(void)
 {
-    tally_fragment *a = NULL, *b = NULL, *c = NULL;
+    enum { A = 70000, B = N - 5000 };
+    tally_fragment *first = NULL, *middle = NULL, *last = NULL, *loaded = NULL;
     unsigned char bytes[8192];
     size_t length = sizeof bytes;
-    tally_status status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, 70000, &a));
-    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + 70000, 70000, N - 70000, &b));
-    if (!status) status = note(ctx, tally_fragment_save(b, bytes, &length));
-    if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &c));
-    if (!status) status = note(ctx, tally_fragment_merge(a, c));
-    if (!status) status = note(ctx, tally_fragment_result(a, room(4)));
-    tally_fragment_free(a);
-    tally_fragment_free(b);
-    tally_fragment_free(c);
+    tally_status status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x, 0, A, &first));
+    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + A, A, B - A, &middle));
+    if (!status) status = note(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x + B, B, N - B, &last));
+    if (!status) status = note(ctx, tally_fragment_merge(first, last));
+    if (!status) status = note(ctx, tally_fragment_save(first, bytes, &length));
+    if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
+    if (!status) status = note(ctx, tally_fragment_merge(middle, loaded));
+    if (!status) status = note(ctx, tally_fragment_result(middle, room(4)));
+    tally_fragment_free(first);
+    tally_fragment_free(middle);
+    tally_fragment_free(last);
+    tally_fragment_free(loaded);
     return status;
 }
 

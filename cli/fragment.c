@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * fragment.c - tally fragment: a reduction in parts, each in a file of its own, put together in any order. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { READ_BYTES = 8 << 20 };
+static const int64_t START_MOST = ((int64_t)1 << 61) - 1;
+
+/* ---- fragments in files ---- */
+
+static int fragment_load(tally *ctx, const char *path, tally_fragment **f)
+{
+    static const tally_file_options bytes = {.format = "raw", .dtype = TALLY_U8};
+    tally_file *file = NULL;
+    char *buffer = NULL;
+    int64_t length = 0, room = 0, got = 1;
+    *f = NULL;
+    tally_status status = tally_file_open(ctx, path, &bytes, &file);
+    while (!status && got) {
+        if (room - length < READ_BYTES) {
+            char *const more = realloc(buffer, (size_t)(room = 2 * room + READ_BYTES));
+            if (!more) break;
+            buffer = more;
+        }
+        status = tally_file_read(file, buffer + length, room - length, &got);
+        length += got;
+    }
+    tally_file_close(file);
+    int code = status ? fail_status(ctx, status) : got ? fail_memory(path, room) : DONE;
+    if (!code && tally_fragment_load(ctx, buffer, (size_t)length, f))
+        code = fail(BAD_DATA, "%s: %s", path, tally_error(ctx));
+    free(buffer);
+    return code;
+}
+
+static int fragment_save(tally *ctx, const options *o, const tally_fragment *f)
+{
+    size_t bytes = 0;
+    document d;
+    tally_status status = tally_fragment_save(f, NULL, &bytes);
+    char *const buffer = status ? NULL : malloc(bytes);
+    if (!status && !buffer) return fail_memory("the fragment", (int64_t)bytes);
+    if (!status) status = tally_fragment_save(f, buffer, &bytes);
+    int code =
+        status ? fail_status(ctx, status) : document_open(&d, ctx, output_filed(o) ? o->value[OPT_output] : NULL);
+    if (!code) {
+        fwrite(buffer, 1, bytes, d.f);
+        code = document_close(&d, DONE);
+    }
+    free(buffer);
+    return code;
+}
+
+static int output_asked(const options *o)
+{
+    if (has(o, OPT_output)) return DONE;
+    return fail(USAGE, "`tally fragment %s` writes a file: say which with -o FILE (- is standard output)", o->args[0]);
+}
+
+/* ---- make ---- */
+
+/* Elements start .. of the input, piece by piece. */
+static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f, progress *p)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const int64_t most = READ_BYTES / (int64_t)size;
+    const char *const op = o->args[1];
+    char *const buffer = malloc(READ_BYTES);
+    if (!buffer) return fail_memory("the reading buffer", READ_BYTES);
+    tally_status status = tally_fragment_make(ctx, op, in->dtype, NULL, start, 0, f);
+    int code = status ? fail_status(ctx, status) : DONE;
+    for (int64_t at = start, got = 1; !code && got;) {
+        tally_fragment *piece = NULL;
+        code = input_read(in, buffer, most, &got);
+        if (!code && got && at > START_MOST - got)
+            code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
+        if (code || !got) break;
+        status = tally_fragment_make(ctx, op, in->dtype, buffer, at, got, &piece);
+        if (!status) status = tally_fragment_merge(*f, piece);
+        tally_fragment_free(piece);
+        if (status) code = fail_status(ctx, status);
+        at += got;
+        if (in->n < 0) tally_file_get_info(in->file, &in->info);
+        progress_show(p, in->n >= 0 ? (at - start) * (int64_t)size : in->info.bytes_read,
+                      in->n >= 0 ? in->n * (int64_t)size : in->info.bytes_total);
+    }
+    free(buffer);
+    return code;
+}
+
+static int run_make(tally *ctx, const options *o)
+{
+    int64_t start;
+    input in;
+    progress p;
+    tally_fragment *f = NULL;
+    if (o->nargs < 2 || o->nargs > 3)
+        return fail(USAGE, "`tally fragment make OP FILE -o F` takes one operator and one file");
+    int code = output_asked(o);
+    if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
+    if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
+    if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-");
+    if (code) return code;
+    progress_begin(&p, o, in.name);
+    if (in.columns > 1)
+        code = fail(USAGE, "%s: a fragment is of one sequence: choose one of the %lld columns with --column", in.label,
+                    (long long)in.columns);
+    if (!code) code = make(ctx, o, &in, start, &f, &p);
+    progress_end(&p);
+    if (!code) code = input_sound(&in);
+    if (!code) input_note(&in, o);
+    if (!code) code = fragment_save(ctx, o, f);
+    tally_fragment_free(f);
+    input_close(&in);
+    return code;
+}
+
+/* ---- merge, result, show ---- */
+
+static int run_merge(tally *ctx, const options *o)
+{
+    tally_fragment *all = NULL;
+    int code = output_asked(o);
+    if (!code && o->nargs < 2) code = fail(USAGE, "`tally fragment merge F... -o G`: which fragments?");
+    for (int i = 1; i < o->nargs && !code; i++) {
+        tally_fragment *f = NULL;
+        code = fragment_load(ctx, o->args[i], &f);
+        if (!code && !all) {
+            all = f;
+            continue;
+        }
+        if (!code && tally_fragment_merge(all, f))
+            code = fail(BAD_DATA, "%s (right) does not fit what was merged before (left): %s", o->args[i],
+                        tally_error(ctx));
+        tally_fragment_free(f);
+    }
+    if (!code) code = fragment_save(ctx, o, all);
+    tally_fragment_free(all);
+    return code;
+}
+
+static int one_file(const options *o)
+{
+    if (o->nargs == 2) return DONE;
+    return fail(USAGE, "`tally fragment %s F` takes one fragment, and there are %d", o->args[0], o->nargs - 1);
+}
+
+static int run_result(tally *ctx, const options *o)
+{
+    tally_fragment *f = NULL;
+    tally_fragment_info about;
+    result r = {0};
+    int code = one_file(o);
+    if (!code) code = fragment_load(ctx, o->args[1], &f);
+    if (code) return code;
+    tally_fragment_about(f, &about);
+    r.op = about.op;
+    code = operator_info(ctx, r.op, about.dtype, &r.info);
+    if (!code && !(r.bits = calloc(2, result_bytes(&r.info)))) code = fail_memory("the result", 16);
+    if (!code && tally_fragment_result(f, r.bits)) code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
+    const answer a = {.file = o->args[1],
+                      .dtype = about.dtype,
+                      .n = about.elements,
+                      .ndim = 1,
+                      .shape = {about.elements},
+                      .count = 1,
+                      .flat = 1,
+                      .per = "fragment",
+                      .results = &r,
+                      .ops = 1};
+    if (!code) code = print_answers(ctx, &a, 1, o);
+    free(r.bits);
+    tally_fragment_free(f);
+    return code;
+}
+
+static int run_show(tally *ctx, const options *o)
+{
+    tally_fragment *f = NULL;
+    tally_fragment_info about;
+    int64_t start, end, last = 0;
+    int code = one_file(o);
+    if (!code) code = fragment_load(ctx, o->args[1], &f);
+    if (code) return code;
+    tally_fragment_about(f, &about);
+    const int json = has(o, OPT_json);
+    if (json) {
+        json_begin(stdout, o->args[1], about.dtype);
+        fputs("{\"op\": ", stdout);
+        print_json_string(stdout, about.op);
+        printf(", \"elements\": %lld, \"nodes\": %lld, \"ranges\": [", (long long)about.elements,
+               (long long)about.nodes);
+    } else {
+        printf("%s of %s, %lld elements in %lld range%s, %lld nodes\n", about.op, tally_dtype_name(about.dtype),
+               (long long)about.elements, (long long)about.ranges, about.ranges == 1 ? "" : "s",
+               (long long)about.nodes);
+    }
+    for (int64_t i = 0; i < about.ranges; i++, last = end) {
+        tally_fragment_ranges(f, i, 1, &start, &end);
+        if (json) {
+            printf("%s[%lld, %lld]", i ? ", " : "", (long long)start, (long long)end);
+            continue;
+        }
+        if (start > last) printf("missing  [%lld, %lld)\n", (long long)last, (long long)start);
+        printf("here     [%lld, %lld)\n", (long long)start, (long long)end);
+    }
+    if (json) puts("]}]}");
+    tally_fragment_free(f);
+    return DONE;
+}
+
+int run_fragment(const options *o)
+{
+    static const char *const names[] = {"make", "merge", "result", "show", NULL};
+    static int (*const run[])(tally *, const options *) = {run_make, run_merge, run_result, run_show};
+    int i = 0;
+    if (!o->nargs) return fail(USAGE, "`tally fragment` makes, merges or reads: make, merge, result or show");
+    while (names[i] && strcmp(o->args[0], names[i])) i++;
+    if (!names[i]) return fail_choice(USAGE, "action", o->args[0], names);
+    tally *ctx = NULL;
+    int code = session_open(&ctx, o);
+    if (!code) code = run[i](ctx, o);
+    tally_close(ctx);
+    return code;
+}

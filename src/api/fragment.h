@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ * A fragment: what is known of a sequence (law/slabs.h), and the operator that it belongs to. */
+#ifndef TALLY_FRAGMENT_H
+#define TALLY_FRAGMENT_H
+#include "context/device.h"
+#include "law/slabs.h"
+
+enum { TL_FRAGMENT_NAME = 40 }; /* characters of an operator with its parameter, and a zero */
+
+struct tally_fragment {
+    tally *ctx;
+    tl_plan plan;
+    char op[TL_FRAGMENT_NAME];
+    tally_dtype dtype;
+    int64_t start; /* of one without an element */
+    tl_slabs slabs;
+};
+
+/* A fragment without an element. */
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, tally_fragment **fragment);
+#endif

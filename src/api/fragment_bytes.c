@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * The byte string of a fragment:
+ *
+ *   "tallyfrg"  u32 version  u32 dtype  i64 start  i64 end  u32 nodes
+ *   u32 bytes of the name  name  [u64 ranges  each i64 start, i64 end]  nodes (level u8, state)  u64 FNV-1a of all
+ *                                                                                                 bytes before
+ *
+ * All of it is little-endian. Version 2 has one range and does not list it; version 3 has several. A state is its
+ * fields as a little-endian machine keeps them in memory, and tally builds for no other. In version 1 the states of
+ * var, std and their nan forms began with the number of elements (from_version_1). The name of an operator that a user
+ * defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean nothing to another text of
+ * that name. */
+#include "fragment.h"
+#include "context/user.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "fragments and .npy input assume a little-endian machine"
+#endif
+
+enum { VERSION_ONE_RANGE = 2, VERSION = 3, HASHED_MOST = TL_FRAGMENT_NAME + 17 };
+
+static const char magic[8] = "tallyfrg";
+
+typedef struct {
+    char magic[8];
+    uint32_t version, dtype;
+    int64_t start, end;
+    uint32_t nodes, name;
+} header;
+_Static_assert(sizeof(header) == 40, "the header has no padding");
+
+static uint64_t checksum(const unsigned char *p, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    return h;
+}
+
+/* ---- save ---- */
+
+/* The operator as a file names it. */
+static void name_operator(const tally_fragment *f, char op[HASHED_MOST])
+{
+    const tl_user_instance *user = f->plan.op->user;
+    if (user)
+        snprintf(op, HASHED_MOST, "%s@%016llx", f->op, (unsigned long long)user->user->hash);
+    else
+        strcpy(op, f->op);
+}
+
+static unsigned char *put(unsigned char *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    return to + bytes;
+}
+
+tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *bytes)
+{
+    if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
+    if (!bytes) return tl_fail(f->ctx, TALLY_INVALID, "bytes is NULL: must hold the buffer's room");
+    char op[HASHED_MOST];
+    name_operator(f, op);
+    tally_fragment_info info;
+    tally_fragment_about(f, &info);
+    if (info.nodes > UINT32_MAX)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
+                       (long long)info.nodes);
+    const int several = info.ranges > 1;
+    const size_t state = f->plan.op->state_bytes, name = strlen(op), room = *bytes, begin = sizeof(header) + name,
+                 list = several ? sizeof(uint64_t) + (size_t)info.ranges * 2 * sizeof(int64_t) : 0,
+                 need = begin + list + (size_t)info.nodes * (1 + state) + sizeof(uint64_t);
+    *bytes = need;
+    if (!buffer) return TALLY_OK;
+    if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
+    header h = {.version = several ? VERSION : VERSION_ONE_RANGE,
+                .dtype = (uint32_t)f->dtype,
+                .nodes = (uint32_t)info.nodes,
+                .name = (uint32_t)name};
+    tally_fragment_range(f, &h.start, &h.end);
+    memcpy(h.magic, magic, sizeof magic);
+    unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
+    if (several) {
+        const uint64_t ranges = (uint64_t)info.ranges;
+        to = put(to, &ranges, sizeof ranges);
+        for (int64_t r = 0; r < info.ranges; r++)
+            to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end, sizeof(int64_t));
+    }
+    for (int64_t r = 0; r < info.ranges; r++) {
+        const tl_slab *slab = f->slabs.slab[r];
+        for (int n = 0; n < slab->count; n++) to = put(put(to, tl_slab_levels(slab) + n, 1), &slab->node[n], state);
+    }
+    const uint64_t sum = checksum(buffer, need - sizeof sum);
+    memcpy(to, &sum, sizeof sum);
+    return TALLY_OK;
+}
+
+/* ---- load ---- */
+
+/* Does a state of version 1 begin with its number of elements, an f64, which is no field any more? */
+static int counted_in_1(const tl_scalar *op)
+{
+    return !op->user && (!strcmp(op->core, "var") || !strcmp(op->core, "nanvar"));
+}
+
+/* The state of a node of 2^level elements out of version 1, without its number of elements, which must be what it has:
+ * those of the node, or in a nan form those that are not NaN, a number that is still there. */
+static int from_version_1(tl_state *s, const unsigned char *bytes, const tl_scalar *op, int level)
+{
+    double n;
+    int64_t kept = (int64_t)1 << level;
+    memcpy(&n, bytes, sizeof n);
+    memcpy(s, bytes + sizeof n, op->state_bytes);
+    if (op->masked) memcpy(&kept, s->bytes + op->state_bytes - sizeof kept, sizeof kept);
+    return n == (double)kept && kept >= 0 && kept <= (int64_t)1 << level;
+}
+
+/* What is read of a byte string, in which everything lies within `end`. */
+typedef struct {
+    const unsigned char *at, *end;
+    int counted; /* states have their number of elements */
+} reader;
+
+/* The nodes of the range [start, end), which must be exactly its maximal aligned ones. 0: they are not; -1: one says
+ * another number of elements than it has, *level being its own. */
+static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, tl_counter *c, int *level)
+{
+    const size_t step = 1 + op->state_bytes + (r->counted ? sizeof(double) : 0);
+    tl_counter_init(c, start);
+    for (; c->end < end; r->at += step, c->count++) {
+        if ((size_t)(r->end - r->at) < step || *r->at != tl_slab_level(c->end, end)) return 0;
+        *level = c->level[c->count] = *r->at;
+        if (!r->counted)
+            memcpy(&c->node[c->count], r->at + 1, op->state_bytes);
+        else if (!from_version_1(&c->node[c->count], r->at + 1, op, *r->at))
+            return -1;
+        c->end += (int64_t)1 << *r->at;
+    }
+    return 1;
+}
+
+/* The list of ranges: NULL if it is not there or not in order. One range is the header's own. */
+static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ranges)
+{
+    const unsigned char *list = (const unsigned char *)&h->start; /* and end, which follows */
+    int64_t range[2], last = -1;
+    *ranges = h->end > h->start;
+    if (h->version < VERSION) return list;
+    if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
+    memcpy(ranges, r->at, sizeof *ranges);
+    list = r->at + sizeof *ranges;
+    if (*ranges < 2 || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
+    for (uint64_t i = 0; i < *ranges; i++) {
+        memcpy(range, list + i * sizeof range, sizeof range);
+        if (range[0] <= last || range[1] <= range[0] || (!i && range[0] != h->start)) return NULL;
+        last = range[1];
+    }
+    r->at = list + *ranges * sizeof range;
+    return last == h->end ? list : NULL;
+}
+
+/* The nodes of all ranges into f, which is empty. */
+static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
+{
+    uint64_t ranges;
+    int64_t range[2], nodes = 0;
+    int level = 0, good = 1;
+    tl_counter c;
+    const unsigned char *list = find_ranges(r, h, &ranges);
+    if (!list) return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its ranges are not in order");
+    for (uint64_t i = 0; i < ranges && good > 0; i++, nodes += c.count) {
+        memcpy(range, list + i * sizeof range, sizeof range);
+        good = read_range(r, f->plan.op, range[0], range[1], &c, &level);
+        if (good > 0 && !tl_slabs_append(&f->slabs, &c)) return tl_no_memory(f->ctx, sizeof c, "a fragment");
+    }
+    if (good < 0)
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them", level);
+    if (!good || nodes != h->nodes || r->at != r->end)
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its nodes do not cover [%lld, %lld)", (long long)h->start,
+                       (long long)h->end);
+    return TALLY_OK;
+}
+
+tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
+    *fragment = NULL;
+    header h;
+    char op[HASHED_MOST], hash[20] = "";
+    const unsigned char *p = buffer;
+    uint64_t sum;
+    if (!p || bytes < sizeof h + sizeof sum)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: %zu bytes is too short", bytes);
+    memcpy(&h, p, sizeof h);
+    memcpy(&sum, p + bytes - sizeof sum, sizeof sum);
+    if (memcmp(h.magic, magic, sizeof magic))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
+    if (h.version < 1 || h.version > VERSION)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d", h.version, VERSION);
+    if (sum != checksum(p, bytes - sizeof sum))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
+    if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start || h.end >> 62 ||
+        bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its header is out of range");
+    memcpy(op, p + sizeof h, h.name);
+    op[h.name] = 0;
+    char *at = strchr(op, '@');
+    if (at) *at = 0;
+    const tl_user *user = tl_user_find(ctx, op, strcspn(op, ":"));
+    if (user) snprintf(hash, sizeof hash, "%016llx", (unsigned long long)user->hash);
+    if (at && !user)
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' is not defined here (tally_define)", op);
+    if (user && (!at || strcmp(hash, at + 1)))
+        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op,
+                       user->where);
+    tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, fragment);
+    if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
+    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, h.version == 1 && counted_in_1((*fragment)->plan.op)};
+    status = read_nodes(*fragment, &r, &h);
+    if (status) {
+        tally_fragment_free(*fragment);
+        *fragment = NULL;
+    }
+    return status;
+}

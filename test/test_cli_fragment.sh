@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# test_cli_fragment.sh TALLY - tally fragment: parts made anywhere and merged in any order give the bits of tally reduce; parts that
+# are missing, overlap, belong to another operator or are damaged are named, and nothing is half written; examples/batch.sh.
+# shellcheck source=test/cli/check.sh
+. "$(dirname "$0")/cli/check.sh"
+awk 'BEGIN { for (i = 0; i < 1000; i++) print i * 37 % 101 / 7 }' >all.txt
+head -n 300 all.txt >p0.txt
+sed -n 301,650p all.txt >p1.txt
+: >p2.txt
+tail -n +651 all.txt >p3.txt
+make='tally fragment make'
+ok "$make sum p0.txt -o a.frag && $make sum p1.txt --start 300 -o b.frag && $make sum p3.txt --start 650 -o c.frag" ''
+ok 'tally fragment merge c.frag a.frag -o ac.frag && tally fragment show ac.frag' \
+    'sum of f64, 650 elements in 2 ranges, 13 nodes
+here     [0, 300)
+missing  [300, 650)
+here     [650, 1000)'
+ok 'tally fragment show ac.frag --json' \
+    '{"file": "ac.frag", "dtype": "f64", "order": "E v1", "results": [{"op": "sum", "elements": 650, "nodes": 13, "ranges": [[0, 300], [650, 1000]]}]}'
+bad 1 'tally fragment result ac.frag' \
+    'tally: ac.frag: the fragment lacks [300, 650): only one that has every element from 0 on has a result'
+for order in 'ac.frag b.frag' 'b.frag ac.frag' 'a.frag b.frag c.frag' 'c.frag b.frag a.frag'; do
+    same "tally fragment merge $order -o all.frag && tally fragment result all.frag --hex" 'tally reduce sum all.txt --hex'
+    ok "$make sum all.txt -o whole.frag && tally fragment merge $order -o all.frag && cmp all.frag whole.frag" ''
+done
+for op in mean var:1 minmax argmax last ema:0.1 nanmean; do
+    for p in 'p0.txt 0' 'p1.txt 300' 'p3.txt 650'; do
+        ok "$make $op ${p% *} --start ${p#* } -o x${p#* }.frag" ''
+    done
+    same 'tally fragment merge x650.frag x0.frag x300.frag -o x.frag && tally fragment result x.frag --hex' "tally reduce $op all.txt --hex"
+done
+same "tally fragment result all.frag --digest" 'tally reduce sum all.txt --digest'
+same "$make sum - -o - <all.txt | tally fragment result - --json | sed 's/fragment/file/g'" 'tally reduce sum --json <all.txt'
+same "$make max m.npy -o m.frag && tally fragment result m.frag" 'tally reduce max m.npy'
+ok "$make sum p2.txt --start 7 -o e.frag && tally fragment show e.frag" 'sum of f64, 0 elements in 0 ranges, 0 nodes'
+ok "tally fragment merge e.frag all.frag -o f.frag && cmp f.frag all.frag" ''
+printf '#define OP_EXACT 1\n#define OP_STATE(F) F(ord, v)\ntypedef struct { OP_STATE(FIELD) } state;\n' >broken.h
+cp "$here/../examples/operators/drawdown.h" .
+own='--op-file drawdown.h'
+ok "$make drawdown p0.txt $own -o a.own && $make drawdown p1.txt --start 300 $own -o b.own && tally fragment merge b.own a.own $own -o c.own" ''
+same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce drawdown $own --hex"
+bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'drawdown' is not defined here (tally_define)"
+
+# ---- what is refused; nothing is written ----
+bad 1 'tally fragment merge ac.frag a.frag -o no' \
+    'tally: a.frag (right) does not fit what was merged before (left): left has [0, 300) and right has [0, 300): must not overlap'
+bad 1 "$make max p0.txt -o max.frag && tally fragment merge b.frag max.frag -o no" \
+    'tally: max.frag (right) does not fit what was merged before (left): left is sum of f64 and right is max of f64: must be the same'
+bad 1 'head -c 60 a.frag >cut; tally fragment merge a.frag cut -o no' 'tally: cut: fragment: truncated or altered (checksum)'
+bad 1 'tally fragment show p0.txt' 'tally: p0.txt: fragment: these bytes are not a fragment'
+bad 1 'tally fragment show nowhere' 'tally: nowhere: No such file or directory'
+bad 2 'tally fragment' 'tally: `tally fragment` makes, merges or reads: make, merge, result or show'
+bad 2 'tally fragment mak' "tally: there is no action 'mak'; did you mean 'make'? choices: make, merge, result, show"
+bad 2 "$make sum p0.txt" 'tally: `tally fragment make` writes a file: say which with -o FILE (- is standard output)'
+bad 2 "$make sum p0.txt p1.txt -o no" 'tally: `tally fragment make OP FILE -o F` takes one operator and one file'
+bad 2 'tally fragment merge -o no' 'tally: `tally fragment merge F... -o G`: which fragments?'
+bad 2 'tally fragment result a.frag b.frag' 'tally: `tally fragment result F` takes one fragment, and there are 2'
+bad 2 "$make sum p0.txt --start -1 -o no" 'tally: --start is -1 and must be at least 0'
+bad 2 "$make sum p0.txt --start 2305843009213693900 -o no" 'tally: --start 2305843009213693900: the last element would be beyond 2^61'
+bad 2 "printf 'a,b\n1,2\n' >t.csv; $make sum t.csv --column 1-2 -o no" \
+    'tally: t.csv: a fragment is of one sequence: choose one of the 2 columns with --column'
+ok '! ls no 2>/dev/null' ''
+
+# ---- examples/batch.sh: one job is lost, found by its number, run again ----
+batch=$here/../examples/batch.sh
+ok "mkdir parts && seq 0 3 | xargs -P 2 -I N bash '$batch' make sum parts N p0.txt p1.txt p2.txt p3.txt" ''
+same "bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
+bad 1 "rm parts/1.frag; head -c 50 parts/3.frag >cut; mv cut parts/3.frag; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'run again: 1 3'
+same "for i in 3 1; do bash '$batch' make sum parts \$i p0.txt p1.txt p2.txt p3.txt; done; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
+finish
