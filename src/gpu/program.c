@@ -277,10 +277,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (!law && !window) {
         add_chunks(&b, op, shape, is_cuda(prelude));
+        add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
+    if (!strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/segments.cl");
     if (!law && !window) {
         add_file(&b, "gpu/kernel/forest.cl");

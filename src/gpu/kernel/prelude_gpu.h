@@ -87,7 +87,9 @@ typedef struct {
 #endif
 #endif
 
-#if TL_FORMAT == 16
+#if TL_FORMAT == 16 && defined(HALF_TO_F32)
+fn real to_real(elem x) { return (real)half_to_f32(x); }
+#elif TL_FORMAT == 16
 /* Exact: shift the fields into place and multiply by 2^112, which also normalises subnormals. */
 fn real to_real(elem x)
 {
