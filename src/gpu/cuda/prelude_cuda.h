@@ -101,6 +101,8 @@ fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
     (TL_SIZE == 1 ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) : __dp4a(w, 0x01010101u, sum)         \
      : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                                                     \
                     : __dp2a_lo(w, 0x0101u, sum))
+/* sum, and the squares of the four bytes of a word. */
+#define WORD_SQUARES(w, sum) (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
 /* From the bits of an f16; exact. */
 #define HALF_TO_F32
 fn f32 half_to_f32(u16 x)

@@ -11,6 +11,8 @@ KERNEL_OF(nodes)
         const i64 from = start_of(b, s), at = (job - level_first(b, 1, s)) * CHUNK_e;
 #if STRIPED && !FINDS
         state v = chunk_striped(b, from, at, box);
+#elif MOMENTS
+        state v = chunk_moments(b, from, at, box);
 #else
         state v = chunk_node_e(b, from, at, 1, box);
 #endif

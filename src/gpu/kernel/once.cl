@@ -1,135 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA): the group that finishes last makes the result. ticket: 0 before and after. (A
- * ticket for every 256 tiles of the tree costs a fence a tile, 1 us: 0.62 of the ceiling instead of 0.95.) */
-#ifdef TL_CUDA
-#if STRIPED
-#define REDUCE_BLOCKS 3 /* the packs of a span in flight in 24 warps; left alone, the compiler takes up to 174 registers */
-/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the packs from x on. A pack of
- * the next span is asked for as soon as that of this one is folded. */
-fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
-{
-    const i64 step = group_count() * WARPS_IN_GROUP;
-    const int lane = lane_index();
-    pile t = pile_none(p);
-    bundle e[SPAN_ROWS];
-    x += k * (SPAN / PACK) + lane;
-    if (k < spans) {
-        UNROLL for (int r = 0; r < SPAN_ROWS; r++) e[r] = x[r * LANES];
-    }
-    ROLLED for (; k < spans; k += step)
-    {
-        const i64 i = first + k * SPAN;
-        const int more = k + step < spans;
-        x += step * (SPAN / PACK);
-        UNROLL for (int r = 0; r < SPAN_ROWS; r++)
-        {
-            t = pile_pack(t, e[r], i + (r * LANES + lane) * PACK, p);
-            if (more) e[r] = x[r * LANES];
-        }
-        t = pile_span(t, i);
-    }
-    return t;
-}
-
-enum { AT_ONCE = 8 };
-/* v, and elements i of the sequence: the warps' own from number `me` on, in steps of `all`. Of the first `count` of
- * them, those from `gap` on are `skip` further on. */
-fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 skip)
-{
-    for (i64 j = me; j < count; j += AT_ONCE * all) {
-        elem e[AT_ONCE];
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
-            const i64 o = j + k * all, i = o < gap ? o : o + skip;
-            if (o < count) e[k] = load_element(b.x + i * b.stride * TL_SIZE);
-        }
-        UNROLL for (int k = 0; k < AT_ONCE; k++)
-        {
-            const i64 o = j + k * all, i = o < gap ? o : o + skip;
-            if (o < count) v = join(v, lift_e(e[k], i, b.p));
-        }
-    }
-    return v;
-}
-
-#if FINDS
-/* v, whose index is that of a span's first element: the first element of the span, `at` elements from x on, that has its
- * key. */
-fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
-{
-    const int lane = lane_index();
-    state found = v;
-    found.i = (i64)((u64)-1 >> 1);
-    x += at / PACK + lane;
-    ROLLED for (int r = SPAN_ROWS - 1; r >= 0; r--)
-    {
-        const bundle e = x[r * LANES];
-        UNROLL for (int k = PACK - 1; k >= 0; k--)
-        {
-            par none;
-            none.value = 0, none.origin = 0;
-            if (lift(pack_element(e, k), 0, none).m == v.m) found.i = v.i + (r * LANES + lane) * PACK + k;
-        }
-    }
-    return join_lanes(found, LANES, box);
-}
-#endif
-
-/* The states of a group's threads joined, in the lanes of its first warp. */
-fn state join_group(state v, LOCAL state *parts, LOCAL state *box)
-{
-    v = join_lanes(v, LANES, box);
-    if (lane_index() == 0) parts[thread_index() / LANES] = v;
-    BARRIER();
-    return join_lanes(parts[lane_index() & (WARPS_IN_GROUP - 1)], WARPS_IN_GROUP, box);
-}
-
-/* Spans of packs, shared by all warps; the elements before the first aligned one and after the last span, or those of a
- * view that is not side by side, by all threads. nodes: a state of each group. */
-KERNEL_OF(once)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    BOX
-    SHARED u32 order;
-    SHARED state parts[2][WARPS_IN_GROUP];
-    b.x += start_of(b, 0) * TL_SIZE;
-    const int me = thread_index(), warp = me / LANES;
-    const i64 groups = group_count(), group = group_index(), threads = WARPS_IN_GROUP * LANES;
-    const int near = b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0;
-    const i64 head = (i64)((16 - ADDRESS(b.x) % 16) % 16 / TL_SIZE), spans = near ? (b.n - head) / SPAN : 0;
-    GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + head * TL_SIZE);
-    state v = pile_state(fold_spans(x, spans, b.p.origin + head, warp * groups + group, b.p));
-    v = fold_others(v, b, group * threads + me, groups * threads, b.n - spans * SPAN, head, spans * SPAN);
-    v = join_group(v, parts[0], box);
-    if (me == 0) {
-        nodes[group] = v;
-        __threadfence();
-        order = atomicAdd(ticket, 1u);
-    }
-    BARRIER();
-    if (order != groups - 1) return;
-    __threadfence();
-    if (me == 0) *ticket = 0;
-    v = none_of(b.p);
-    for (i64 g = me; g < groups; g += threads) v = join(v, nodes[g]);
-    v = join_group(v, parts[1], box);
-    if (warp) return;
-#if FINDS
-    const i64 at = v.i - b.p.origin - head;
-    if (spans && at >= 0 && at < spans * SPAN) v = find(v, x, at, box);
-#endif
-    maybe whole;
-    whole.s = v, whole.have = 1;
-    if (lane_index() == 0) store_reduced(out, b, 0, whole, b.n);
-}
-
+ * One long sequence in one launch (CUDA), by the tree. The group that finishes last makes the nodes of 256 tiles, of 256
+ * of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows
+ * after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of the
+ * ceiling instead of 0.95.) */
+#if defined(TL_CUDA) && !STRIPED
+#if WIDE || TL_SIZE < 8
+#define REDUCE_BLOCKS 2
 #else
 #define REDUCE_BLOCKS 1
-/* A tile is 8 warps of 1 << more chunks each; the group that finishes last makes the nodes
- * of 256 tiles, of 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last
- * tile and the rows after the last chunk. */
-typedef char a_group_is_a_tile[WARPS_IN_GROUP == TILE_WARPS ? 1 : -1];
+#endif
 
 /* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
 fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
@@ -142,10 +21,6 @@ fn maybe append_lanes(maybe before, amount done, state node, amount n, int count
     return before;
 }
 
-typedef struct {
-    i64 tiles, from;
-    int each, warp; /* chunks of a tile's warp; my warp */
-} tiling;
 /* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
  * then the next one is asked for before the exchanges of this one. */
 fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
@@ -176,13 +51,7 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
             at += step;
         }
         for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
-        if (lane == 0) parts[turn + d.warp] = mine;
-        BARRIER();
-        if (d.warp) continue;
-        mine = parts[turn + (lane & (TILE_WARPS - 1))];
-        UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0,
-            m * d.each * CHUNK_e);
-        if (lane == 0) nodes[t] = mine;
+        store_tile(mine, t, turn, d, CHUNK_e, nodes, parts, box);
     }
 }
 
@@ -203,9 +72,17 @@ KERNEL_OF(once)
     tiling d;
     level.x = (GLOBAL const u8 *)nodes;
     d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
+#if WIDE
+    if (more >= WIDE_LOG && is_packed(b, from)) {
+        tiling w = d;
+        w.each >>= WIDE_LOG;
+        fold_wide_tiles(b, w, nodes, parts, box);
+    } else
+#else
     if (sizeof(state) <= 8 && can_load_e(b, from)) /* larger states have no registers left for it */
         fold_tiles(b, d, 1, nodes, parts, box);
     else
+#endif
         fold_tiles(b, d, 0, nodes, parts, box);
     if (group_index() == group_count() - 1) {
         for (int c = warp; c < chunks; c += TILE_WARPS) {
@@ -245,5 +122,4 @@ KERNEL_OF(once)
     v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
     if (lane == 0) store_reduced(out, b, 0, v, b.n);
 }
-#endif
 #endif

@@ -15,25 +15,7 @@
 #define STRIPED             (OP_EXACT && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
 #if STRIPED
-enum { PACK = 16 / TL_SIZE, SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
-typedef struct ALIGNED(16) {
-    u32 w[4];
-} bundle;
-
-fn elem pack_element(bundle v, int k)
-{
-#if TL_SIZE == 8
-    const u64 bits = v.w[2 * k] | (u64)v.w[2 * k + 1] << 32;
-#else
-    const u32 bits = v.w[k * TL_SIZE / 4] >> (8 * TL_SIZE * k) % 32;
-#endif
-#if TL_KIND == 3
-    return bits_elem(bits);
-#else
-    return (elem)bits;
-#endif
-}
-
+enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
 /* a pile: pile_none, then pile_pack for each pack and pile_span after each span; pile_state is all of it. i: the index
  * of the pack's, the span's first element. */
 #if OP_EXTREME
@@ -257,8 +239,6 @@ fn state join_lanes(state v, int lanes, LOCAL state *box)
     UNROLL for (int m = 1; m < lanes; m <<= 1) v = join(v, exchange(v, m, box));
     return v;
 }
-fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % 16 == 0; }
-
 #if !FINDS
 /* The node of a full chunk, in every lane. */
 fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)

@@ -53,6 +53,8 @@ fn u32 pair_min_u(u32 a, u32 b) { return as_uint(min(as_ushort2(a), as_ushort2(b
 #define WORD_SUM(w, sum)                                                                                               \
     ((sum) + ELEMENT_AT(w, 0) +                                                                                        \
      (TL_SIZE == 1 ? ELEMENT_AT(w, 8) + ELEMENT_AT(w, 16) + ELEMENT_AT(w, 24) : ELEMENT_AT(w, 16)))
+#define SQUARE_AT(w, low)    (ELEMENT_AT(w, low) * ELEMENT_AT(w, low))
+#define WORD_SQUARES(w, sum) ((sum) + SQUARE_AT(w, 0) + SQUARE_AT(w, 8) + SQUARE_AT(w, 16) + SQUARE_AT(w, 24))
 
 fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }
