@@ -12,7 +12,7 @@
  *   OP_COMMUTES    combine(a, b) is combine(b, a)
  *   OP_EXTREME     combine(a, b) is a or b          OP_PICKS   it is the first, the last
  *   OP_ADDS        states are integers of 64 or 128 bits, lift widens, combine adds
- *   OP_MOMENTS     states are the mean and m2; of integers of one or two bytes those of the sums, in f64, nothing rounded
+ *   OP_MOMENTS     states are the mean and m2; of integers of one or two bytes those that the sums give
  *   OP_MASKED      an element that does not count lifts to what changes nothing
  *   OP_WIDEN       OP_CORE's functions on the elements that the kernels get make the same states, and the same results
  *

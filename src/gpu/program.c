@@ -167,7 +167,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
     say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
     say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
-    say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
+    say(b, "#define STATE_BYTES %d\n#define TL_OUT_SIZE %d\n", tl_gpu_state_bytes(op), (int)tally_dtype_size(op->out));
     const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
         out_float ? float_name(op->out) : out);
@@ -251,7 +251,6 @@ static void add_wide(buffer *b, const tl_scalar *op)
     say(b, "\n#define WIDE 1\n#define WIDE_LOG %d\n#define ROW_PACKS %d\n#define ROWS_W %d\n", wide, large ? 2 : 1,
         large ? 4 : 8);
     add_rows(b, "w", 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
-    add_file(b, "gpu/kernel/wide.cl");
 }
 
 /* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
@@ -267,8 +266,8 @@ static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cu
 /* One launch for one long sequence. */
 static void add_once(buffer *b, const tl_scalar *op)
 {
-    add_file(b, "gpu/kernel/tile.cl");
     add_wide(b, op);
+    add_file(b, "gpu/kernel/tile.cl");
     add_file(b, "gpu/kernel/once.cl");
     add_file(b, "gpu/kernel/once_stripes.cl");
 }
@@ -307,7 +306,6 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_chunks(&b, op, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
-        add_file(&b, "gpu/kernel/moments.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);

@@ -98,8 +98,8 @@ fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
 fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
 /* sum, and the elements of a word, which have 1 or 2 bytes. */
 #define WORD_SUM(w, sum)                                                                                               \
-    (TL_SIZE == 1 ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) : __dp4a(w, 0x01010101u, sum)         \
-     : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                                                     \
+    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) : __dp4a(w, 0x01010101u, sum)       \
+       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                                                   \
                     : __dp2a_lo(w, 0x0101u, sum))
 /* sum, and the squares of the four bytes of a word. */
 #define WORD_SQUARES(w, sum) (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * The rows of a chunk folded across the lanes of a warp: ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The
- * text is used for the chunks of chunk.cl and for those of wide.cl. */
+ * The rows of a chunk folded across the lanes of a warp: ROWS rows of 32 lanes of LANE_ITEMS items, next to each other.
+ * The text is used for the chunks of chunk.cl and for those of tile.cl. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
-/* The nodes of a full chunk's rows, one a row: in v[0] of the lanes l whose low bits, the first for the highest,
- * spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j and gives
- * row j + m away, its partner the reverse, so ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low bits, the first for the
+ * highest, spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j
+ * and gives row j + m away, its partner the reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
 fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
 {
     const int lane = lane_index();
@@ -21,7 +21,8 @@ fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
     UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
         unit * (LANE_ITEMS << s));
 }
-/* The node of a full chunk, in every lane, from what fold_rows left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
+
+/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
  * row it holds. */
 fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
 {

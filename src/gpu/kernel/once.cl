@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA), by the tree. The group that finishes last makes the nodes of 256 tiles, of 256
- * of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows
- * after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of the
- * ceiling instead of 0.95.) */
+ * One long sequence in one launch (CUDA), by the tree. The group that finishes last makes the nodes of 256 tiles, of
+ * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows
+ * after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of
+ * the ceiling instead of 0.95.) */
 #if defined(TL_CUDA) && !STRIPED
-#if WIDE || TL_SIZE < 8
+#if STATE_BYTES <= 16 && TL_SIZE < 8
 #define REDUCE_BLOCKS 2
 #else
 #define REDUCE_BLOCKS 1

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
- * One long sequence in one launch (CUDA), for operators in stripes (stripes.cl): the group that finishes last joins what
- * all have. ticket: 0 before and after. */
+ * One long sequence in one launch (CUDA), for operators in stripes (stripes.cl): the group that finishes last joins
+ * what all have. ticket: 0 before and after. */
 #ifdef TL_CUDA
 #if STRIPED
-#define REDUCE_BLOCKS 3 /* the packs of a span in flight in 24 warps; left alone, the compiler takes up to 174 registers */
-/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the packs from x on. A pack of
- * the next span is asked for as soon as that of this one is folded. */
+#define REDUCE_BLOCKS 3 /* the spans of 24 warps in flight; left alone, the compiler takes up to 174 registers */
+/* The lane's pile of the spans of its warp: number k, k + the warps of the launch, ... of the packs from x on. A pack
+ * of the next span is asked for as soon as that of this one is folded. first: the index of the first span. */
 fn pile fold_spans(GLOBAL const bundle *x, i64 spans, i64 first, i64 k, par p)
 {
     const i64 step = group_count() * WARPS_IN_GROUP;
@@ -53,8 +53,8 @@ fn state fold_others(state v, batch b, i64 me, i64 all, i64 count, i64 gap, i64 
 }
 
 #if FINDS
-/* v, whose index is that of a span's first element: the first element of the span, `at` elements from x on, that has its
- * key. */
+/* v, whose index is that of a span's first element: the first element of the span, `at` elements from x on, that has
+ * its key. */
 fn state find(state v, GLOBAL const bundle *x, i64 at, LOCAL state *box)
 {
     const int lane = lane_index();
