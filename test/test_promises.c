@@ -12,6 +12,7 @@
  *   OP_COMMUTES    combine(a, b) is combine(b, a)
  *   OP_EXTREME     combine(a, b) is a or b          OP_PICKS   it is the first, the last
  *   OP_ADDS        states are integers of 64 or 128 bits, lift widens, combine adds
+ *   OP_MOMENTS     states are the mean and m2; of integers of one or two bytes those that the sums give
  *   OP_MASKED      an element that does not count lifts to what changes nothing
  *   OP_WIDEN       OP_CORE's functions on the elements that the kernels get make the same states, and the same results
  *
@@ -36,13 +37,14 @@ typedef enum {
     EXTREME,
     PICKS,
     ADDS,
+    MOMENTS,
     MASKED,
     WIDEN,
     PROMISES
 } kind;
 static const char *const names[PROMISES] = {"OP_EXACT", "OP_NEUTRAL",  "OP_IDEMPOTENT", "OP_INVERSE",
                                             "OP_TWIN",  "OP_COMMUTES", "OP_EXTREME",    "OP_PICKS",
-                                            "OP_ADDS",  "OP_MASKED",   "OP_WIDEN"};
+                                            "OP_ADDS",  "OP_MOMENTS",  "OP_MASKED",     "OP_WIDEN"};
 
 extern const promise *const promises_liar[];
 #define FORM(name, file, ...) extern const promise *const promises_##file[];
@@ -141,6 +143,21 @@ static void check_sums(const promise *p)
     expect(ADDS, ab[0] == a[0] + b[0] && (p->adds == 1 || ab[1] == a[1] + b[1] + (ab[0] < a[0])));
 }
 
+static void check_moments(const promise *p)
+{
+    const int i = (int)check_below(ELEMENTS >> (LEVELS - 1)), n = 1 << (LEVELS - 1), bytes = p->op->elem_bytes;
+    uint64_t half[2];
+    int64_t sum = 0, squares = 0;
+    if (p->op->state_bytes != 2 * sizeof(double)) return expect(MOMENTS, 0);
+    if (p->op->dtype >= TALLY_F16 || bytes > 2) return;
+    for (int k = 0; k < n; k++) {
+        widened(p, x + (i * n + k) * bytes, half);
+        sum += (int64_t)half[0], squares += (int64_t)half[0] * (int64_t)half[0];
+    }
+    const double of_sums[2] = {(double)sum / n, (double)(n * squares - sum * sum) / n};
+    expect(MOMENTS, !memcmp(of_sums, &node[LEVELS - 1][i], sizeof of_sums));
+}
+
 static void check_masked(const promise *p, tl_par par)
 {
     int i = (int)check_below(ELEMENTS), j = (int)check_below(ELEMENTS);
@@ -203,6 +220,7 @@ static void check_instance(const promise *p, const char *file)
             if (round % 20 == 0) make_nodes(p, par);
             check_three(p, par);
             if (op->exact && p->adds) check_sums(p);
+            if (p->moments) check_moments(p);
             if (op->masked) check_masked(p, par);
             if (op->widen || strcmp(op->core, op->file)) check_wide(p, &plan, file, par);
         }

@@ -28,7 +28,8 @@ extern const char *const tl_field_names[TL_FIELD_TYPES + 1], *const tl_acc_names
 enum { TL_FACT_REAL_IS_EXACT = 3 };
 #define TL_FLAGS(F)                                                                                                    \
     F(EXACT)                                                                                                           \
-    F(IDEMPOTENT) F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(LANES)
+    F(IDEMPOTENT)                                                                                                      \
+    F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(MOMENTS) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(LANES)
 typedef enum {
 #define FLAG(name) TL_FLAG_##name,
     TL_FLAGS(FLAG)

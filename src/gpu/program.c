@@ -8,6 +8,7 @@
 #include "context/user.h"
 #include "store/sources.h"
 #include "kernels.h"
+#include "gpu/kernel/constants.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,7 +167,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
     say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
         half ? 16 + (op->dtype == TALLY_BF16) : 0);
     say(b, "#define TL_REAL_FLOAT %d\n#define REAL_T %s\n", real, wraps ? "u64" : float_name(op->acc));
-    say(b, "#define TL_OUT_SIZE %d\n", (int)tally_dtype_size(op->out));
+    say(b, "#define STATE_BYTES %d\n#define TL_OUT_SIZE %d\n", tl_gpu_state_bytes(op), (int)tally_dtype_size(op->out));
     const char *out = op->out == TALLY_F16 || op->out == TALLY_BF16 ? "u16" : tally_dtype_name(op->out);
     say(b, "#define TL_OUT_FLOAT %d\n#define OUT_T %s\n", out_float ? (op->out == TALLY_F64 ? 8 : 4) : 0,
         out_float ? float_name(op->out) : out);
@@ -228,11 +229,28 @@ int tl_gpu_once_blocks(const tl_scalar *op)
 }
 int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
 
+static void add_rows(buffer *b, const char *name, int each, int rows, int log_rows)
+{
+    say(b, "\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
+    say(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", each, rows, log_rows);
+    add_file(b, "gpu/kernel/across.cl");
+}
 static void add_chunk(buffer *b, const char *name, const char *item, int rows, int log_rows)
 {
-    say(b, "\n#undef N\n#undef ITEM\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
-    say(b, "#define ITEM %s\n#define ROWS %d\n#define LOG_ROWS %d\n", item, rows, log_rows);
+    add_rows(b, name, QUAD, rows, log_rows);
+    say(b, "\n#undef ITEM\n#define ITEM %s\n", item);
     add_file(b, "gpu/kernel/chunk.cl");
+}
+
+/* Chunks of which a lane takes 16 or (of large states, whose exchanges cost more) 32 bytes a row; 4 KiB each: 2^wide
+ * chunks. */
+static void add_wide(buffer *b, const tl_scalar *op)
+{
+    const int bytes = op->elem_bytes, large = tl_gpu_state_bytes(op) > 8, wide = bytes == 1 ? 2 : bytes == 2 ? 1 : 0;
+    if (bytes > 4 || (bytes == 4 && !large)) return;
+    say(b, "\n#define WIDE 1\n#define WIDE_LOG %d\n#define ROW_PACKS %d\n#define ROWS_W %d\n", wide, large ? 2 : 1,
+        large ? 4 : 8);
+    add_rows(b, "w", 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
 }
 
 /* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
@@ -243,6 +261,15 @@ static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cu
     add_chunk(b, "s", "state", 2, 1);
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", 1, 0);
     if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", 4, 2);
+}
+
+/* One launch for one long sequence. */
+static void add_once(buffer *b, const tl_scalar *op)
+{
+    add_wide(b, op);
+    add_file(b, "gpu/kernel/tile.cl");
+    add_file(b, "gpu/kernel/once.cl");
+    add_file(b, "gpu/kernel/once_stripes.cl");
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -277,11 +304,16 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (!law && !window) {
         add_chunks(&b, op, shape, is_cuda(prelude));
+        add_file(&b, "gpu/kernel/packs.cl");
+        add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
-    if (!strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/segments.cl");
+    if (!strcmp(shape, "reduce")) {
+        if (is_cuda(prelude)) add_once(&b, op);
+        add_file(&b, "gpu/kernel/segments.cl");
+    }
     if (!law && !window) {
         add_file(&b, "gpu/kernel/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);

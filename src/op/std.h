@@ -10,6 +10,7 @@
 #define OP_SIZES 1
 #define OP_STATE(F) F(real, mean) F(real, m2)
 #define OP_TWIN 1
+#define OP_MOMENTS 1
 typedef struct { OP_STATE(FIELD) } state;
 fn state lift(elem x, idx i, par p) { state r; r.mean = to_real(x); r.m2 = r.mean - r.mean; return r; }
 fn state combine(state a, state b, real na, real nb)

@@ -30,6 +30,9 @@
 #ifndef OP_TWIN
 #define OP_TWIN 0
 #endif
+#ifndef OP_MOMENTS
+#define OP_MOMENTS 0
+#endif
 #ifndef OP_SIZES
 #define OP_SIZES 0
 #endif

@@ -9,6 +9,7 @@
 #define OP_PICKS 1
 #define OP_INVERSE 1
 #define OP_TWIN 1
+#define OP_MOMENTS 1
 #define OP_WIDEN REAL
 #define OP_MASKED 1
 #define OP_CORE sum

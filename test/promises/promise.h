@@ -7,7 +7,7 @@
 
 typedef struct promise {
     const tl_scalar *op;
-    int commutes, extreme, adds, picks;
+    int commutes, extreme, adds, picks, moments;
     int (*same)(const tl_state *a, const tl_state *b); /* bit for bit, but a NaN of the type `real` is any other */
     /* twin, uncombine, neutral (the dialect's words are macros where these are set); NULL where there is none */
     void (*halves)(tl_state *a, const tl_state *b, int64_t n); /* n: the elements of each, with OP_SIZES */

@@ -69,6 +69,9 @@ static const promise TL_N(promise_row) = {
     .extreme = OP_EXTREME,
     .adds = OP_ADDS,
     .picks = OP_PICKS,
+#ifndef TL_COUNTED /* its nan form counts too */
+    .moments = OP_MOMENTS,
+#endif
     .same = TL_N(promise_same),
 #if OP_TWIN
     .halves = TL_N(promise_twin),

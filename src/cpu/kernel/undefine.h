@@ -12,6 +12,7 @@
 #undef OP_SEED
 #undef OP_MASKED
 #undef OP_TWIN
+#undef OP_MOMENTS
 #undef OP_SIZES
 #undef OP_EXTREME
 #undef OP_ADDS

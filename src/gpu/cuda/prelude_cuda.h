@@ -90,6 +90,28 @@ fn f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
 fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
 fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
 
+/* Of the halves of two words, 16 bits signed or unsigned: the larger ones, the smaller ones. (One instruction since
+ * sm_90.) */
+fn u32 pair_max_s(u32 a, u32 b) { return __vmaxs2(a, b); }
+fn u32 pair_max_u(u32 a, u32 b) { return __vmaxu2(a, b); }
+fn u32 pair_min_s(u32 a, u32 b) { return __vmins2(a, b); }
+fn u32 pair_min_u(u32 a, u32 b) { return __vminu2(a, b); }
+/* sum, and the elements of a word, which have 1 or 2 bytes. */
+#define WORD_SUM(w, sum)                                                                                               \
+    (TL_SIZE == 1   ? TL_KIND == 1 ? (u32)__dp4a((i32)(w), 0x01010101, (i32)(sum)) : __dp4a(w, 0x01010101u, sum)       \
+       : TL_KIND == 1 ? (u32)__dp2a_lo((i32)(w), 0x0101, (i32)(sum))                                                   \
+                    : __dp2a_lo(w, 0x0101u, sum))
+/* sum, and the squares of the four bytes of a word. */
+#define WORD_SQUARES(w, sum) (TL_KIND == 1 ? (u32)__dp4a((i32)(w), (i32)(w), (i32)(sum)) : __dp4a(w, w, sum))
+/* From the bits of an f16; exact. */
+#define HALF_TO_F32
+fn f32 half_to_f32(u16 x)
+{
+    f32 r;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
+    return r;
+}
+
 fn int thread_index() { return threadIdx.x; }
 fn i64 group_index() { return blockIdx.x; }
 fn i64 group_count() { return gridDim.x; }

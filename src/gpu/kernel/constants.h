@@ -19,7 +19,7 @@ enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 /* law.cl: threads of a group. */
 enum { LAW_THREADS = 64 };
 
-/* once (reduce.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
+/* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
  * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
 enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 3, CHUNKS_MOST = TILE_WARPS << TILE_MORE };
 enum { ROW_LOG = 7, ROWS_MOST = 1 << (ELEMENTS_LOG - ROW_LOG) };

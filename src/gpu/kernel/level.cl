@@ -8,7 +8,14 @@ KERNEL_OF(nodes)
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);
-        state v = chunk_node_e(b, start_of(b, s), (job - level_first(b, 1, s)) * CHUNK_e, 1, box);
+        const i64 from = start_of(b, s), at = (job - level_first(b, 1, s)) * CHUNK_e;
+#if STRIPED && !FINDS
+        state v = chunk_striped(b, from, at, box);
+#elif MOMENTS
+        state v = chunk_moments(b, from, at, box);
+#else
+        state v = chunk_node_e(b, from, at, 1, box);
+#endif
         if (lane_index() == 0) to[job] = v;
     }
 }

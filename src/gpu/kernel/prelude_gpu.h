@@ -4,7 +4,7 @@
  *
  *   ELEM_T REAL_T ORD_T OUT_T    its types                       TL_SIZE       bytes of an element
  *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
- *   TL_OUT_SIZE                  bytes of one value of a result
+ *   TL_OUT_SIZE                  bytes of one value of a result   STATE_BYTES bytes of a state
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
  *   ONCE_BLOCKS                  groups of scan_once a processor, 0 if it is not for this instance
  *   ONCE_LOG                     elements of its tile, as a power of 2: 13, or 12 with half chunks
@@ -87,7 +87,9 @@ typedef struct {
 #endif
 #endif
 
-#if TL_FORMAT == 16
+#if TL_FORMAT == 16 && defined(HALF_TO_F32)
+fn real to_real(elem x) { return (real)half_to_f32(x); }
+#elif TL_FORMAT == 16
 /* Exact: shift the fields into place and multiply by 2^112, which also normalises subnormals. */
 fn real to_real(elem x)
 {

@@ -43,6 +43,19 @@ typedef double f64;
 fn f32 sqrt_f32(f32 x) { return sqrt(x); }
 fn f64 sqrt_f64(f64 x) { return sqrt(x); }
 
+fn u32 pair_max_s(u32 a, u32 b) { return as_uint(max(as_short2(a), as_short2(b))); }
+fn u32 pair_max_u(u32 a, u32 b) { return as_uint(max(as_ushort2(a), as_ushort2(b))); }
+fn u32 pair_min_s(u32 a, u32 b) { return as_uint(min(as_short2(a), as_short2(b))); }
+fn u32 pair_min_u(u32 a, u32 b) { return as_uint(min(as_ushort2(a), as_ushort2(b))); }
+#define SIGNED_AT(w, low)   ((u32)((i32)((w) << (32 - 8 * TL_SIZE - (low))) >> (32 - 8 * TL_SIZE)))
+#define UNSIGNED_AT(w, low) ((w) << (32 - 8 * TL_SIZE - (low)) >> (32 - 8 * TL_SIZE))
+#define ELEMENT_AT(w, low)  (TL_KIND == 1 ? SIGNED_AT(w, low) : UNSIGNED_AT(w, low))
+#define WORD_SUM(w, sum)                                                                                               \
+    ((sum) + ELEMENT_AT(w, 0) +                                                                                        \
+     (TL_SIZE == 1 ? ELEMENT_AT(w, 8) + ELEMENT_AT(w, 16) + ELEMENT_AT(w, 24) : ELEMENT_AT(w, 16)))
+#define SQUARE_AT(w, low)    (ELEMENT_AT(w, low) * ELEMENT_AT(w, low))
+#define WORD_SQUARES(w, sum) ((sum) + SQUARE_AT(w, 0) + SQUARE_AT(w, 8) + SQUARE_AT(w, 16) + SQUARE_AT(w, 24))
+
 fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }
 fn i64 group_count() { return (i64)get_num_groups(0); }

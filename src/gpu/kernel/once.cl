@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * One long sequence in one launch (CUDA), by the tree. The group that finishes last makes the nodes of 256 tiles, of
+ * 256 of those, and the result. nodes: tiles, groups of 256, of those, then the chunks after the last tile and the rows
+ * after the last chunk. ticket: 0 before and after. (A ticket for every 256 tiles costs a fence a tile, 1 us: 0.62 of
+ * the ceiling instead of 0.95.) */
+#if defined(TL_CUDA) && !STRIPED
+#if STATE_BYTES <= 16 && TL_SIZE < 8
+#define REDUCE_BLOCKS 2
+#else
+#define REDUCE_BLOCKS 1
+#endif
+
+/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
+fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
+{
+    state left[5];
+    if (count == 0) return before;
+    row_node_s(node, n, left, box);
+    before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
+    before.have = 1;
+    return before;
+}
+
+/* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
+ * then the next one is asked for before the exchanges of this one. */
+fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)
+{
+    const int lane = lane_index();
+    const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next
+                                                                                   tile's first */
+    i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
+    elem e[ROWS_E][QUAD];
+    int turn = 0;
+    if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
+    ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
+    {
+        state mine;
+        ROLLED for (int c = 0; c < d.each; c++)
+        {
+            const i64 step = c + 1 < d.each ? CHUNK_e : jump;
+            state v[ROWS_E];
+            if (dense) {
+                fold_quads_e(v, e, b, at, 1);
+                if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
+                fold_across_e(v, 1, box);
+            } else {
+                fold_rows_e(v, b, d.from, at, 1, box);
+            }
+            v[0] = fold_lanes_e(v[0], 1, box);
+            if (c == 0 || lane == c) mine = v[0];
+            at += step;
+        }
+        for (int m = 1; m < d.each; m <<= 1) mine = meet(mine, exchange(mine, m, box), (lane & m) != 0, m * CHUNK_e);
+        store_tile(mine, t, turn, d, CHUNK_e, nodes, parts, box);
+    }
+}
+
+KERNEL_OF(once)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    SHARED u32 order;
+    SHARED state parts[2 * TILE_WARPS];
+    const int lane = lane_index(), warp = thread_index() / LANES, each = 1 << more,
+        log = ELEMENTS_LOG + TILE_WARPS_LOG + (int)more;
+    const i64 tiles = b.n >> log, groups = tiles >> STATES_LOG, over = groups >> STATES_LOG, from = start_of(b, 0);
+    const i64 tile_size = (i64)1 << log, group_size = tile_size << STATES_LOG;
+    const int chunks = (int)((b.n >> ELEMENTS_LOG) - (tiles << (log - ELEMENTS_LOG))), rows = (int)(b.n >> ROW_LOG & 7);
+    GLOBAL state *rest = nodes + tiles + groups + over;
+    batch level = b;
+    tiling d;
+    level.x = (GLOBAL const u8 *)nodes;
+    d.tiles = tiles, d.from = from, d.each = each, d.warp = warp;
+#if WIDE
+    if (more >= WIDE_LOG && is_packed(b, from)) {
+        tiling w = d;
+        w.each >>= WIDE_LOG;
+        fold_wide_tiles(b, w, nodes, parts, box);
+    } else
+#else
+    if (sizeof(state) <= 8 && can_load_e(b, from)) /* larger states have no registers left for it */
+        fold_tiles(b, d, 1, nodes, parts, box);
+    else
+#endif
+        fold_tiles(b, d, 0, nodes, parts, box);
+    if (group_index() == group_count() - 1) {
+        for (int c = warp; c < chunks; c += TILE_WARPS) {
+            state v = chunk_node_e(b, from, (tiles << log) + c * CHUNK_e, 1, box);
+            if (lane == 0) rest[c] = v;
+        }
+        if (warp < rows) {
+            state v = chunk_node_r(b, from, (b.n >> ELEMENTS_LOG << ELEMENTS_LOG) + warp * CHUNK_r, 1, box);
+            if (lane == 0) rest[CHUNKS_MOST + warp] = v;
+        }
+    }
+    __threadfence();
+    BARRIER();
+    if (thread_index() == 0) order = atomicAdd(ticket, 1u);
+    BARRIER();
+    if (order != group_count() - 1) return;
+    __threadfence();
+    if (thread_index() == 0) *ticket = 0;
+    for (i64 g = warp; g < groups; g += TILE_WARPS) {
+        state v = chunk_node_s(level, 0, g * CHUNK_s, tile_size, box);
+        if (lane == 0) nodes[tiles + g] = v;
+    }
+    BARRIER();
+    for (i64 g = warp; g < over; g += TILE_WARPS) {
+        state v = chunk_node_s(level, tiles, g * CHUNK_s, group_size, box);
+        if (lane == 0) nodes[tiles + groups + g] = v;
+    }
+    BARRIER();
+    if (warp) return;
+    state row = rest[CHUNKS_MOST + (lane & 7)];
+    const i64 before_groups = over * CHUNK_s, before_tiles = groups * CHUNK_s, before_rest = b.n >> ROW_LOG << ROW_LOG;
+    maybe v = append_s(nothing(b.p), 0, level, tiles + groups, 0, over, group_size << STATES_LOG, box);
+    v = append_s(v, before_groups * group_size, level, tiles, before_groups, groups - before_groups, group_size, box);
+    v = append_s(v, before_tiles * tile_size, level, 0, before_tiles, tiles - before_tiles, tile_size, box);
+    v = append_s(v, tiles * tile_size, level, tiles + groups + over, 0, chunks, CHUNK_e, box);
+    v = append_lanes(v, b.n >> ELEMENTS_LOG << ELEMENTS_LOG, row, CHUNK_r, rows, box);
+    v = append_r(v, before_rest, b, from, before_rest, b.n & (CHUNK_r - 1), 1, box);
+    if (lane == 0) store_reduced(out, b, 0, v, b.n);
+}
+#endif

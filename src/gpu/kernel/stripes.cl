@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ * Class X by any road (order.md, 6): operators that also commute are folded in stripes, without the tree's exchanges.
+ * A lane takes a pack, 16 bytes, of each row of 32 lanes, keeps a pile of all that it has folded, and the lanes join
+ * at the end. STRIPED: the operator says one of
+ *
+ *   OP_EXTREME 1, -1   a maximum or minimum: keys, in pairs of 16 bits where an element has one or two bytes. Of an
+ *                      index the lane keeps the span of 8 rows that it found its best key in; which element of the
+ *                      span that was is looked up once, at the end
+ *   OP_ADDS 1, 2       an integer sum: whole words by one instruction each, 64 or 128 bits once a span
+ *   OP_COMMUTES 1      and has a neutral state: element by element */
+#define LANE_IS_IDX         1
+#define LANE_IS_(lane)      LANE_IS_##lane
+#define LANE_IS(lane)       LANE_IS_(lane)
+#define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* the result is an index */
+#define STRIPED             (OP_EXACT && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
+
+#if STRIPED
+enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };
+/* a pile: pile_none, then pile_pack for each pack and pile_span after each span; pile_state is all of it. i: the index
+ * of the pack's, the span's first element. */
+#if OP_EXTREME
+#if OP_EXTREME > 0
+#define BEATS(a, b) ((a) > (b))
+#define WORST       ORD_LOW
+#define MOST(which) which##max
+#else
+#define BEATS(a, b) ((a) < (b))
+#define WORST       ORD_HIGH
+#define MOST(which) which##min
+#endif
+#define IN_PAIRS (TL_SIZE == 1 || (TL_SIZE == 2 && !(TL_KIND == 3 && OP_MASKED)))
+
+#if IN_PAIRS
+#if TL_KIND == 2
+#define PAIR_MAX pair_max_u
+#define PAIR_MIN pair_min_u
+#else
+#define PAIR_MAX pair_max_s
+#define PAIR_MIN pair_min_s
+#endif
+#if OP_EXTREME > 0
+#define PAIR_MOST  PAIR_MAX
+#define PAIR_LEAST PAIR_MIN
+#else
+#define PAIR_MOST  PAIR_MIN
+#define PAIR_LEAST PAIR_MAX
+#endif
+#define TWICE(k) ((u32)(k) << 16 | ((u32)(k)&0xffff))
+/* Pairs of 16 bits. Bytes: a has the odd ones as the high halves of its pairs, with the even ones below them, which
+ * decide only where no odd one does; b the even ones in the same way. Halves: a the most, b the least of the keys,
+ * which shows a NaN of either sign. */
+typedef struct {
+    u32 a, b;
+} keys;
+fn keys keys_none()
+{
+    keys r;
+#if TL_SIZE == 1
+    r.a = r.b = TWICE((u32)(u8)WORST << 8 | (OP_EXTREME > 0 ? 0 : 0xff));
+#else
+    r.a = TWICE(WORST), r.b = TWICE(~WORST);
+#endif
+    return r;
+}
+fn keys keys_pack(keys r, bundle v)
+{
+    UNROLL for (int k = 0; k < 4; k++)
+    {
+        u32 w = v.w[k];
+#if TL_SIZE == 1
+        r.a = PAIR_MOST(r.a, w);
+        r.b = PAIR_MOST(r.b, w << 8);
+#elif TL_KIND == 3
+        w ^= (w >> 15 & 0x10001u) * 0x7fff;
+        r.a = PAIR_MOST(r.a, w);
+        r.b = PAIR_LEAST(r.b, w);
+#else
+        r.a = PAIR_MOST(r.a, w);
+#endif
+    }
+    return r;
+}
+fn ord keys_most(keys r)
+{
+#if TL_SIZE == 1
+    const u32 ab = PAIR_MOST(r.a, r.b);
+    const ord high = (ord)(ab >> 24), low = (ord)(ab >> 8);
+#else
+    const ord high = (ord)(r.a >> 16), low = (ord)r.a;
+#endif
+#if TL_KIND == 3
+    const ord least_high = (ord)(r.b >> 16), least_low = (ord)r.b, inf = TL_HALF_INF;
+    const ord least = BEATS(least_high, least_low) ? least_low : least_high,
+              most = BEATS(high, low) ? high : low;
+    const ord above = OP_EXTREME > 0 ? most : least, below = OP_EXTREME > 0 ? least : most;
+    return above > inf || below < (ord)~inf ? (ord)~WORST : most; /* a NaN wins */
+#else
+    return BEATS(high, low) ? high : low;
+#endif
+}
+#else
+typedef ord keys;
+fn keys keys_none() { return WORST; }
+fn keys keys_pack(keys r, bundle v)
+{
+    par none;
+    none.value = 0, none.origin = 0;
+    UNROLL for (int k = 0; k < PACK; k++)
+    {
+        const ord m = lift(pack_element(v, k), 0, none).m;
+        r = BEATS(m, r) ? m : r;
+    }
+    return r;
+}
+fn ord keys_most(keys r) { return r; }
+#endif
+
+typedef struct {
+    keys part;
+    state best;
+} pile;
+fn state none_of(par p)
+{
+    state r;
+    r.m = WORST;
+#if FINDS
+    r.i = (i64)((u64)-1 >> 1); /* behind all others */
+#endif
+    return r;
+}
+/* C(a, b) of operands in any order: among equals the first. */
+fn state join(state a, state b)
+{
+#if FINDS
+    return choose(BEATS(b.m, a.m) || (b.m == a.m && b.i < a.i), b, a);
+#else
+    return combine(a, b);
+#endif
+}
+fn pile pile_none(par p)
+{
+    pile r;
+    r.part = keys_none(), r.best = none_of(p);
+    return r;
+}
+fn pile pile_pack(pile t, bundle v, i64 i, par p)
+{
+    t.part = keys_pack(t.part, v);
+    return t;
+}
+fn pile pile_span(pile t, i64 i)
+{
+#if FINDS
+    const ord m = keys_most(t.part);
+    if (BEATS(m, t.best.m) || t.best.i > i) t.best.m = m, t.best.i = i;
+    t.part = keys_none();
+#endif
+    return t;
+}
+fn state pile_state(pile t)
+{
+#if !FINDS
+    t.best.m = keys_most(t.part);
+#endif
+    return t.best;
+}
+
+#else
+fn state none_of(par p) { return neutral(p); }
+fn state join(state a, state b) { return combine(a, b); }
+
+#if OP_ADDS && TL_SIZE < 8
+#if TL_SIZE == 4
+typedef u64 partial;
+#else
+typedef u32 partial; /* of a span: at most 2^21 in magnitude */
+#endif
+typedef struct {
+    partial part;
+    state all;
+} pile;
+fn pile pile_none(par p)
+{
+    pile r;
+    r.part = 0, r.all = neutral(p);
+    return r;
+}
+fn pile pile_pack(pile t, bundle v, i64 i, par p)
+{
+#if TL_SIZE == 4
+    UNROLL for (int k = 0; k < PACK; k++) t.part += (u64)(i64)pack_element(v, k);
+#else
+    UNROLL for (int k = 0; k < 4; k++) t.part = WORD_SUM(v.w[k], t.part);
+#endif
+    return t;
+}
+fn pile pile_span(pile t, i64 i)
+{
+    state s;
+#if TL_SIZE == 4
+    const u64 sum = t.part;
+#elif TL_KIND == 1
+    const u64 sum = (u64)(i64)(i32)t.part;
+#else
+    const u64 sum = t.part;
+#endif
+#if OP_ADDS == 2
+    s.lo = sum, s.hi = wide_sign(sum);
+#else
+    s.s = sum;
+#endif
+    t.all = combine(t.all, s);
+    t.part = 0;
+    return t;
+}
+
+#else
+typedef struct {
+    state all;
+} pile;
+fn pile pile_none(par p)
+{
+    pile r;
+    r.all = neutral(p);
+    return r;
+}
+fn pile pile_pack(pile t, bundle v, i64 i, par p)
+{
+    UNROLL for (int k = 0; k < PACK; k++) t.all = combine(t.all, lift_e(pack_element(v, k), i + k, p));
+    return t;
+}
+fn pile pile_span(pile t, i64 i) { return t; }
+#endif
+fn state pile_state(pile t) { return t.all; }
+#endif
+
+fn state join_lanes(state v, int lanes, LOCAL state *box)
+{
+    UNROLL for (int m = 1; m < lanes; m <<= 1) v = join(v, exchange(v, m, box));
+    return v;
+}
+#if !FINDS
+/* The node of a full chunk, in every lane. */
+fn state chunk_striped(batch b, i64 from, i64 at, LOCAL state *box)
+{
+    state v;
+    if (is_packed(b, from + at)) {
+        GLOBAL const bundle *x = (GLOBAL const bundle *)(b.x + (from + at) * TL_SIZE) + lane_index();
+        const i64 i = at + lane_index() * PACK;
+        bundle e[CHUNK_ROWS];
+        pile t = pile_none(b.p);
+        UNROLL for (int r = 0; r < CHUNK_ROWS; r++) e[r] = x[r * LANES];
+        UNROLL for (int r = 0; r < CHUNK_ROWS; r++) t = pile_pack(t, e[r], i + r * LANES * PACK, b.p);
+        v = pile_state(pile_span(t, i));
+    } else {
+        elem e[ROWS_E][QUAD];
+        load_e(e, b, from, at, at + CHUNK);
+        v = none_of(b.p);
+        UNROLL for (int r = 0; r < ROWS_E; r++)
+        {
+            const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+            UNROLL for (int k = 0; k < QUAD; k++) v = join(v, lift_e(e[r][k], i + k, b.p));
+        }
+    }
+    return join_lanes(v, LANES, box);
+}
+#endif
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ * A grid of CUDA threads on one thread of the host: a fiber per thread, group after group. A fiber runs until it waits
+ * at a barrier or a shuffle for the others of its group or warp. Header only; test_emulated.c is the one user. */
+#ifndef TALLY_TEST_FIBERS_H
+#define TALLY_TEST_FIBERS_H
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+enum { FIBERS = 256, FIBER_STACK = 128 << 10, FIBER_WARPS = FIBERS / 32 };
+
+/* What the kernel's text calls (gpu/cuda/prelude_cuda.h of this folder). */
+typedef struct emulator {
+    int thread, group, groups;
+    uint64_t (*shuffle)(uint64_t v, int at, int across);
+    void (*warp_barrier)(void), (*group_barrier)(void);
+} emulator;
+
+static emulator fibers;
+static ucontext_t fiber_home, fiber_at[FIBERS];
+static char *fiber_stacks;
+static uint64_t fiber_slots[2][FIBERS]; /* of this shuffle of a warp, and of the one before, which a slow fiber reads */
+static int warp_round[FIBER_WARPS], warp_arrived[FIBER_WARPS], group_round, group_arrived, fibers_alive,
+    fiber_ended[FIBERS];
+static void (*fiber_body)(void);
+
+static void fiber_yield(void) { swapcontext(&fiber_at[fibers.thread], &fiber_home); }
+
+static void fiber_warp_barrier(void)
+{
+    const int w = fibers.thread / 32, round = warp_round[w];
+    if (++warp_arrived[w] == 32) {
+        warp_arrived[w] = 0;
+        warp_round[w]++;
+    }
+    while (warp_round[w] == round) fiber_yield();
+}
+
+static uint64_t fiber_shuffle(uint64_t v, int at, int across)
+{
+    const int lane = fibers.thread & 31, first = fibers.thread - lane;
+    uint64_t *slots = fiber_slots[warp_round[fibers.thread / 32] & 1];
+    slots[fibers.thread] = v;
+    fiber_warp_barrier();
+    return slots[first + (across ? lane ^ at : at & 31)];
+}
+
+static void fiber_group_end_round(void)
+{
+    if (group_arrived < fibers_alive) return;
+    group_arrived = 0;
+    group_round++;
+}
+static void fiber_group_barrier(void)
+{
+    const int round = group_round;
+    group_arrived++;
+    fiber_group_end_round();
+    while (group_round == round) fiber_yield();
+}
+
+static void fiber_start(void)
+{
+    fiber_body();
+    fiber_ended[fibers.thread] = 1;
+    fibers_alive--;
+    if (group_arrived) fiber_group_end_round();
+    fiber_yield();
+}
+
+/* All groups of a launch. 0: no memory. */
+static int fibers_launch(void (*body)(void), int groups)
+{
+    if (!fiber_stacks) fiber_stacks = malloc((size_t)FIBERS * FIBER_STACK);
+    if (!fiber_stacks) return 0;
+    fiber_body = body;
+    fibers.groups = groups;
+    for (fibers.group = 0; fibers.group < groups; fibers.group++) {
+        memset(fiber_ended, 0, sizeof fiber_ended);
+        memset(warp_arrived, 0, sizeof warp_arrived);
+        group_arrived = 0;
+        fibers_alive = FIBERS;
+        for (int i = 0; i < FIBERS; i++) {
+            getcontext(&fiber_at[i]);
+            fiber_at[i].uc_stack = (stack_t){.ss_sp = fiber_stacks + (size_t)i * FIBER_STACK, .ss_size = FIBER_STACK};
+            fiber_at[i].uc_link = &fiber_home;
+            makecontext(&fiber_at[i], fiber_start, 0);
+        }
+        while (fibers_alive)
+            for (int i = 0; i < FIBERS; i++) {
+                if (fiber_ended[i]) continue;
+                fibers.thread = i;
+                swapcontext(&fiber_home, &fiber_at[i]);
+            }
+    }
+    return 1;
+}
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ * The words of src/gpu/cuda/prelude_cuda.h in C++ for a processor: a thread is a fiber (fibers.h). test_emulated.c puts
+ * it in the place of the other (TALLY_KERNELS). */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#define TL_CUDA 1
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct emulator {
+    int thread, group, groups;
+    uint64_t (*shuffle)(uint64_t v, int at, int across);
+    void (*warp_barrier)(void), (*group_barrier)(void);
+};
+extern "C" {
+emulator *emulated; /* set by the host */
+}
+
+#define fn                                 static inline
+#define seldom_fn                          fn
+#define far_fn                             static
+#define KERNEL_0(name)                     static void name
+#define KERNEL_1(name)                     extern "C" void name
+#define PICK_(a, b, ...)                   b
+#define PICK(...)                          PICK_(__VA_ARGS__, 0, 0)
+#define CHOSEN_(which, pick)               which##pick
+#define CHOSEN_KERNEL(which, pick)         CHOSEN_(which, pick)
+#define KERNEL(name, threads)              CHOSEN_KERNEL(KERNEL_, PICK(TL_PICK_##name))(name)
+#define KERNEL_BLOCKS(name, threads, most) KERNEL(name, threads)
+#define GLOBAL
+#define LOCAL
+#define SHARED         static /* one group at a time */
+#define ALIGNED(bytes) __attribute__((aligned(bytes)))
+static ALIGNED(16) u8 tl_room[256 << 10];
+#define ROOM_PARAMETER
+#define ROOM_OF_PARAMETER tl_room
+#define UNROLL
+#define ROLLED
+#define BARRIER()           emulated->group_barrier()
+#define WARP_BARRIER()      emulated->warp_barrier()
+#define COPY_UNIT(to, from) memcpy(to, from, 16)
+#define COPY_WORD(to, from) memcpy(to, from, 8)
+#define COPY_WAIT()
+#define SKIPS      1
+#define ADDRESS(p) ((u64)(p))
+#define __threadfence()
+template <class T, class V> static T atomicAdd(T *p, V v)
+{
+    const T before = *p;
+    *p += (T)v;
+    return before;
+}
+#define ADD_GLOBAL atomicAdd
+#define ADD_LOCAL  atomicAdd
+fn void post_word(u64 *p, u64 value, u64 mark) { p[0] = value, p[1] = mark; }
+fn u64 look_word(const u64 *p, u64 *value)
+{
+    *value = p[0];
+    return p[1];
+}
+
+template <class A, class B> static A bits_as(B b)
+{
+    A a;
+    memcpy(&a, &b, sizeof a);
+    return a;
+}
+fn u32 as_u32(f32 x) { return bits_as<u32>(x); }
+fn u64 as_u64(f64 x) { return bits_as<u64>(x); }
+fn f32 as_f32(u32 x) { return bits_as<f32>(x); }
+fn f64 as_f64(u64 x) { return bits_as<f64>(x); }
+fn f32 sqrt_f32(f32 x) { return sqrtf(x); }
+fn f64 sqrt_f64(f64 x) { return sqrt(x); }
+
+template <class T> static u32 pair_max(u32 a, u32 b)
+{
+    const T l = (T)a > (T)b ? (T)a : (T)b, h = (T)(a >> 16) > (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
+    return (u32)(u16)h << 16 | (u16)l;
+}
+template <class T> static u32 pair_min(u32 a, u32 b)
+{
+    const T l = (T)a < (T)b ? (T)a : (T)b, h = (T)(a >> 16) < (T)(b >> 16) ? (T)(a >> 16) : (T)(b >> 16);
+    return (u32)(u16)h << 16 | (u16)l;
+}
+#define pair_max_s pair_max<i16>
+#define pair_max_u pair_max<u16>
+#define pair_min_s pair_min<i16>
+#define pair_min_u pair_min<u16>
+fn u32 word_element(u32 w, int k, int bytes, int is_signed)
+{
+    const u32 e = w << (32 - 8 * bytes * (k + 1));
+    return is_signed ? (u32)((i32)e >> (32 - 8 * bytes)) : e >> (32 - 8 * bytes);
+}
+fn u32 word_sum(u32 w, u32 sum, int bytes, int is_signed)
+{
+    for (int k = 0; k < 4 / bytes; k++) sum += word_element(w, k, bytes, is_signed);
+    return sum;
+}
+fn u32 word_squares(u32 w, u32 sum, int is_signed)
+{
+    for (int k = 0; k < 4; k++) sum += word_element(w, k, 1, is_signed) * word_element(w, k, 1, is_signed);
+    return sum;
+}
+#define WORD_SUM(w, sum)     word_sum(w, sum, TL_SIZE, TL_KIND == 1)
+#define WORD_SQUARES(w, sum) word_squares(w, sum, TL_KIND == 1)
+
+fn int thread_index() { return emulated->thread; }
+fn i64 group_index() { return emulated->group; }
+fn i64 group_count() { return emulated->groups; }
+#define WARPS_IN_GROUP 8
+fn int lane_index() { return emulated->thread & 31; }
+fn i64 warp_index() { return (i64)emulated->group * WARPS_IN_GROUP + emulated->thread / 32; }
+fn i64 warp_count() { return (i64)emulated->groups * WARPS_IN_GROUP; }
+template <class T> static T shuffle(T v, int at, int across)
+{
+    u64 bits = 0;
+    memcpy(&bits, &v, sizeof v);
+    bits = emulated->shuffle(bits, at, across);
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+#define TL_SHUFFLES
+#define SHUFFLE(across, type, to, from, at) to = shuffle(from, at, across)
+#define QUAD_ALIGN                          (TL_SIZE * 4 > 16 ? 16 : TL_SIZE * 4)
+#define QUAD_OUT_ALIGN                      (TL_OUT_SIZE * 4 > 16 ? 16 : TL_OUT_SIZE * 4)
+#define QUAD_OF(T, align)                                                                                              \
+    struct ALIGNED(align) {                                                                                            \
+        T x, y, z, w;                                                                                                  \
+    }
