@@ -14,8 +14,8 @@
  * the rank that failed. The bits do not depend on how many ranks there are, on how the sequence is cut (parts may be
  * empty) or on the algorithms of the MPI library: fragments merge exactly (doc/order.md), in any bracketing.
  *
- *   start   the number of my first element in the whole sequence; ranks may hold their parts in any order, without gaps
- *           and overlaps. -1, on all ranks: the parts follow each other by rank.
+ *   start   the number of my first element in the whole sequence; ranks may hold their parts in any order, without
+ *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
  *   root    the rank that gets the result; -1: all of them
  *
  * Views are dense and in host memory: tally_flat, or tally_rows in C order as one sequence. One thread of a rank calls
@@ -45,7 +45,15 @@ static inline char *tally_mpi_sentence_(void)
     return sentence;
 }
 
-/* The sentence of the last call that failed, on every rank. */
+static inline void tally_mpi_copy_(char *to, size_t room, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    if (n >= room) n = room - 1;
+    if (n) memcpy(to, text, n);
+    to[n] = 0;
+}
+
+/* The sentence of the last call of this source file that failed, the same on every rank. */
 static inline const char *tally_mpi_error(void) { return tally_mpi_sentence_(); }
 
 static inline tally_status tally_mpi_fail_(tally_status status, const char *format, ...)
@@ -87,7 +95,7 @@ static inline int tally_mpi_by_start_(const void *a, const void *b)
 }
 
 /* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
-static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine, const char *sentence)
+static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
 {
     struct {
         int failed, rank;
@@ -102,8 +110,9 @@ static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine, co
     if (out.failed) return TALLY_OK;
     memset(&said, 0, sizeof said);
     said.status = mine;
-    if (out.rank == in.rank) snprintf(said.text, sizeof said.text, "%s", sentence ? sentence : "");
-    if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm)) return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
+    if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
+    if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
     return tally_mpi_fail_((tally_status)said.status, "rank %d: %s", out.rank, said.text);
 }
 
@@ -112,9 +121,9 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
 {
     *n = 0;
     if (!v) return tally_mpi_fail_(TALLY_INVALID, "%s is NULL: must be a view", name);
-    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) ||
-        (v->rows > 1 && v->row_stride != v->n))
-        return tally_mpi_fail_(TALLY_INVALID, "%s is not dense: must be tally_flat, or tally_rows without a pitch", name);
+    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) || (v->rows > 1 && v->row_stride != v->n))
+        return tally_mpi_fail_(TALLY_INVALID, "%s is not dense: must be tally_flat, or tally_rows without a pitch",
+                               name);
     if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
     return TALLY_OK;
@@ -132,23 +141,25 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         return tally_mpi_fail_(TALLY_IO, "comm: the MPI library refuses it");
     m->part = (tally_mpi_part_ *)malloc((size_t)m->ranks * sizeof *m->part);
     if (!mine && !m->part) mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
-    char said[TALLY_MPI_SENTENCE];
-    snprintf(said, sizeof said, "%s", tally_mpi_error());
-    const tally_status all = tally_mpi_agree_(comm, mine, said);
+    const tally_status all = tally_mpi_agree_(comm, mine);
     if (all) return all;
     const tally_mpi_part_ own = {start, n, what, mine, m->rank};
     if (MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, m->part, (int)sizeof own, MPI_BYTE, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Allgather failed");
+    const long long first = m->part[0].start;
     long long at = 0;
     for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
         tally_mpi_part_ *p = &m->part[r];
         if (p->what != m->part[0].what)
+            return tally_mpi_fail_(
+                TALLY_INVALID,
+                "rank %d has another operator, dtype or options (in allreduce: or length) than rank 0: "
+                "must be the same on all",
+                r);
+        if ((p->start < 0) != (first < 0))
             return tally_mpi_fail_(TALLY_INVALID,
-                                   "rank %d has another operator, dtype or options than rank 0: must be the same on all",
-                                   r);
-        if ((p->start < 0) != (m->part[0].start < 0))
-            return tally_mpi_fail_(TALLY_INVALID, "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none",
-                                   p->start, r, m->part[0].start);
+                                   "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
+                                   r, first);
         if (p->start < 0) {
             p->start = at;
             at += p->n;
@@ -160,10 +171,11 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         if (p->rank == m->rank) m->here = r;
         if (!p->n) continue;
         if (p->start > m->n)
-            return tally_mpi_fail_(TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on", m->n,
-                                   p->start);
+            return tally_mpi_fail_(TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on",
+                                   m->n, p->start);
         if (p->start < m->n)
-            return tally_mpi_fail_(TALLY_INVALID, "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
+            return tally_mpi_fail_(TALLY_INVALID,
+                                   "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
                                    before->rank, before->start, before->start + before->n, p->rank, p->start);
         m->n = p->start + p->n;
         if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
@@ -212,7 +224,7 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
         if (!status) status = tally_fragment_save(left, b + sizeof b_bytes, &bytes);
         b_bytes = status ? -1 : (long long)bytes;
         memcpy(b, &b_bytes, sizeof b_bytes);
-        if (status && !x->sentence[0]) snprintf(x->sentence, sizeof x->sentence, "%s", tally_error(x->ctx));
+        if (status && !x->sentence[0]) tally_mpi_copy_(x->sentence, sizeof x->sentence, tally_error(x->ctx));
         tally_fragment_free(left);
         tally_fragment_free(right);
     }
@@ -248,9 +260,7 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
     x->sentence[0] = 0;
     tally_status status = send ? tally_fragment_save(mine, send + sizeof(long long), &bytes) : TALLY_NO_MEMORY;
     if (status) tally_mpi_fail_(status, "%s", send ? tally_error(ctx) : "no memory for a message");
-    char said[TALLY_MPI_SENTENCE];
-    snprintf(said, sizeof said, "%s", tally_mpi_error());
-    status = tally_mpi_agree_(m->comm, status, said);
+    status = tally_mpi_agree_(m->comm, status);
     if (status) {
         free(send);
         return status;
@@ -290,19 +300,18 @@ static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m,
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     free(send);
-    snprintf(said, sizeof said, "%s", tally_mpi_error());
-    return tally_mpi_agree_(m->comm, status, said);
+    return tally_mpi_agree_(m->comm, status);
 }
 
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
 
 /* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks that get it. */
-static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine, int64_t start, void *out,
-                                            int root, MPI_Comm comm)
+static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine, int64_t start,
+                                            void *out, int root, MPI_Comm comm)
 {
     tally_mpi_ m;
-    tally_fragment *f = NULL, *moved = NULL, *all = NULL;
-    long long n, at = start;
+    tally_fragment *f = NULL, *all = NULL;
+    long long n;
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
@@ -311,22 +320,21 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root, ranks);
     if (!status && !out && (root < 0 || root == rank))
         status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
-    status = tally_mpi_begin_(&m, comm, at, n, tally_mpi_hash_(tally_mpi_what_("reduce", op, mine), &root, sizeof root),
-                              status);
+    status = tally_mpi_begin_(&m, comm, start, n,
+                              tally_mpi_hash_(tally_mpi_what_("reduce", op, mine), &root, sizeof root), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
     }
     status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-    char said[TALLY_MPI_SENTENCE];
-    snprintf(said, sizeof said, "%s", tally_mpi_error());
-    status = tally_mpi_agree_(comm, status, said);
+    status = tally_mpi_agree_(comm, status);
     if (!status)
-        status = tally_mpi_merge_all_(ctx, &m, op, mine, f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
-    if (!status && all && tally_fragment_result(all, out)) status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
+        status =
+            tally_mpi_merge_all_(ctx, &m, op, mine, f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
+    if (!status && all && tally_fragment_result(all, out))
+        status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
     tally_fragment_free(f);
-    tally_fragment_free(moved);
     tally_fragment_free(all);
     tally_mpi_end_(&m);
     return status;
@@ -346,10 +354,11 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_status status = tally_mpi_dense_(mine, "mine", &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room != n)
-        status = tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
+        status =
+            tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
     const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) | (options->init ? 4 : 0) : 0;
-    status = tally_mpi_begin_(&m, comm, start, n, tally_mpi_hash_(tally_mpi_what_("scan", op, mine), &flags, sizeof flags),
-                              status);
+    status = tally_mpi_begin_(&m, comm, start, n,
+                              tally_mpi_hash_(tally_mpi_what_("scan", op, mine), &flags, sizeof flags), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -362,25 +371,258 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     } else {
         if (!status) status = tally_stream_scan(ctx, op, mine->dtype, options, &s);
         if (!status)
-            status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0, n,
-                                         &f);
+            status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0,
+                                         n, &f);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
-    char said[TALLY_MPI_SENTENCE];
-    snprintf(said, sizeof said, "%s", tally_mpi_error());
-    status = tally_mpi_agree_(comm, status, said);
+    status = tally_mpi_agree_(comm, status);
     if (!status) status = tally_mpi_merge_all_(ctx, &m, op, mine, f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
         status = n ? tally_stream_resume(s, before) : TALLY_OK;
         if (!status && n) status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-        snprintf(said, sizeof said, "%s", tally_mpi_error());
-        status = tally_mpi_agree_(comm, status, said);
+        status = tally_mpi_agree_(comm, status);
     }
     tally_stream_close(s);
     tally_fragment_free(f);
     tally_fragment_free(before);
     tally_mpi_end_(&m);
+    return status;
+}
+
+/* ---- window ------------------------------------------------------------------------------------------------------ */
+
+/* Elements that part `of` needs from part `from`: [*begin, *begin + the result). */
+static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, const tally_window_options *o,
+                                        long long *begin)
+{
+    const tally_mpi_part_ *p = &m->part[of], *q = &m->part[from];
+    if (!p->n || !q->n || of == from) return 0;
+    long long a = q->start, b = q->start + q->n; /* all of it, but what is too far away */
+    if (from < of && a < p->start - o->before) a = p->start - o->before;
+    if (from > of && b > p->start + p->n + o->after) b = p->start + p->n + o->after;
+    *begin = a;
+    return b > a ? b - a : 0;
+}
+
+/* The elements before and after mine, side by side: *before and *after of them. Free *halo. */
+static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_view *mine,
+                                               const tally_window_options *o, size_t size, char **halo,
+                                               long long *before, long long *after)
+{
+    int *const counts = (int *)calloc((size_t)m->ranks * 4 + 1, sizeof(int));
+    int *const send = counts, *const send_at = counts + m->ranks, *const got = counts + 2 * m->ranks,
+               *const got_at = counts + 3 * m->ranks;
+    MPI_Datatype element = MPI_DATATYPE_NULL;
+    char *packed = NULL;
+    long long begin = 0, sent = 0, total = 0, count;
+    *halo = NULL;
+    *before = *after = 0;
+    for (int k = 0; k < m->ranks; k++) {
+        sent += tally_mpi_halo_(m, k, m->here, o, &begin);
+        total += count = tally_mpi_halo_(m, m->here, k, o, &begin);
+        *(k < m->here ? before : after) += count;
+    }
+    tally_status status = TALLY_OK;
+    if (sent > 0x7fffffff || total > 0x7fffffff)
+        status =
+            tally_mpi_fail_(TALLY_UNSUPPORTED, "before and after: %lld elements go between ranks, at most 2^31 - 1 can",
+                            sent > total ? sent : total);
+    else if (!counts || !(packed = (char *)malloc((size_t)sent * size + 1)) ||
+             !(*halo = (char *)malloc((size_t)total * size + 1)))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements between ranks", sent + total);
+    status = tally_mpi_agree_(m->comm, status);
+    sent = total = 0;
+    for (int k = 0; k < m->ranks && !status; k++) {
+        const int r = m->part[k].rank;
+        send[r] = (int)tally_mpi_halo_(m, k, m->here, o, &begin);
+        send_at[r] = (int)sent;
+        if (send[r])
+            memcpy(packed + (size_t)sent * size,
+                   (const char *)mine->data + (size_t)(begin - m->part[m->here].start) * size, (size_t)send[r] * size);
+        sent += send[r];
+        got[r] = (int)tally_mpi_halo_(m, m->here, k, o, &begin);
+        got_at[r] = (int)total;
+        total += got[r];
+    }
+    if (!status && (MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
+                    MPI_Alltoallv(packed, send, send_at, element, *halo, got, got_at, element, m->comm)))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
+    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
+    free(packed);
+    free(counts);
+    return status;
+}
+
+/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from `from` on, then `right`
+ * elements, into out. */
+static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tally_operator_info *info,
+                                           tally_dtype dtype, const char *halo, long long left, const char *from,
+                                           long long n, const char *halo_right, long long right,
+                                           const tally_window_options *o, long long first, long long count, char *out)
+{
+    const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info->output) * (size_t)info->lanes;
+    const long long all = left + n + right, made = tally_window_length(all, o);
+    char *const x = (char *)malloc((size_t)all * size + 1), *const y = (char *)malloc((size_t)made * result + 1);
+    tally_status status = x && y ? TALLY_OK : TALLY_NO_MEMORY;
+    if (status) tally_mpi_fail_(status, "no memory for %lld elements at a rank's edge", all);
+    if (!status) {
+        if (left) memcpy(x, halo, (size_t)left * size);
+        if (n) memcpy(x + (size_t)left * size, from, (size_t)n * size);
+        if (right) memcpy(x + (size_t)(left + n) * size, halo_right, (size_t)right * size);
+        const tally_view in = tally_flat(x, dtype, all), to = tally_flat(y, info->output, made);
+        status = tally_window(ctx, op, &in, &to, o);
+        if (status)
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+        else if (count)
+            memcpy(out, y + (size_t)first * result, (size_t)count * result);
+    }
+    free(x);
+    free(y);
+    return status;
+}
+
+/* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
+ * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
+ * all of mine. */
+static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine, int64_t start,
+                                            const tally_view *out, const tally_window_options *options,
+                                            int64_t *results, MPI_Comm comm)
+{
+    tally_mpi_ m;
+    tally_operator_info info;
+    char *halo = NULL;
+    long long n, room, left = 0, right = 0, made = 0;
+    long long what[4] = {0, 0, 0, 0};
+    if (results) *results = 0;
+    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    if (!status) status = tally_mpi_dense_(out, "out", &room);
+    if (!status && room < n)
+        status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
+    if (!status && !options) status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
+    if (!status) { /* what the library says of such a window */
+        const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
+        status = tally_operator(ctx, op, mine->dtype, &info);
+        if (!status) status = tally_window(ctx, op, &none, &to, options);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    if (!status) {
+        what[0] = options->before, what[1] = options->after, what[2] = (long long)options->edges;
+        what[3] = options->min_count;
+    }
+    status = tally_mpi_begin_(&m, comm, start, n,
+                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+    if (!status) status = tally_mpi_exchange_(&m, mine, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
+    if (status) {
+        free(halo);
+        tally_mpi_end_(&m);
+        return status;
+    }
+    const size_t size = tally_dtype_size(mine->dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
+    const char *const x = (const char *)mine->data, *const halo_right = halo + (size_t)left * size;
+    char *const y = (char *)(uintptr_t)out->data;
+    const long long b = options->before, a = options->after;
+    const int valid = options->edges == TALLY_EDGES_VALID;
+    tally_window_options whole = *options;
+    whole.edges = TALLY_EDGES_VALID;
+    if (n && n <= b + a) { /* all of it is edge */
+        const long long all = tally_window_length(left + n + right, options), count = valid ? all : n;
+        status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, x, n, halo_right, right, options,
+                                 valid ? 0 : left, count, y);
+        made = count;
+    } else if (n) {
+        const long long first = valid ? left : b, last = valid ? right : a;
+        if (b)
+            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, x, b + a, NULL, 0, options,
+                                     valid ? 0 : left, first, y);
+        made = first + (n - b - a);
+        if (!status) {
+            const tally_view in = tally_flat(x, mine->dtype, n),
+                             to = tally_flat(y + (size_t)first * result, info.output, n - b - a);
+            status = tally_window(ctx, op, &in, &to, &whole);
+            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        }
+        if (!status && a)
+            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, NULL, 0, x + (size_t)(n - b - a) * size, b + a,
+                                     halo_right, right, options, valid ? 0 : b, last, y + (size_t)made * result);
+        made += last;
+    }
+    status = tally_mpi_agree_(comm, status);
+    if (!status && results) *results = made;
+    free(halo);
+    tally_mpi_end_(&m);
+    return status;
+}
+
+/* ---- allreduce --------------------------------------------------------------------------------------------------- */
+
+/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in the order of the ranks.
+ * Every rank has as many, and gets all results. What travels is what a ring sends: every element twice. */
+static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
+                                               const tally_view *out, MPI_Comm comm)
+{
+    tally_operator_info info;
+    int rank = 0, ranks = 1;
+    long long n = 0, room = 0;
+    MPI_Datatype element = MPI_DATATYPE_NULL, whole = MPI_DATATYPE_NULL;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    if (!status) status = tally_mpi_dense_(out, "out", &room);
+    if (!status && room != n)
+        status =
+            tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
+    if (!status && n > 0x7fffffff - ranks)
+        status = tally_mpi_fail_(TALLY_UNSUPPORTED, "mine has %lld elements: must be at most 2^31 - 1 - ranks", n);
+    if (!status && (status = tally_operator(ctx, op, mine->dtype, &info)))
+        tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if (!status && out->dtype != info.output)
+        status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
+                                 tally_dtype_name(info.output));
+    const long long each = n / ranks, more = n % ranks; /* the first `more` ranks fold one more */
+    const long long own = each + (rank < more);
+    const size_t size = mine ? tally_dtype_size(mine->dtype) : 0;
+    const size_t result = status ? 1 : tally_dtype_size(info.output) * (size_t)info.lanes;
+    int *const counts = status ? NULL : (int *)calloc((size_t)ranks * 4, sizeof(int));
+    char *const all = status ? NULL : (char *)malloc((size_t)ranks * (size_t)own * size + 1);
+    char *const folded = status ? NULL : (char *)malloc((size_t)own * result + 1);
+    if (!status && (!counts || !all || !folded))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", own, ranks);
+    tally_mpi_ m; /* for the meeting: n is in what must be the same on all */
+    status = tally_mpi_begin_(&m, comm, -1, 0, tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &n, sizeof n),
+                              status);
+    tally_mpi_end_(&m);
+    if (!status) {
+        int *const send = counts, *const send_at = counts + ranks, *const got = counts + 2 * ranks,
+                   *const got_at = counts + 3 * ranks;
+        for (int r = 0; r < ranks; r++) {
+            send[r] = (int)(each + (r < more));
+            send_at[r] = (int)(each * r + (r < more ? r : more));
+            got[r] = (int)own;
+            got_at[r] = (int)(own * r); /* n + ranks at most */
+        }
+        int bad = MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
+                  MPI_Type_contiguous((int)result, MPI_BYTE, &whole) || MPI_Type_commit(&whole);
+        if (!bad) bad = MPI_Alltoallv(mine->data, send, send_at, element, all, got, got_at, element, comm);
+        if (bad) status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
+        if (!status && own) { /* element i of all ranks is row i, which goes down the ranks */
+            tally_view rows = tally_flat(all, mine->dtype, ranks);
+            rows.rows = own;
+            rows.stride = own;
+            rows.row_stride = 1;
+            status = tally_reduce(ctx, op, &rows, folded);
+            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        }
+        status = tally_mpi_agree_(comm, status);
+        if (!status &&
+            MPI_Allgatherv(folded, (int)own, whole, (void *)(uintptr_t)out->data, send, send_at, whole, comm))
+            status = tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed");
+    }
+    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
+    if (whole != MPI_DATATYPE_NULL) MPI_Type_free(&whole);
+    free(counts);
+    free(all);
+    free(folded);
     return status;
 }
 
