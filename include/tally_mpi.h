@@ -14,7 +14,7 @@
  * the rank that failed. The bits do not depend on how many ranks there are, on how the sequence is cut (parts may be
  * empty) or on the algorithms of the MPI library: fragments merge exactly (doc/order.md), in any bracketing.
  *
- *   start   the number of my first element in the whole sequence; ranks may hold their parts in any order, without
+ *   start   the number of my first element in the whole sequence. Ranks may hold their parts in any order, without
  *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
  *   root    the rank that gets the result; -1: all of them
  *
