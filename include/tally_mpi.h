@@ -19,8 +19,8 @@
  *   root    the rank that gets the result; -1: all of them
  *
  * Views are dense and in host memory: tally_flat, or tally_rows in C order as one sequence. One thread of a rank calls
- * at a time. A rank that dies, or an MPI call that fails, is the MPI library's error handler's: with the default one all
- * ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. */
+ * at a time. A rank that dies, or an MPI call that fails, is for the error handler of the MPI library: with the default
+ * one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
