@@ -24,5 +24,22 @@ for mpi in openmpi mpich; do
         [ $code -eq 0 ] || { bad=1; echo "exit $code: $(echo "$out" | head -20)"; }
     done
 done
+# the Fortran module and its example: one output on any number of ranks
+for mpi in openmpi mpich; do
+    [ "$(command -v mpicc.$mpi mpifort.$mpi mpirun.$mpi | wc -l)" = 3 ] || continue
+    mkdir -p fortran-$mpi
+    if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" -c \
+        "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 "$TALLY_SOURCE/fortran/tally_mpi.f90" \
+        "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean); then
+        bad=1
+        continue
+    fi
+    for ranks in 1 3 4; do
+        out=$(timeout 60 mpirun.$mpi -n $ranks fortran-$mpi/mean 2>&1)
+        [ "$out" = "$(cat "$TALLY_SOURCE/examples/expected/mpi-mean.txt")" ] && continue
+        echo "$mpi, $ranks ranks of examples/mpi/mean.f90: $out"
+        bad=1
+    done
+done
 [ $libraries -gt 0 ] || { echo "no MPI library here"; exit 77; }
 exit $bad
