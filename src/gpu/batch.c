@@ -113,6 +113,12 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     return status;
 }
 
+int tl_batch_across(const tl_batch *b)
+{
+    enum { LEAST = 16 }; /* columns worth a lane each */
+    return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
+}
+
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
 {
     const int some = which == TL_LONG_SEQUENCES, chosen = some && b->listed;

@@ -287,7 +287,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
+    if (!strcmp(shape, "scan")) {
+        add_file(&b, "gpu/kernel/scan_columns.cl");
+        add_file(&b, "gpu/kernel/scan_once.cl");
+    }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
     if (b.failed) {

@@ -127,6 +127,9 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 /* Full nodes of a level in a sequence of n elements (level_count of gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
+/* Do many sequences lie across, so that neighbours of one lie further apart than they from theirs in the next (columns)?
+ * Then a lane takes each. */
+int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);

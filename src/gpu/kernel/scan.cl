@@ -22,6 +22,20 @@ fn maybe initial(i64 seeded, GLOBAL const result *init, i64 s, par p)
 }
 fn i64 prefix_base(batch b, int level) { return level_base(b, level) + (level - 1) * b.seqs; }
 
+/* S at eight elements e, which begin at number i: s[0] is given, s[1] .. s[7] are made, and their node. */
+fn void scan_eight(maybe *s, state *node, const elem *e, i64 i, par p)
+{
+    const amount done = p.origin + i;
+    state q[8], two[4];
+    UNROLL for (int k = 0; k < 8; k++) q[k] = lift_e(e[k], i + k, p);
+    UNROLL for (int k = 0; k < 4; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
+    const state left = TWIN(two[0], two[1], 2);
+    *node = TWIN(left, TWIN(two[2], two[3], 2), 4);
+    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2), s[3] = then(s[2], q[2], done + 2, 1);
+    s[4] = then(s[0], left, done, 4), s[5] = then(s[4], q[4], done + 4, 1);
+    s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1);
+}
+
 KERNEL_OF(down)
 {
     BATCH_OF_PARAMETERS;
