@@ -19,21 +19,24 @@ fn void load_down(elem *e, GLOBAL const u8 *x, i64 step, int count)
         e[k] = aligned ? *(GLOBAL const elem *)at : load_bytes(at);
     }
 }
-/* The results v of `count` elements, the first one that of n elements. */
-fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *v, i64 n, par p)
+/* The results of `count` elements, which begin at number i; w[k]: S after k of them. */
+fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i64 exclusive, par p)
 {
+    const i64 n = i + !exclusive;
     const int aligned = ADDRESS(to) % sizeof(result) == 0;
     UNROLL for (int k = 0; k < DOWN; k++)
     {
         GLOBAL u8 *at = to + k * step;
+        maybe v; /* no address of w's: it stays in registers */
+        v.s = choose(exclusive != 0, w[k].s, w[k + 1].s), v.have = exclusive ? w[k].have : w[k + 1].have;
         if (k >= count) continue;
 #if OP_LANES == 1
         if (aligned) {
-            *(GLOBAL result *)at = v[k].have ? lower(v[k].s, (real)(p.origin + n + k), 0, p) : empty(p);
+            *(GLOBAL result *)at = v.have ? lower(v.s, (real)(p.origin + n + k), 0, p) : empty(p);
             continue;
         }
 #endif
-        store_maybe(at, v[k], n + k, 0, p);
+        store_maybe(at, v, n + k, 0, p);
     }
 }
 
@@ -73,7 +76,7 @@ KERNEL_OF(scan_columns)
             for (int k = 0; k <= l; k++) start[k] = v;
             if (i + DOWN == CHUNK) v.s = here[1]; /* a chunk ends nodes of higher levels */
             w[DOWN] = v;
-            store_down(to, out_step, all - i, exclusive ? w : w + 1, at + i + !exclusive, b.p);
+            store_down(to, out_step, all - i, w, at + i, exclusive, b.p);
             to += DOWN * out_step;
         }
     }
