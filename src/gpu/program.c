@@ -279,6 +279,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_chunks(&b, op, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/level.cl");
     }
+    if (window) add_file(&b, "gpu/kernel/window_place.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
     if (!strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/segments.cl");

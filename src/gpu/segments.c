@@ -82,6 +82,8 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
+    b->elements = s->ends[1] - s->ends[0];
+    b->longest = b->longs ? b->elements : CHUNK - 1; /* at most */
     b->shorts = b->longs < s->in->rows;
     for (int l = 1; l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];

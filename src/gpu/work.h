@@ -110,7 +110,7 @@ typedef struct tl_batch {
     tl_memory x;
     int owned; /* x is ours to give back */
     const tl_piece *piece;
-    int64_t x_byte, row_stride, stride, n, rows;
+    int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
     const int64_t *host_offsets; /* NULL: none, or they are on the device (segments.c) */
     int listed;                  /* sequences have offsets */
     tl_memory offsets, ids, first;

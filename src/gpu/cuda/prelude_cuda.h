@@ -54,6 +54,7 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
 #define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomicAdd(p, v)
+#define OR_LOCAL(p, v)   atomicOr(p, v)
 #define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p)       ((u64)(p))
 
@@ -89,6 +90,10 @@ fn f32 as_f32(u32 x) { return __uint_as_float(x); }
 fn f64 as_f64(u64 x) { return __longlong_as_double((i64)x); }
 fn f32 sqrt_f32(f32 x) { return __fsqrt_rn(x); }
 fn f64 sqrt_f64(f64 x) { return __dsqrt_rn(x); }
+
+/* Zero bits below the lowest one that is set, above the highest one; v is not 0. */
+fn int low_zeros(u32 v) { return __ffs((int)v) - 1; }
+fn int high_zeros(u32 v) { return __clz((int)v); }
 
 fn int thread_index() { return threadIdx.x; }
 fn i64 group_index() { return blockIdx.x; }

@@ -34,6 +34,7 @@ typedef double f64;
 #define COPY_WAIT()
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
+#define OR_LOCAL(p, v)   atomic_or(p, v)
 #define ADDRESS(p)       ((u64)(size_t)(p))
 
 #define as_u32(x) as_uint((f32)(x))
@@ -42,6 +43,9 @@ typedef double f64;
 #define as_f64(x) as_double((u64)(x))
 fn f32 sqrt_f32(f32 x) { return sqrt(x); }
 fn f64 sqrt_f64(f64 x) { return sqrt(x); }
+
+fn int low_zeros(u32 v) { return 31 - (int)clz(v & -v); }
+fn int high_zeros(u32 v) { return (int)clz(v); }
 
 fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }
