@@ -293,7 +293,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/scan_once.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
+    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -3,6 +3,7 @@
  *
  *   window.c        which windows go where
  *   window_long.c   those that no tile holds
+ *   window_columns.c  those of columns
  *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
 #ifndef TL_GPU_WINDOW_H
 #define TL_GPU_WINDOW_H
@@ -40,6 +41,12 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
 /* Windows that a tile holds. */
 tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g);
+
+/* ---- window_columns.c ---- */
+
+/* Windows of sequences that lie across, if a lane's part of them fits into local memory; *done says so. */
+tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                               const tl_geometry *g, int *done);
 
 /* ---- window_long.c ---- */
 

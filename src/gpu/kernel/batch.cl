@@ -216,6 +216,17 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
+/* The first `all` of the `left` elements of a sequence, `step` bytes apart: the last one again where there are fewer. */
+fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
+{
+    const int aligned = ADDRESS(x) % TL_SIZE == 0; /* the whole sequence is, or is not */
+    UNROLL for (int k = 0; k < all; k++)
+    {
+        GLOBAL const u8 *at = x + (k < left ? k : left - 1) * step;
+        e[k] = aligned ? *(GLOBAL const elem *)at : load_bytes(at);
+    }
+}
+
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
 /* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at

@@ -9,16 +9,6 @@
  * Nothing is exchanged. The next 8 elements are asked for before the results of these are made. */
 enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };
 
-/* `count` elements of a column, `step` bytes apart; the last one again where there are fewer than 8. */
-fn void load_down(elem *e, GLOBAL const u8 *x, i64 step, int count)
-{
-    const int aligned = ADDRESS(x) % TL_SIZE == 0; /* a column is, or is not */
-    UNROLL for (int k = 0; k < DOWN; k++)
-    {
-        GLOBAL const u8 *at = x + (k < count ? k : count - 1) * step;
-        e[k] = aligned ? *(GLOBAL const elem *)at : load_bytes(at);
-    }
-}
 /* The results of `count` elements, which begin at number i; w[k]: S after k of them. */
 fn void store_down(GLOBAL u8 *to, i64 step, int count, const maybe *w, i64 i, i64 exclusive, par p)
 {
@@ -60,14 +50,14 @@ KERNEL_OF(scan_columns)
         GLOBAL const state *here = prefix + s * (level_count(b.n, 1) + 1) + c;
         if (at) v.s = here[0], v.have = 1;
         for (int l = 0; l <= DOWN_LEVELS; l++) start[l] = v;
-        load_down(next, x, step, all);
+        load_down(next, DOWN, x, step, all);
         for (int i = 0, j = 1; i < all; i += DOWN, j++) {
             maybe w[DOWN + 1];
             state mine;
             int l = 0;
             UNROLL for (int k = 0; k < DOWN; k++) e[k] = next[k];
             x += DOWN * step;
-            if (i + DOWN < all) load_down(next, x, step, all - i - DOWN);
+            if (i + DOWN < all) load_down(next, DOWN, x, step, all - i - DOWN);
             w[0] = v;
             scan_eight(w, &mine, e, at + i, b.p);
             for (; !(j >> l & 1); l++) mine = TWIN(node[l], mine, DOWN << l);
