@@ -187,4 +187,7 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
 tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
                                  const tl_piece *piece, const tally_view *in, const tally_view *out,
                                  const tally_window_options *o);
+/* The same of a batch that is open, or not (status); out: for its layout alone. */
+tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_plan *count,
+                                 const tally_view *out, const tally_window_options *o, tally_status status);
 #endif
