@@ -123,9 +123,8 @@ static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, s
     if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
     if (status) return status;
     if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
-        return v->window
-                   ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows, &out_rows, v->window)
-                   : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
+        return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows, &out_rows, v->window)
+                         : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, &b);
     if (v->window)

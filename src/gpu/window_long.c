@@ -146,8 +146,8 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
 }
 
-/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher bits
- * gave. */
+/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher
+ * bits gave. */
 static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at,
                                    int64_t count)
 {
@@ -173,8 +173,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     }
     const int64_t w = bits_of(k, c->w, 0), above = (c->w >> low) - 1;
     const int none = w == (int64_t)1 << low; /* then results are made, and no level */
-    if (!status)
-        status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, &y[0]);
+    if (!status) status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, &y[0]);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;
 #undef ITEMS

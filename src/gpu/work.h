@@ -111,8 +111,8 @@ typedef struct tl_batch {
     int owned; /* x is ours to give back */
     const tl_piece *piece;
     int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
-    const int64_t *host_offsets; /* NULL: none, or they are on the device (segments.c) */
-    int listed;                  /* sequences have offsets */
+    const int64_t *host_offsets;                           /* NULL: none, or they are on the device (segments.c) */
+    int listed;                                            /* sequences have offsets */
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
@@ -127,8 +127,7 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 /* Full nodes of a level in a sequence of n elements (level_count of gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
-/* Do many sequences lie across, so that neighbours of one lie further apart than they from theirs in the next (columns)?
- * Then a lane takes each. */
+/* Do many sequences lie across (columns): further apart along one than from one to the next? Then a lane takes each. */
 int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;

@@ -216,7 +216,7 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
-/* The first `all` of the `left` elements of a sequence, `step` bytes apart: the last one again where there are fewer. */
+/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again if there are fewer. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
     const int aligned = ADDRESS(x) % TL_SIZE == 0; /* the whole sequence is, or is not */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * scan of sequences that lie across (columns): a lane a column, so that a warp reads whole lines and writes them. A lane
+ * scan of sequences that lie across (columns): a lane a column, so that a warp reads and writes whole lines. A lane
  * walks down a chunk from S at its first element (scan.cl), 8 elements at a time:
  *
  *   node[l]    the last node of 2^l groups of 8 that still waits for its right neighbour
- *   start[l]   S at the last multiple of 2^l groups; so S after group j is C(start[l + 1], node of 2^l groups) where the
- *              bits of j + 1 end in l zeros
+ *   start[l]   S at the last multiple of 2^l groups; so S after j groups is C(start[l + 1], node of 2^l groups), where
+ *              j is an odd multiple of 2^l
  *
  * Nothing is exchanged. The next 8 elements are asked for before the results of these are made. */
 enum { DOWN = 8, DOWN_LEVELS = ELEMENTS_LOG - 3 + 1 };

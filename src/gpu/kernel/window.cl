@@ -8,6 +8,7 @@
  * That covers windows cut off by an edge too: they only have another length. Nothing is ever subtracted.
  *   window_whole    (window_whole.cl) levels in registers and local memory, where every window has its whole length
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
+ *   window_columns  (window_columns.cl) of columns, by lanes
  *   window_part, window_rows          (window_long.cl, a program of its own) longer ones of their whole length
  *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
 enum { WINDOW_LEVELS = ROOM_LOG };
@@ -46,7 +47,8 @@ KERNEL_OF(window)
             start[o] = j, length[o] = w;
             if (j < p->results && !p->inside) {
                 const int some = behind(p, &cuts, b, c), more = ahead(p, &cuts, b, c);
-                const int left = valid || some > before ? (int)before : some, right = more > after ? (int)after : more - 1;
+                const int left = valid || some > before ? (int)before : some;
+                const int right = more > after ? (int)after : more - 1;
                 start[o] = valid ? j : c - left;
                 length[o] = valid ? (more >= w ? w : 0) : left + 1 + right;
             }

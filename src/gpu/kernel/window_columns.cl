@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns): a lane a column, so that a warp reads whole lines and writes them. A
- * lane walks down from the first element of its first window, WALK elements at a time. Z_k[e], the node of the 2^k
- * elements that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at
- * the bits of L, high to low, each as far back as the bits below it count:
+ * Windows of sequences that lie across (columns): a lane a column, so that a warp reads and writes whole lines. A lane
+ * walks down from the first element of its first window, WALK elements at a time. Z_k[e], the node of the 2^k elements
+ * that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at the
+ * bits of L, high to low, each as far back as the bits below it count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
- * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is exchanged. The lowest levels are
- * made in registers, and have a ring only if a window folds them. */
+ * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is exchanged. The lowest levels
+ * are made in registers, and have a ring only if a window folds them. */
 #define WALK_BLOCKS (sizeof(state) * OP_LANES > 4 ? 16 : 24) /* groups of a processor, for the registers */
 enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
 
@@ -77,7 +77,10 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
             state mine[WALK / 2];
             UNROLL for (int i = 0; i < 1 << k; i++) mine[i] = v[WALK - (1 << k) + i];
             UNROLL for (int c = WALK - 1; c >= 0; c--)
-                v[c] = TWIN(c >= 1 << k ? v[c >= 1 << k ? c - (1 << k) : 0] : last[k][c & (WALK / 2 - 1)], v[c], 1 << k);
+            {
+                const int far_ = c - (1 << k);
+                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c], 1 << k);
+            }
             UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = mine[i];
         }
     }
@@ -131,7 +134,8 @@ KERNEL_OF(window_columns)
     const i64 back = valid ? 0 : before, on = valid ? before + after : after; /* elements before and after a result's */
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
-    r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane, r.top = (int)top_level, r.fold = (int)fold, r.places = (int)places;
+    r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane;
+    r.top = (int)top_level, r.fold = (int)fold, r.places = (int)places;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = job / groups, s = (job - chunk * groups) * LANES + lane;
         if (s >= b.seqs) continue;
