@@ -219,11 +219,10 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
 /* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again if there are fewer. */
 fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
 {
-    const int aligned = ADDRESS(x) % TL_SIZE == 0; /* the whole sequence is, or is not */
-    UNROLL for (int k = 0; k < all; k++)
-    {
-        GLOBAL const u8 *at = x + (k < left ? k : left - 1) * step;
-        e[k] = aligned ? *(GLOBAL const elem *)at : load_bytes(at);
+    if (left >= all && ADDRESS(x) % TL_SIZE == 0) { /* a sequence is aligned everywhere, or nowhere */
+        UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+    } else {
+        UNROLL for (int k = 0; k < all; k++) e[k] = load_element(x + (k < left ? k : left - 1) * step);
     }
 }
 

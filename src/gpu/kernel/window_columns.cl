@@ -8,16 +8,16 @@
  *
  * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is exchanged. The lowest levels
  * are made in registers, and have a ring only if a window folds them. */
-#define WALK_BLOCKS (sizeof(state) * OP_LANES > 4 ? 16 : 24) /* groups of a processor, for the registers */
+/* Groups of a processor, for the registers. */
+#define WALK_BLOCKS (sizeof(state) > 8 ? 12 : sizeof(state) * OP_LANES > 4 ? 16 : 24)
 enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
 
 /* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in theirs. */
 typedef struct {
     LOCAL state *room; /* the lane's first place; from one place to the next: LANES */
-    int at[WALK_LEVELS];
-    int top, fold, places; /* places: of all rings */
+    int at[WALK_LEVELS], size[WALK_LEVELS];
+    int top, places; /* places: of all rings */
 } rings;
-fn int ring_size(const rings *r, int k) { return RING_SIZE(k, r->top, r->fold, LOW_LEVELS); }
 /* Where the nodes of the last step are in a ring of `size`. */
 fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
 fn void ring_step(rings *r, int k, int size) { r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK; }
@@ -28,7 +28,7 @@ fn state walk_fold(const rings *r, int length, int c)
     state v;
     int base = r->places, have = 0;
     for (int k = r->top; k >= 0; k--) {
-        const int size = ring_size(r, k);
+        const int size = r->size[k];
         base -= size;
         if (!(length >> k & 1)) continue;
         int i = ring_place(r, k, size) + c - (length & ((1 << k) - 1));
@@ -45,7 +45,7 @@ fn void walk_folds(const rings *r, state *v, int w)
 {
     int base = r->places;
     for (int k = r->top; k >= 0; k--) {
-        const int size = ring_size(r, k);
+        const int size = r->size[k];
         base -= size;
         if (!(w >> k & 1)) continue;
         const int lag = w & ((1 << k) - 1), part = lag & (WALK - 1);
@@ -67,7 +67,7 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
 {
     UNROLL for (int k = 0; k < LOW_LEVELS; k++)
     {
-        const int size = k <= r->top ? ring_size(r, k) : 0;
+        const int size = r->size[k];
         if (size) {
             UNROLL for (int c = 0; c < WALK; c++) r->room[(*base + r->at[k] + c) * LANES] = v[c];
             ring_step(r, k, size);
@@ -89,7 +89,7 @@ fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base
 fn void walk_high(rings *r, state *v, int base)
 {
     for (int k = LOW_LEVELS; k <= r->top; k++) {
-        const int size = ring_size(r, k), at = r->at[k], before_ = at - (1 << k);
+        const int size = r->size[k], at = r->at[k], before_ = at - (1 << k);
         LOCAL state *to = r->room + (base + at) * LANES;
         LOCAL const state *old = r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
         state left[WALK];
@@ -113,16 +113,22 @@ typedef struct {
 } column;
 fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
 {
-    GLOBAL u8 *at = o->to + r * o->step;
     maybe v;
     v.s = s, v.have = length >= o->least;
+    store_maybe(o->to + r * o->step, v, length, first, p);
+}
+/* Results r and after, of a step. */
+fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p)
+{
+    GLOBAL u8 *to = o->to + r * o->step;
 #if OP_LANES == 1
-    if (o->aligned) {
-        *(GLOBAL result *)at = v.have ? lower(s, (real)length, first, p) : empty(p);
+    if (o->aligned && w >= o->least) {
+        const real length = (real)w;
+        UNROLL for (int c = 0; c < WALK; c++) *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
         return;
     }
 #endif
-    store_maybe(at, v, length, first, p);
+    UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
 }
 
 /* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels that windows fold. */
@@ -135,7 +141,9 @@ KERNEL_OF(window_columns)
     const int w = (int)(before + after + 1), lane = thread_index();
     rings r;
     r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane;
-    r.top = (int)top_level, r.fold = (int)fold, r.places = (int)places;
+    r.top = (int)top_level, r.places = (int)places;
+    for (int k = 0; k < WALK_LEVELS; k++)
+        r.size[k] = k <= r.top ? RING_SIZE(k, r.top, (int)fold, LOW_LEVELS) : 0;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 chunk = job / groups, s = (job - chunk * groups) * LANES + lane;
         if (s >= b.seqs) continue;
@@ -164,7 +172,7 @@ KERNEL_OF(window_columns)
             const i64 q = j - on; /* the result whose window ends at element j */
             if (q >= r0 && q + WALK <= r1 && j + 1 >= w && (j + WALK < b.n || on == 0 || valid)) {
                 walk_folds(&r, v, w);
-                UNROLL for (int c = 0; c < WALK; c++) put_column(&o, q + c, v[c], w, j + c + 1 - w, b.p);
+                put_step(&o, q, v, w, j + 1 - w, b.p);
                 continue;
             }
             for (int c = 0; c < WALK && j + c < end; c++) {
