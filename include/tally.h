@@ -147,9 +147,9 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *                   it is page-locked already (cudaHostAlloc, cudaHostRegister), dense pieces are copied directly.
  *   Device memory   is used in place. On CUDA it is any address of this device (from cudaMalloc or cuMemAlloc of any
  *                   library in this process: the primary context is used). On OpenCL see tally_device_pointer.
- *   Offsets         are in host memory or in device memory (aligned to 8 bytes). tally_reduce of segments reads device
- *                   offsets on the device, which saves the check and the copy (the call waits once, for 64 bytes). All
- *                   other calls copy them to the host first.
+ *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
+ *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
+ *                   once, for 64 bytes). Other calls copy them to the host first.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 

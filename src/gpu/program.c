@@ -267,7 +267,6 @@ static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cu
 static void add_once(buffer *b, const tl_scalar *op)
 {
     add_wide(b, op);
-    add_file(b, "gpu/kernel/tile.cl");
     add_file(b, "gpu/kernel/once.cl");
     add_file(b, "gpu/kernel/once_stripes.cl");
 }
@@ -308,6 +307,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
+    if (window) add_file(&b, "gpu/kernel/window_place.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
     if (!strcmp(shape, "reduce")) {
@@ -321,7 +321,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
+    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The rows of a chunk folded across the lanes of a warp: ROWS rows of 32 lanes of LANE_ITEMS items, next to each other.
- * The text is used for the chunks of chunk.cl and for those of tile.cl. */
+ * The text is used for the chunks of chunk.cl and for those of once.cl. */
 enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
 
 /* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low bits, the first for the
