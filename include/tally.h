@@ -11,6 +11,7 @@
  *   4  the three verbs                        8  operators of your own
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
+ *  12  exact sums as data                    13  keys: runs, groups, gathers
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -195,7 +196,12 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
 
 /* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32), NAME:PARAM or
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
- * the names; tally_operator says what the result is. */
+ * the names; tally_operator says what the result is.
+ *
+ * sum:exact, mean:exact, nansum:exact and nanmean:exact of f16, bf16, f32 and f64 give the real sum or mean of the
+ * elements, rounded once to nearest even (to f32, of f64 to f64; with :f64 to f64). No order changes a bit of it. It
+ * overflows only where that rounded value does, and it is never -0; a NaN, or inf and -inf, give NaN (doc/exact.md). On
+ * a GPU the processors compute them, from host memory alone. */
 
 /* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
  * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out
@@ -483,6 +489,48 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  * thread. After that, files open for writing cannot be committed. The files of a child of fork belong to the child:
  * this call leaves them alone. */
 TALLY_API void tally_abandon(void);
+
+/* ---- 12 exact sums as data ----------------------------------------------------------------------------------------
+ * The state of sum:exact and mean:exact: plain data, to be copied, stored, sent and added up anywhere. Elements and
+ * states may come in any order, from any thread or machine, and may be taken back: the same elements give the same
+ * bytes. word[0..67] are an integer, sum of word[k] 2^(32 k), in units of 2^-1074; 0..66 are below 2^32, and word[67]
+ * has the sign. word[68..71] count NaN, +inf, -inf and all elements. Words of up to 2^30 states may be added one by one
+ * as 64-bit integers (MPI_SUM, ncclSum, SQL's sum); every call takes such sums. doc/exact.md has the details. */
+typedef struct tally_exact {
+    int64_t word[72];
+} tally_exact;
+/* The sum of nothing: all bytes 0. */
+TALLY_API void tally_exact_init(tally_exact *sum);
+/* Adds all elements of a view, which are f16, bf16, f32 or f64, or takes them back. ctx NULL: on the calling thread,
+ * and the sentence is in tally_error(NULL). Of host memory. On failure *sum is as before. */
+TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
+TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
+/* *sum becomes *sum + *other; or *sum - *other, which had been merged into it. */
+TALLY_API void tally_exact_merge(tally_exact *sum, const tally_exact *other);
+TALLY_API void tally_exact_unmerge(tally_exact *sum, const tally_exact *other);
+/* What `op` (sum:exact, mean:exact, nansum:exact or nanmean:exact, or with :f64) of elements of dtype gives. */
+TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op, tally_dtype dtype,
+                                         void *value);
+
+/* ---- 13 keys: runs, groups, gathers ---------------------------------------------------------------------------------
+ * By-key is the three verbs on segments. Keys whose equals are neighbours: tally_runs makes the offsets. Other keys, as
+ * integers 0 .. groups - 1: tally_groups makes offsets and an order, tally_take brings the values into that order. A
+ * group's elements keep their order, so its bits do not depend on threads. Host memory; on a GPU the processors do it.
+ */
+
+/* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
+ * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys: one
+ * sequence (rows 1), of any dtype and stride. */
+TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
+/* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to g,
+ * ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that is
+ * not in 0 .. groups - 1 is TALLY_BAD_DATA, the sentence names its place, and nothing is written. */
+TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
+                                    int64_t *offsets);
+/* out[i] = in[order[i]], 0 <= i < n. in: one sequence; out: n elements of its dtype, with room of its own. A place that
+ * is not in 0 .. in->n - 1 is TALLY_BAD_DATA, and nothing is written. */
+TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
+                                  const tally_view *out);
 
 #ifdef __cplusplus
 }

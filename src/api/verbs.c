@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
+#include "cpu/exact.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
@@ -112,6 +113,38 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
+/* ---- where a plan runs: on the context's device; exact sums on its processors ---- */
+
+static tally_status on_processors(tally *ctx, const tally_view *in, const void *out, const char *out_name)
+{
+    const int64_t elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    tally_status status = tl_on_processors(ctx, in->data, "in->data", "exact sums", elements);
+    return status ? status : tl_on_processors(ctx, out, out_name, "exact sums", 0);
+}
+
+static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+{
+    if (!plan->exact) return ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
+    tally_status status = on_processors(ctx, in, out, "out");
+    return status ? status : tl_exact_reduce(ctx, plan, tally_threads(ctx), in, out);
+}
+
+static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                             const tally_scan_options *o)
+{
+    if (!plan->exact) return ctx->device->calls->scan(ctx->device, ctx, plan, in, out, o);
+    tally_status status = on_processors(ctx, in, out->data, "out->data");
+    return status ? status : tl_exact_scan(ctx, plan, tally_threads(ctx), in, out, o);
+}
+
+static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
+                               const tally_view *out, const tally_window_options *o)
+{
+    if (!plan->exact) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
+    tally_status status = on_processors(ctx, in, out->data, "out->data");
+    return status ? status : tl_exact_window(plan, tally_threads(ctx), in, out, o);
+}
+
 /* ---- verbs ---- */
 
 static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
@@ -124,7 +157,7 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
     if (!status) status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    status = ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
+    status = run_reduce(ctx, plan, in, out);
     tl_fp_leave(fp);
     return status;
 }
@@ -135,7 +168,8 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->reduce_segments)
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
+        ctx->device->calls->reduce_segments)
         status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
@@ -151,7 +185,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->scan_segments &&
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->scan_segments &&
         !tl_check_scan(ctx, &plan, o))
         status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
     if (status || done) return status;
@@ -160,7 +194,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->scan(ctx->device, ctx, &plan, &v.in, &v.out, o);
+        status = run_scan(ctx, &plan, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);
@@ -182,7 +216,7 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, &v.in, &v.out, o);
+        status = run_window(ctx, &plan, &count, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);
