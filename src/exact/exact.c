@@ -75,21 +75,22 @@ static int magnitude(const tl_exact *e, number *d)
     return negative;
 }
 
-/* d becomes d / n. A quotient begins at most 3 digits below d, and has 4 digits to be rounded from, or ends with the last
- * digit, which is 64 bits below the unit of f64; what is left over is `more`. */
+/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on, or all down to 64 bits
+ * below the unit of f64: enough to be rounded from; what is left over is `more`. */
 static void divide(number *d, uint64_t n)
 {
+    const int end = d->top > 8 ? d->top - 8 : 0;
     unsigned __int128 rest = 0;
-    while (d->low > 0 && d->low > d->top - 8) d->digit[--d->low] = 0;
+    while (d->low > end) d->digit[--d->low] = 0;
     if (n >> 32) {
-        for (int j = d->top; j-- > d->low;) {
+        for (int j = d->top; j-- > end;) {
             rest = rest << 32 | d->digit[j];
             d->digit[j] = (uint32_t)(rest / n);
             rest %= n;
         }
     } else {
         uint64_t left = 0; /* below n */
-        for (int j = d->top; j-- > d->low;) {
+        for (int j = d->top; j-- > end;) {
             left = left << 32 | d->digit[j];
             d->digit[j] = (uint32_t)(left / n);
             left %= n;
@@ -97,6 +98,8 @@ static void divide(number *d, uint64_t n)
         rest = left;
     }
     d->more = rest != 0;
+    for (int j = d->low; j < end && !d->more; j++) d->more = d->digit[j] != 0;
+    d->low = end;
     while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
 }
 
