@@ -106,7 +106,8 @@ static int detail(const char *op, int json)
             printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
             if (takes_f64(i.name))
                 printf("  suffix      %s:f64 %s\n", i.name,
-                       strchr(i.name, ':') ? "gives f64 for f16, bf16 and f32" : "accumulates f16, bf16 and f32 in f64");
+                       strchr(i.name, ':') ? "gives f64 for f16, bf16 and f32"
+                                           : "accumulates f16, bf16 and f32 in f64");
             if (takes_exact(i.name))
                 printf("  suffix      %s:exact gives the real value, rounded once, for floats\n", i.name);
             if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);

@@ -60,12 +60,13 @@ declare -A sees=(
     [context]='op dtype operator law exact'
     [cpu/kernel]='dtype operator law'
     [cpu]='op dtype operator law exact store context cpu/kernel'
+    [cpu/exact]='dtype operator law exact context cpu cpu/kernel'
     [gpu/kernel]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
-    [api]='op dtype operator law exact store context cpu'
+    [api]='op dtype operator law exact store context cpu cpu/exact'
     [io]='dtype store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do

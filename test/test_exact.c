@@ -118,8 +118,8 @@ static void reference(const check_operator *o, const char *x, int64_t stride, in
 /* ---- data ---- */
 
 static const tally_dtype dtypes[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
-static const char *const forms[] = {"sum:exact",        "mean:exact",    "nansum:exact",  "nanmean:exact",
-                                    "sum:exact:f64",    "mean:f64:exact"};
+static const char *const forms[] = {"sum:exact",     "mean:exact",    "nansum:exact",
+                                    "nanmean:exact", "sum:exact:f64", "mean:f64:exact"};
 enum { FORMS = sizeof forms / sizeof *forms, MOST = 40000, KINDS = TL_DATA_KINDS + 5 };
 
 static uint64_t bits_at(const char *x, int64_t bytes)
@@ -203,10 +203,14 @@ static void views(tally *ctx, const check_operator *o, int kind)
     for (int r = 0; r < 40; r++) offsets[r + 1] = offsets[r] + (check_below(3) ? check_below(90) : check_below(700));
     fill(data, o->dtype, MOST, kind);
     const tally_view all[] = {
-        {data, o->dtype, 40, 130, 131, 1, NULL},          {data, o->dtype, 37, 300, 1, 41, NULL},
-        {data, o->dtype, 5, 700, 1, 5, NULL},             {data, o->dtype, 9, 400, 1300, 3, NULL},
-        {data + 9000 * o->bytes, o->dtype, 3, 900, -1000, -1, NULL}, {data, o->dtype, 40, 0, 0, 1, offsets},
-        {data, o->dtype, 3, 777, 5, 0, NULL},             {data, o->dtype, 3000, 3, 3, 1, NULL},
+        {data, o->dtype, 40, 130, 131, 1, NULL},
+        {data, o->dtype, 37, 300, 1, 41, NULL},
+        {data, o->dtype, 5, 700, 1, 5, NULL},
+        {data, o->dtype, 9, 400, 1300, 3, NULL},
+        {data + 9000 * o->bytes, o->dtype, 3, 900, -1000, -1, NULL},
+        {data, o->dtype, 40, 0, 0, 1, offsets},
+        {data, o->dtype, 3, 777, 5, 0, NULL},
+        {data, o->dtype, 3000, 3, 3, 1, NULL},
     };
     for (size_t v = 0; v < sizeof all / sizeof *all; v++) {
         const tally_view *in = &all[v];
@@ -237,8 +241,8 @@ static void series(tally *ctx, const check_operator *o, int kind)
             reference(o, data, 1, m, want + i * o->result);
     }
     check_ok(ctx, tally_scan(ctx, o->op, &in, &out, &so), "scan");
-    check_same(got, want, n, o->result, "scan %s %s kind %d exclusive %d reverse %d", o->op,
-               tally_dtype_name(o->dtype), kind, so.exclusive, so.reverse);
+    check_same(got, want, n, o->result, "scan %s %s kind %d exclusive %d reverse %d", o->op, tally_dtype_name(o->dtype),
+               kind, so.exclusive, so.reverse);
 
     tally_window_options wo = {check_below(60), check_below(3) ? 0 : check_below(60), (tally_edges)check_below(3), 0};
     if (check_below(2)) wo.min_count = check_below(wo.before + wo.after + 2);
@@ -281,8 +285,14 @@ static void series(tally *ctx, const check_operator *o, int kind)
         tally_stream_close(s);
         check(made + more == all, "stream: %lld results, not %lld", (long long)(made + more), (long long)all);
         if (verb == 0) check_ok(ctx, tally_reduce(ctx, o->op, &in, want), "reduce");
-        if (verb == 1) check_ok(ctx, tally_scan(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so), "scan");
-        if (verb == 2) check_ok(ctx, tally_window(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, results, results, 1, NULL}, &wo), "window");
+        if (verb == 1)
+            check_ok(ctx, tally_scan(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, n, n, 1, NULL}, &so),
+                     "scan");
+        if (verb == 2)
+            check_ok(
+                ctx,
+                tally_window(ctx, o->op, &in, &(tally_view){want, o->info.output, 1, results, results, 1, NULL}, &wo),
+                "window");
         check_same(got, want, all, o->result, "stream %d of %s", verb, o->op);
     }
 }
@@ -293,8 +303,8 @@ static void states(tally *ctx, tally_dtype d, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d), n = 3000, cut = check_below(n);
     tally_exact once, parts, part, none;
-    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut),
-               b = tally_flat(data + cut * bytes, d, n - cut), back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
+    tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut), b = tally_flat(data + cut * bytes, d, n - cut),
+               back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
     fill(data, d, n, kind);
     tally_exact_init(&once);
     tally_exact_init(&parts);
@@ -351,12 +361,12 @@ static void known(tally *ctx)
         int n;
         double sum, mean;
     } rows[] = {
-        {{1, 0x1p-53}, 2, 1, 0.5},                               /* a tie: to even */
+        {{1, 0x1p-53}, 2, 1, 0.5},                                  /* a tie: to even */
         {{1, 0x1p-53, tiny}, 3, 1 + 0x1p-52, 0x1.5555555555556p-2}, /* a little more than a tie */
-        {{1 + 0x1p-52, 0x1p-53}, 2, 1 + 0x1p-51, 0.5 + 0x1p-52}, /* ties: up, to even */
-        {{1e308, 1e308, -1e308}, 3, 1e308, 1e308 / 3},           /* no overflow in between */
-        {{most, half / 2}, 2, most, most / 2},                   /* below the tie with infinity */
-        {{most, half}, 2, INFINITY, 0x1p1023},                   /* ties: to infinity; the mean is not */
+        {{1 + 0x1p-52, 0x1p-53}, 2, 1 + 0x1p-51, 0.5 + 0x1p-52},    /* ties: up, to even */
+        {{1e308, 1e308, -1e308}, 3, 1e308, 1e308 / 3},              /* no overflow in between */
+        {{most, half / 2}, 2, most, most / 2},                      /* below the tie with infinity */
+        {{most, half}, 2, INFINITY, 0x1p1023},                      /* ties: to infinity; the mean is not */
         {{-most, -half}, 2, -INFINITY, -0x1p1023},
         {{most, most, -most, -most, tiny}, 5, tiny, 0}, /* a mean that rounds to 0 */
         {{tiny, tiny, tiny}, 3, 3 * tiny, tiny},
@@ -366,7 +376,8 @@ static void known(tally *ctx)
         {{INFINITY, 1}, 2, INFINITY, INFINITY},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const double s = sum_of(ctx, "sum:exact", rows[i].x, rows[i].n), m = sum_of(ctx, "mean:exact", rows[i].x, rows[i].n);
+        const double s = sum_of(ctx, "sum:exact", rows[i].x, rows[i].n),
+                     m = sum_of(ctx, "mean:exact", rows[i].x, rows[i].n);
         check_same(&s, &rows[i].sum, 1, 8, "known sum %d", (int)i);
         check_same(&m, &rows[i].mean, 1, 8, "known mean %d", (int)i);
     }

@@ -3,7 +3,7 @@
 #include "context/device.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "cpu/exact.h"
+#include "cpu/exact/exact.h"
 #include "cpu/isas.h"
 #include "law/fp.h"
 

@@ -42,8 +42,8 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op,
                        NAME_MOST - 1);
     if (plan.exact)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be",
-                       op);
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
     f->ctx = ctx;

@@ -53,8 +53,8 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     const int64_t bytes = (int64_t)tally_dtype_size(v.dtype);
     char text[48];
     tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * bytes, 0, text, sizeof text);
-    return tl_fail(ctx, TALLY_BAD_DATA, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad, text,
-                   (long long)groups - 1);
+    return tl_fail(ctx, TALLY_BAD_DATA, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
+                   text, (long long)groups - 1);
 }
 
 tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)

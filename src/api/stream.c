@@ -7,7 +7,7 @@
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
 #include "context/device.h"
-#include "cpu/exact.h"
+#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ struct tally_stream {
     stream_verb verb;
     int finished, broken; /* broken: a window push failed half-way */
     tl_plan plan, count_plan;
-    tl_scan scan; /* also the counter of reduce */
+    tl_scan scan;   /* also the counter of reduce */
     tl_exact exact; /* instead, of a plan with `exact` */
     tally_window_options window;
     char *tail;         /* space for 2 (w - 1) elements */

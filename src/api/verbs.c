@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
-#include "cpu/exact.h"
+#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
@@ -168,8 +168,7 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && !plan.exact &&
-        ctx->device->calls->reduce_segments)
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->reduce_segments)
         status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);

@@ -83,8 +83,8 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
         return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :exact is for sum, mean, nansum and nanmean",
                        op);
     return tl_fail(ctx, TALLY_UNSUPPORTED,
-                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly without the suffix)", op,
-                   tally_dtype_name(dtype));
+                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly without the suffix)",
+                   op, tally_dtype_name(dtype));
 }
 
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)

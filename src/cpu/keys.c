@@ -80,10 +80,7 @@ ENDS(64)
 
 static int64_t ends_of(int64_t bytes, const void *x, int64_t n, int64_t at, equality q, int64_t *to)
 {
-    return (bytes == 8   ? ends_64
-            : bytes == 4 ? ends_32
-            : bytes == 2 ? ends_16
-                         : ends_8)(x, n, at, q, to);
+    return (bytes == 8 ? ends_64 : bytes == 4 ? ends_32 : bytes == 2 ? ends_16 : ends_8)(x, n, at, q, to);
 }
 
 /* The ends among elements a + 1 .. b of the keys. */
@@ -247,12 +244,15 @@ TAKE(64)
 
 void tl_take(int threads, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)
 {
-    const int64_t parts = parts_of(threads, n), bytes = (int64_t)tally_dtype_size(in->dtype),
-                  step = in->stride * bytes, to = out->stride * bytes;
+    const int64_t parts = parts_of(threads, n), bytes = (int64_t)tally_dtype_size(in->dtype), step = in->stride * bytes,
+                  to = out->stride * bytes;
 #pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
     for (int64_t p = 0; p < parts; p++) {
         const int64_t a = part_begin(n, parts, p), m = part_begin(n, parts, p + 1) - a;
         char *y = (char *)out->data + a * to;
-        (bytes == 8 ? take_64 : bytes == 4 ? take_32 : bytes == 2 ? take_16 : take_8)(in->data, step, order + a, m, y, to);
+        (bytes == 8   ? take_64
+         : bytes == 4 ? take_32
+         : bytes == 2 ? take_16
+                      : take_8)(in->data, step, order + a, m, y, to);
     }
 }

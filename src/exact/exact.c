@@ -116,8 +116,8 @@ static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 #define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
     uint64_t m = DIGIT(digit) >> shift | DIGIT(digit + 1) << (32 - shift);
     if (shift) m |= DIGIT(digit + 2) << (64 - shift);
-    const uint64_t below = shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift
-                                 : DIGIT(digit - 1);
+    const uint64_t below =
+        shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift : DIGIT(digit - 1);
     int more = d->more || (shift && DIGIT(digit - 1) << (32 - shift) & UINT32_MAX);
     for (int j = digit - 2; j >= d->low && !more; j--) more = j < d->top && d->digit[j] != 0;
 #undef DIGIT

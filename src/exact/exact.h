@@ -23,7 +23,7 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* What the next block of elements is expected to be (cpu/exact.c): below 2^(top + 1), with NaNs among them or not; how
+/* What the next block of elements is expected to be (cpu/exact/reduce.c): below 2^(top + 1), with NaNs among them or not; how
  * many of the last tries failed, and blocks until the next try. */
 typedef struct tl_exact_guess {
     int top, without, failed, pause;

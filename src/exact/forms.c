@@ -45,7 +45,9 @@ static const struct {
     {"sum", "the real sum, rounded once", "0", {INSTANCES("sum", zero, 0, 0)}},
     {"mean", "the real mean, rounded once", "NaN", {INSTANCES("mean", nan, 0, 1)}},
     {"nansum", "the real sum of the elements that are not NaN, rounded once", "0", {INSTANCES("nansum", zero, 1, 0)}},
-    {"nanmean", "the real mean of the elements that are not NaN, rounded once", "NaN",
+    {"nanmean",
+     "the real mean of the elements that are not NaN, rounded once",
+     "NaN",
      {INSTANCES("nanmean", nan, 1, 1)}},
 };
 

@@ -167,9 +167,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
     .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
-    .on_processors = tl_gpu_on_processors,                                                                             \
-    .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text, .reduce_segments = tl_gpu_reduce_segments,          \
-    .scan_segments = tl_gpu_scan_segments, .offsets = tl_gpu_offsets
+    .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
+    .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments, .offsets = tl_gpu_offsets
 
 /* ---- program.c ---- */
 

@@ -19,9 +19,9 @@
  * reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At the end the bits of a register,
  * less those it began with, are the integer; an element that is too large, infinite or NaN shows in the largest |x| or
  * as a register outside of its binade, from which it does not return. */
+#include "exact_block.h"
+#include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
-#include "exact_work.h"
-#include "simd.h"
 
 enum {
     LANES = TL_VECTOR_BYTES / 8,

@@ -5,8 +5,8 @@
 #include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include "cpu/shape.h"
 #include "law/fp.h"
-#include "shape.h"
 #include <stdlib.h>
 
 enum { CHUNK = 1024 };

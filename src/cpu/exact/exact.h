@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Exact sums of views on the processors. A plan with `exact` goes here instead of to the shapes of shape.h: no order is
- * kept, because none matters. exact.c: elements in bulk, and reduce; exact_series.c: scan and window, element by
+ * kept, because none matters. reduce.c: elements in bulk, and reduce; series.c: scan and window, element by
  * element, where the element that leaves a window is subtracted. */
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * What a block of an exact sum is: elements in, three integers out (exact_kernel.c). */
-#ifndef TALLY_EXACT_WORK_H
-#define TALLY_EXACT_WORK_H
+ * What a block of an exact sum is: elements in, three integers out (exact_block.c). */
+#ifndef TALLY_EXACT_BLOCK_H
+#define TALLY_EXACT_BLOCK_H
 #include <stdint.h>
 
 enum {
@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct tl_exact_block {
-    int top;                      /* given: |x| < 2^(top + 1) */
+    int top;                       /* given: |x| < 2^(top + 1) */
     int64_t part[TL_EXACT_LEVELS]; /* the sum is that of part[l] 2^unit[l] */
     int unit[TL_EXACT_LEVELS];
     int64_t nan; /* elements that are NaN, where they are left out */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits (kernel/exact_kernel.c). A
+ * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits (exact_block.c). A
  * block that does not fit is measured and tried again; one whose elements are further apart than the registers reach
  * (f32: 65 binades, f64: 80), or infinite, is added one by one. */
 #include "exact.h"
+#include "exact_block.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/kernel/exact_work.h"
+#include "cpu/shape.h"
 #include "law/fp.h"
-#include "shape.h"
 #include <stdlib.h>
 
 enum {
@@ -200,7 +200,7 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
         const char *x = tl_view_row(in, r, bytes, &n);
         if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
     }
-#pragma omp parallel num_threads(tl_threads(total * bytes > TL_PARALLEL_BYTES ? threads : 1))
+#pragma omp parallel num_threads(tl_threads(total *bytes > TL_PARALLEL_BYTES ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
         tl_exact own;
@@ -259,7 +259,8 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
             const int64_t first = j / parts * COLUMNS, part = j % parts,
                           width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
             if (!s) continue;
-            add_strip(s, plan, in, first, width, in->n / parts * part, part + 1 < parts ? in->n / parts * (part + 1) : in->n);
+            add_strip(s, plan, in, first, width, in->n / parts * part,
+                      part + 1 < parts ? in->n / parts * (part + 1) : in->n);
             if (parts > 1) {
 #pragma omp critical(tally_exact)
                 for (int64_t c = 0; c < width; c++) tl_exact_join(&joined[first + c], &s->e[c], 1);
@@ -270,7 +271,8 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
         free(s);
         tl_fp_leave(fp);
     }
-    for (int64_t c = 0; joined && !failed && c < in->rows; c++) lower(&joined[c], plan, out + c * plan->op->result_bytes);
+    for (int64_t c = 0; joined && !failed && c < in->rows; c++)
+        lower(&joined[c], plan, out + c * plan->op->result_bytes);
     free(joined);
     return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip), "the sums of the columns") : TALLY_OK;
 }
