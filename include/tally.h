@@ -375,6 +375,9 @@ typedef struct tally_file_options {
     int table;          /* csv, text: a row of values per line (ndim 2), also of one column. Several columns always are
                          * a table. column NULL then means all columns that have numbers */
     int keep;           /* csv, text: a table whose lines tally_file_line gives too */
+    /* csv, text: the key columns, named like those of `column`. Lines with the same key cells are a group: see
+     * tally_file_read_by. Where `column` is NULL, columns of values are chosen among the others */
+    const char *by;
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -395,6 +398,8 @@ typedef struct tally_file_info {
     const char *header;         /* csv, text: the header's line, or NULL */
     const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
     char delimiter;             /* csv, text: 0 is white space */
+    int64_t key_columns;        /* options.by: how many; else 0 */
+    const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is
@@ -408,6 +413,14 @@ TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info
 /* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end.
  * (Column-major data comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* options.by: the same, and for each line the number of its group. Groups are numbered from 0 in the order in which
+ * their keys first appear. Keys are compared as text, without blanks and quotes around it: 1 and 1.0 are two, an empty
+ * cell is a key too. *got elements come with a code for each line of them; max is at least a line. codes NULL: none. */
+TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+/* How many groups there are so far (0: none, or no options.by), and cell `column` of a group's key, both from 0. The
+ * text is the file's, until it is closed; NULL: there is no such cell. */
+TALLY_API int64_t tally_file_groups(const tally_file *file);
+TALLY_API const char *tally_file_key(const tally_file *file, int64_t group, int64_t column);
 /* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line
  * NULL: that was the last. It is valid until the next tally_file_read, and lines that were not asked for until then are
  * passed over. */
@@ -519,12 +532,12 @@ TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, con
  */
 
 /* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
- * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys: one
- * sequence (rows 1), of any dtype and stride. */
+ * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys:
+ * one sequence (rows 1), of any dtype and stride. */
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
-/* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to g,
- * ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that is
- * not in 0 .. groups - 1 is TALLY_BAD_DATA, the sentence names its place, and nothing is written. */
+/* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
+ * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that
+ * is not in 0 .. groups - 1 is TALLY_BAD_DATA, the sentence names its place, and nothing is written. */
 TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                                     int64_t *offsets);
 /* out[i] = in[order[i]], 0 <= i < n. in: one sequence; out: n elements of its dtype, with room of its own. A place that
