@@ -20,6 +20,8 @@ int groups_check(const options *o)
     if (has(o, OPT_sort) && !has(o, OPT_by)) return fail(USAGE, "--sort orders the groups of --by, which is not there");
     for (size_t i = 0; i < sizeof others / sizeof *others && has(o, OPT_by); i++)
         if (has(o, others[i])) return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
+    if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
+        return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
     return DONE;
 }
 
@@ -129,7 +131,12 @@ int groups_take(const groups *g, const input *in, int64_t column, char *dense, t
 {
     const size_t size = tally_dtype_size(in->dtype);
     const tally_view from = {in->own ? (char *)in->own + (size_t)column * size : NULL,
-                             in->dtype, 1, g->lines, g->lines * g->width, g->width, NULL},
+                             in->dtype,
+                             1,
+                             g->lines,
+                             g->lines * g->width,
+                             g->width,
+                             NULL},
                      to = tally_flat(dense, in->dtype, g->lines);
     const tally_status status = tally_take(in->ctx, &from, g->order, g->lines, &to);
     *view = tally_segments(dense, in->dtype, g->offsets, g->count);
@@ -143,8 +150,7 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
     if (bytes == 8)
         for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + i * 8, 8);
     else
-        for (int64_t i = 0; i < g->lines; i++)
-            memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
+        for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
 }
 
 /* ---- the names of groups, which outlive the file ---- */
