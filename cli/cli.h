@@ -172,7 +172,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
 int output_check(const options *o,
                  int ops); /* before anything is read: whether print_answers can take so many operators */
 
-/* ---- groups.c: --by ----------------------------------------------------------------------------------------------- */
+/* ---- groups.c: --by ---------------------------------------------------------------------------------------------- */
 typedef struct groups {
     int64_t count, lines, width; /* groups, lines, values in a line */
     int64_t *order, *offsets;    /* as tally_groups says */

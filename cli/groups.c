@@ -7,8 +7,8 @@
  *     Oslo,4                   0
  *     Rome,22                  1
  *
- * The values of each group, in the order of the file, are one segment of `dense`, so a group is reduced, scanned or windowed
- * like any sequence, on any device. Results of scan and window go back to the places of their lines. */
+ * The values of each group, in the order of the file, are one segment of `dense`, so a group is reduced, scanned or
+ * windowed like any sequence, on any device. Results of scan and window go back to the places of their lines. */
 #include "cli.h"
 
 #include <stdlib.h>

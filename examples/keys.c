@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Sums and moving sums by key: values with the number of their group, in any order, become segments. On the command line:
- * tally reduce sum --by city --column temp FILE.
+ * Sums and moving sums by key: values with the number of their group, in any order, become segments. On the command
+ * line: tally reduce sum --by city --column temp FILE.
  * Run: keys */
 #include <stdio.h>
 #include <tally.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares `tally reduce`, `scan` and `window` of exact sums with math.fsum and with fractions. Run by test_exact.sh."""
+"""Compares `tally reduce`, `scan` and `window` of exact sums with math.fsum and fractions. Run by test_exact.sh."""
 import math
 import os
 import random

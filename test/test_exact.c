@@ -129,8 +129,8 @@ static uint64_t bits_at(const char *x, int64_t bytes)
     return v;
 }
 
-/* n elements: what check_fill makes, or pairs that cancel among tiny ones; one exponent; the largest numbers; subnormals;
- * all exponents, but no NaN or infinity. */
+/* n elements: what check_fill makes, or pairs that cancel among tiny ones; one exponent; the largest numbers;
+ * subnormals; all exponents, but no NaN or infinity. */
 static void fill(char *x, tally_dtype d, int64_t n, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Keys: runs, groups and gathers beside the obvious loops, for every type, stride and number of threads; groups of lines
- * of a file; by-key reductions, whose bits are those of each group alone; bad arguments. */
+ * Keys: runs, groups and gathers beside the obvious loops, for every type, stride and number of threads; groups of
+ * lines of a file; by-key reductions, whose bits are those of each group alone; bad arguments. */
 #define _GNU_SOURCE
 #include "files.h"
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Keys on the processors. Threads take neighbouring parts, so that what they find is in order:
  *
- *   runs     a part that begins at element a writes the ends it finds at offsets[a + 1] and up, where no other part writes
- *            (there are no more ends than elements); then they are moved together
+ *   runs     a part that begins at element a writes the ends it finds at offsets[a + 1] and up, where no other part
+ *            writes (there are no more ends than elements); then they are moved together
  *   groups   each part counts its codes; the sums over groups, and over parts within a group, say where each part's
  *            elements of each group go */
 #include "keys.h"

@@ -75,8 +75,8 @@ static int magnitude(const tl_exact *e, number *d)
     return negative;
 }
 
-/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on, or all down to 64 bits
- * below the unit of f64: enough to be rounded from; what is left over is `more`. */
+/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on, or all down to 64
+ * bits below the unit of f64: enough to be rounded from; what is left over is `more`. */
 static void divide(number *d, uint64_t n)
 {
     const int end = d->top > 8 ? d->top - 8 : 0;

@@ -23,8 +23,8 @@ enum {
 
 typedef __int128 tl_wide_int;
 
-/* What the next block of elements is expected to be (cpu/exact/reduce.c): below 2^(top + 1), with NaNs among them or not; how
- * many of the last tries failed, and blocks until the next try. */
+/* What the next block of elements is expected to be (cpu/exact/reduce.c): below 2^(top + 1), with NaNs among them or
+ * not; how many of the last tries failed, and blocks until the next try. */
 typedef struct tl_exact_guess {
     int top, without, failed, pause;
 } tl_exact_guess;
@@ -50,8 +50,8 @@ static inline const tl_exact_form *tl_exact_form_of(const tl_scalar *op)
     return op->state_bytes ? NULL : (const tl_exact_form *)op;
 }
 
-/* The row of NAME:exact ("sum", "nanmean") for elements of dtype; acc 0: the default, TALLY_F64: as with the suffix f64.
- * NULL: there is none. what: NULL, or its line for people; none: NULL, or what no elements give. */
+/* The row of NAME:exact ("sum", "nanmean") for elements of dtype; acc 0: the default, TALLY_F64: as with the suffix
+ * f64. NULL: there is none. what: NULL, or its line for people; none: NULL, or what no elements give. */
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc, const char **what,
                                const char **none);
 

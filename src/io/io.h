@@ -118,7 +118,8 @@ int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 /* cells.c: what became of a chunk of text. */
 typedef struct tl_span {
     uint32_t at, length;
-} tl_span; /* of a line, from the chunk's start; or of a key's cell, where TL_DOUBLED in length means quotes in quotes */
+} tl_span; /* of a line, from the chunk's start; or of a key's cell */
+/* In the length of a key's cell: it was quoted, and there are quotes in it. */
 #define TL_DOUBLED ((uint32_t)1 << 31)
 typedef struct tl_chunk {
     const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */

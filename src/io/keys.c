@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Groups of lines, by the text of their keys. A table of hashes (open addressing, at most half full) leads to the number
- * of a group, and that to its text. Threads look the keys of a block up, each in its chunk, while the table stands still;
- * then one thread numbers the keys that are new, in the order of the lines. After the first block there are few. */
+ * Groups of lines, by the text of their keys. A table of hashes (open addressing, at most half full) leads to the
+ * number of a group, and that to its text. Threads look the keys of a block up, each in its chunk, while the table
+ * stands still; then one thread numbers the keys that are new, in the order of the lines. After the first block there
+ * are few. */
 #include "io.h"
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ typedef struct {
 } slot;
 
 typedef struct {
-    const char *raw; /* as in the file */
+    const char *raw;   /* as in the file */
     const char *shown; /* doubled quotes as one; it ends with a 0 */
     uint32_t length;   /* of raw, with TL_DOUBLED */
 } cell;

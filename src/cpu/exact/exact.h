@@ -17,8 +17,8 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
 tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
                              const tally_window_options *options); /* cannot fail */
 
-/* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the windows of a slice: the
- * parameters are those of tl_window_run (window.h). */
+/* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the windows of a slice:
+ * the parameters are those of tl_window_run (cpu/window.h). */
 void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *options);
 void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n, void *out);
 void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *options, const void *x, int64_t n,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums element by element: scans, and windows of any length, which cost one addition and one subtraction a result,
- * whose sum is exact, so nothing of an element stays behind when it has left. */
+ * Exact sums element by element: scans, and windows of any length, which cost one addition and one subtraction per
+ * result. Both are exact, so nothing of an element stays behind when it has left. */
 #include "exact.h"
 #include "context/device.h"
 #include "context/threads.h"
