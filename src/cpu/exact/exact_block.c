@@ -13,12 +13,12 @@
  *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
  *
  * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums of level 0 are
- * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u), and
- * N < 2^40 makes the second less than that: together below 2^(51 + u), so the register stays in its binade. It is larger
- * than x, so r is exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by the same
- * reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At the end the bits of a register,
- * less those it began with, are the integer; an element that is too large, infinite or NaN shows in the largest |x| or
- * as a register outside of its binade, from which it does not return. */
+ * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u),
+ * and N < 2^40 makes the second less than that: together below 2^(51 + u), so the register stays in its binade. It is
+ * larger than x, so r is exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by
+ * the same reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At the end the bits of a
+ * register, less those it began with, are the integer; an element that is too large, infinite or NaN shows in the
+ * largest |x| or as a register outside of its binade, from which it does not return. */
 #include "exact_block.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
