@@ -25,6 +25,12 @@ typedef struct run {
     progress p;
 } run;
 
+/* Windows that streams do not take: of negative offsets, or of a step. */
+static int needs_all(const series *how)
+{
+    return how->window && (how->window->before < 0 || how->window->after < 0 || how->window->step > 1);
+}
+
 int series_begin(const options *o)
 {
     const char *const verb = verb_table[o->verb].name;
@@ -35,6 +41,7 @@ int series_begin(const options *o)
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
     return DONE;
 }
@@ -159,7 +166,9 @@ static int pump(run *r, flow *f)
  * reaches. */
 static int64_t lines_before(const run *r)
 {
-    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID ? r->how.window->before : 0;
+    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
+               ? r->how.window->before
+               : 0;
 }
 
 /* A window that reaches beyond the data has no more to remember than the data: extents are cut to its length. For that
@@ -334,8 +343,8 @@ int series_run(const options *o, const series *how)
     if (!code && has(o, OPT_by))
         code = run_groups(&r, &in);
     else if (!code)
-        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns
-                   ? columns ? run_stream(&r, &in, columns) : run_whole(&r, &in)
+        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns || needs_all(how)
+                   ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
                    : run_stream(&r, &in, 0);
     progress_end(&r.p);
     if (!code) {

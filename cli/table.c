@@ -100,7 +100,7 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
                 put_name(f, a->file, separator);
                 fputc(separator, f);
             }
-            put_names(f, a->keys + row * a->key_columns, keys_of(a, o), separator);
+            if (keys_of(a, o)) put_names(f, a->keys + row * a->key_columns, a->key_columns, separator);
             for (int i = 0, column = 0; i < a->ops; i++)
                 for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
                     if (column++) fputc(separator, f);

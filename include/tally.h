@@ -12,6 +12,7 @@
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
  *  12  exact sums as data                    13  keys: runs, groups, gathers
+ *  14  windows by ranges and by keys
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -232,13 +233,16 @@ typedef enum tally_edges {
 } tally_edges;
 
 /* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w -
- * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. */
+ * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. One of the two may be negative, w is at least 0: before =
+ * -1, after = 3 are the three elements after i. Such windows, and those of a step, are folded one by one: their time is
+ * that of all their elements. On a GPU the processors do that, from host memory, and streams refuse them. */
 typedef struct tally_window_options {
-    int64_t before, after; /* >= 0 each */
+    int64_t before, after;
     tally_edges edges;
     int64_t min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
                           TALLY_EDGES_MISSING, min_count > 0 also gives windows a value that are not full, if they
                           have at least min_count elements */
+    int64_t step;      /* 0 or 1: all results; s: of these, numbers 0, s, 2 s, ... alone (with offsets refused) */
 } tally_window_options;
 
 /* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a
@@ -248,7 +252,7 @@ typedef struct tally_window_options {
 TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                                     const tally_window_options *options);
 
-/* Results in a sequence of n elements (n, or what edges valid leaves). */
+/* Results in a sequence of n elements: n, or what edges valid leaves; with a step, every step-th of them. */
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
 /* ---- 5 views: rows, columns, every k-th, segments ------------------------------------------------------------------
@@ -537,13 +541,45 @@ TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, con
 TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
 /* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
  * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that
- * is not in 0 .. groups - 1 is TALLY_BAD_DATA, the sentence names its place, and nothing is written. */
+ * is not in 0 .. groups - 1 is TALLY_INVALID, the sentence names its place, and nothing is written. */
 TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
                                     int64_t *offsets);
 /* out[i] = in[order[i]], 0 <= i < n. in: one sequence; out: n elements of its dtype, with room of its own. A place that
- * is not in 0 .. in->n - 1 is TALLY_BAD_DATA, and nothing is written. */
+ * is not in 0 .. in->n - 1 is TALLY_INVALID, and nothing is written. */
 TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
                                   const tally_view *out);
+
+/* ---- 14 windows by ranges and by keys -------------------------------------------------------------------------------
+ * Windows of rows that are not a fixed number of neighbours: of times, of prices, of anything sorted. Host memory; on a
+ * GPU the processors do it. */
+
+/* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]; an empty range, or one
+ * with fewer than min_count elements (not counting NaN for nan* operators), gives the empty value. Ranges may come in
+ * any order and overlap; each takes the time of its elements (of exact sums, of those that differ from the range
+ * before it). 0 <= start[r] <= end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of
+ * `results` results, no overlap with in. */
+TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
+                                           const int64_t *end, int64_t results, const tally_view *out,
+                                           int64_t min_count);
+
+/* What the window of row i has of rows with the same key: all of them (SQL's peers, Polars), or none after row i
+ * (pandas). */
+typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
+
+/* The window of row i: the rows whose keys lie in key[i] + low .. key[i] + high. Trailing windows of a time t: low =
+ * -t, high = 0; pandas' closed="right" is low_open = 1 and TALLY_TIES_ROW. */
+typedef struct tally_key_window {
+    int64_t low, high;          /* for keys of i32, i64 and u64; sums beyond 64 bits are right */
+    double low_real, high_real; /* for keys of f64; the sums round once */
+    int low_open, high_open;    /* 1: a key at this end is outside */
+    tally_ties ties;
+    const int64_t *lows, *highs; /* NULL, or a low, a high for each row (calendar months): for keys that are integers */
+} tally_key_window;
+/* start and end of the window of each row, for tally_window_ranges. keys: one sequence of i32, i64, u64 or f64, sorted,
+ * ascending or descending; one that is not, or NaN, is TALLY_INVALID: the sentence names the row and both keys, and
+ * nothing is written. start and end have room for keys->n. */
+TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *window,
+                                           int64_t *start, int64_t *end);
 
 #ifdef __cplusplus
 }

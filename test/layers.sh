@@ -61,12 +61,13 @@ declare -A sees=(
     [cpu/kernel]='dtype operator law'
     [cpu]='op dtype operator law exact store context cpu/kernel'
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel'
+    [cpu/keys]='dtype law context cpu'
     [gpu/kernel]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
-    [api]='op dtype operator law exact store context cpu cpu/exact'
+    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys'
     [io]='dtype store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do

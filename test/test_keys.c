@@ -23,7 +23,7 @@ static int same_key(tally_dtype d, const char *a, const char *b)
 static void runs(tally *ctx, tally_dtype d, int64_t n, int64_t stride, int64_t mean)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d), step = stride < 0 ? -stride : stride;
-    char *const first = keys + (stride < 0 ? (n - 1) * step * bytes : 0);
+    char *const first = keys + (stride < 0 && n ? (n - 1) * step * bytes : 0);
     const tally_view v = {first, d, 1, n, n, stride, NULL};
     int64_t found = -1, wanted = n > 0;
     for (int64_t i = 0; i < n; i++) {
@@ -126,8 +126,8 @@ static void errors(tally *ctx)
     refused(ctx, tally_runs(ctx, &rows, NULL, &n), TALLY_INVALID, "keys->rows is 2: must be one sequence");
     refused(ctx, tally_runs(ctx, &none, NULL, &n), TALLY_INVALID, "keys->dtype is 0");
     refused(ctx, tally_runs(ctx, &big, NULL, &n), TALLY_INVALID, "keys->data is NULL");
-    refused(ctx, tally_groups(ctx, &v, 3, at, at), TALLY_BAD_DATA, "codes: element 4 is -1: must be in 0..2");
-    refused(ctx, tally_groups(ctx, &v, 2, at, at), TALLY_BAD_DATA, "codes: element 2 is 2: must be in 0..1");
+    refused(ctx, tally_groups(ctx, &v, 3, at, at), TALLY_INVALID, "codes: element 4 is -1: must be in 0..2");
+    refused(ctx, tally_groups(ctx, &v, 2, at, at), TALLY_INVALID, "codes: element 2 is 2: must be in 0..1");
     refused(ctx, tally_groups(ctx, &v, -1, at, at), TALLY_INVALID, "groups is -1");
     refused(ctx, tally_groups(ctx, &f, 3, at, at), TALLY_UNSUPPORTED, "codes->dtype is f32: must be an integer type");
     refused(ctx, tally_groups(ctx, &v, 3, NULL, at), TALLY_INVALID, "order is NULL: must have room for 5");
@@ -135,9 +135,9 @@ static void errors(tally *ctx)
     refused(ctx, tally_groups(ctx, &v, INT64_MAX / 4, at, at), TALLY_NO_MEMORY, "the counts of the groups");
     at[1] = 5;
     at[0] = 0;
-    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_BAD_DATA, "order[1] is 5: must be in 0..4");
+    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_INVALID, "order[1] is 5: must be in 0..4");
     at[1] = -1;
-    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_BAD_DATA, "order[1] is -1: must be in 0..4");
+    refused(ctx, tally_take(ctx, &v, at, 2, &out), TALLY_INVALID, "order[1] is -1: must be in 0..4");
     refused(ctx, tally_take(ctx, &v, at, 3, &out), TALLY_INVALID, "out->n is 2: must be n = 3");
     refused(ctx, tally_take(ctx, &v, NULL, 2, &out), TALLY_INVALID, "order is NULL");
     refused(ctx, tally_take(ctx, &f, at, 2, &out), TALLY_INVALID, "out->dtype is i32: must be in->dtype, f32");

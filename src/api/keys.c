@@ -2,7 +2,7 @@
  * tally_runs, tally_groups, tally_take: their checks. */
 #include "context/device.h"
 #include "context/view.h"
-#include "cpu/keys.h"
+#include "cpu/keys/keys.h"
 #include "dtype/dtype.h"
 
 /* A view that must be one sequence; *v becomes it, with numbers that can be calculated with. */
@@ -53,7 +53,7 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     const int64_t bytes = (int64_t)tally_dtype_size(v.dtype);
     char text[48];
     tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * bytes, 0, text, sizeof text);
-    return tl_fail(ctx, TALLY_BAD_DATA, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
+    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
                    text, (long long)groups - 1);
 }
 
@@ -76,7 +76,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
     if (status) return status;
     const int64_t bad = tl_take_check(tally_threads(ctx), order, n, x.n);
     if (bad < n)
-        return tl_fail(ctx, TALLY_BAD_DATA, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)bad,
+        return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)bad,
                        (long long)order[bad], (long long)x.n - 1);
     tl_take(tally_threads(ctx), &x, order, n, &y);
     return TALLY_OK;

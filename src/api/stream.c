@@ -87,6 +87,11 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     tally_stream *s = *stream;
     int64_t bytes;
     status = tl_check_window(ctx, o);
+    if (!status && !tl_window_streams(o))
+        status =
+            tl_fail(ctx, TALLY_UNSUPPORTED,
+                    "before %lld, after %lld, step %lld: a stream takes before and after of at least 0, and no step",
+                    (long long)o->before, (long long)o->after, (long long)o->step);
     if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
     if (!status) {
         s->window = *o;

@@ -2,6 +2,7 @@
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
 #include "cpu/exact/exact.h"
+#include "cpu/ranges.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
@@ -21,10 +22,15 @@ tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_opt
 tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 {
     if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
-    if (o->before < 0 || o->before >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be 0..2^61 - 1", (long long)o->before);
-    if (o->after < 0 || o->after >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be 0..2^61 - 1", (long long)o->after);
+    if (o->before >> 61 != o->before >> 63)
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be -2^61..2^61 - 1", (long long)o->before);
+    if (o->after >> 61 != o->after >> 63)
+        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1", (long long)o->after);
+    if (o->before + 1 + o->after < 0)
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld and after %lld: before + 1 + after must be at least 0",
+                       (long long)o->before, (long long)o->after);
+    if (o->step < 0 || o->step >> 61)
+        return tl_fail(ctx, TALLY_INVALID, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
         return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length",
                        (long long)o->min_count, (long long)(o->before + 1 + o->after));
@@ -32,6 +38,8 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
         return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
     return TALLY_OK;
 }
+
+int tl_window_streams(const tally_window_options *o) { return o->before >= 0 && o->after >= 0 && o->step <= 1; }
 
 static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
                                  int64_t length, int in_place)
@@ -115,17 +123,20 @@ static int views_work(views *v)
 
 /* ---- where a plan runs: on the context's device; exact sums on its processors ---- */
 
-static tally_status on_processors(tally *ctx, const tally_view *in, const void *out, const char *out_name)
+static const char what_ranges[] = "windows of negative offsets or of a step";
+
+static tally_status on_processors(tally *ctx, const tally_view *in, const void *out, const char *out_name,
+                                  const char *what)
 {
     const int64_t elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    tally_status status = tl_on_processors(ctx, in->data, "in->data", "exact sums", elements);
-    return status ? status : tl_on_processors(ctx, out, out_name, "exact sums", 0);
+    tally_status status = tl_on_processors(ctx, in->data, "in->data", what, elements);
+    return status ? status : tl_on_processors(ctx, out, out_name, what, 0);
 }
 
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
     if (!plan->exact) return ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
-    tally_status status = on_processors(ctx, in, out, "out");
+    tally_status status = on_processors(ctx, in, out, "out", "exact sums");
     return status ? status : tl_exact_reduce(ctx, plan, tally_threads(ctx), in, out);
 }
 
@@ -133,16 +144,19 @@ static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *
                              const tally_scan_options *o)
 {
     if (!plan->exact) return ctx->device->calls->scan(ctx->device, ctx, plan, in, out, o);
-    tally_status status = on_processors(ctx, in, out->data, "out->data");
+    tally_status status = on_processors(ctx, in, out->data, "out->data", "exact sums");
     return status ? status : tl_exact_scan(ctx, plan, tally_threads(ctx), in, out, o);
 }
 
 static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
                                const tally_view *out, const tally_window_options *o)
 {
-    if (!plan->exact) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
-    tally_status status = on_processors(ctx, in, out->data, "out->data");
-    return status ? status : tl_exact_window(plan, tally_threads(ctx), in, out, o);
+    const int ranges = !tl_window_streams(o);
+    if (!plan->exact && !ranges) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
+    tally_status status = on_processors(ctx, in, out->data, "out->data", plan->exact ? "exact sums" : what_ranges);
+    if (status) return status;
+    if (!ranges) return tl_exact_window(plan, tally_threads(ctx), in, out, o);
+    return (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, tally_threads(ctx), in, out, o);
 }
 
 /* ---- verbs ---- */
@@ -209,7 +223,11 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     if (status) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
+    if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
+    if (!status && in->offsets && o->step > 1)
+        status =
+            tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
     if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
         status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);

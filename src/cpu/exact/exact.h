@@ -5,6 +5,7 @@
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 #include "context/context.h"
+#include "cpu/ranges.h"
 #include "exact/exact.h"
 
 /* Adds n elements that are `stride` apart. The dense ones on up to `threads` threads. */
@@ -16,6 +17,12 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
                            const tally_scan_options *options);
 tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
                              const tally_window_options *options); /* cannot fail */
+
+/* The same for windows that are ranges (cpu/ranges.h; count is not used); they cannot fail either. */
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x, int64_t stride,
+                         void *y, int64_t y_stride);
+tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                                  const tally_view *in, const tally_view *out, const tally_window_options *options);
 
 /* For streams. A scan begins; its next n results, where it has come to *e; out may be x. And the windows of a slice:
  * the parameters are those of tl_window_run (cpu/window.h). */

@@ -5,6 +5,7 @@
 #include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include "cpu/ranges.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -258,6 +259,74 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
         tl_fp fp = tl_fp_enter();
         window_row(plan, 1, in, out, r, o);
         tl_fp_leave(fp);
+    }
+    return TALLY_OK;
+}
+
+/* ---- ranges ---- */
+
+/* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both ends, or anew. */
+static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a, int64_t b)
+{
+    double value[CHUNK];
+    const int64_t ends[2][2] = {{*from, a}, {b, *end}}; /* elements leave between these, or enter */
+    int64_t far = 0;
+    for (int k = 0; k < 2; k++) far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
+    if (far > b - a || a >= *end || b <= *from) {
+        tl_exact_clear(e);
+        tl_exact_add(e, plan, x.at + a * x.stride, x.stride / plan->op->elem_bytes, b - a);
+    } else {
+        for (int k = 0; k < 2; k++) {
+            const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
+            const int64_t low = sign < 0 ? ends[k][0] : ends[k][1], high = sign < 0 ? ends[k][1] : ends[k][0];
+            for (int64_t i = low, m; i < high; i += m) {
+                m = high - i < CHUNK ? high - i : CHUNK;
+                load(plan, x, i, m, value);
+                for (int64_t j = 0; j < m; j++) tl_exact_element(e, value[j], sign);
+            }
+            e->count += sign * (high - low);
+            e->waiting += high - low;
+        }
+        if (e->waiting > TL_EXACT_MOST / 2) settle(e, 0);
+    }
+    *from = a;
+    *end = b;
+}
+
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data, int64_t stride,
+                         void *out, int64_t y_stride)
+{
+    enum { SHARE = 4096 };
+    const line x = {(char *)(uintptr_t)data, stride * plan->op->elem_bytes};
+    const int64_t shares = (s->results + SHARE - 1) / SHARE;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(shares > 1 ? threads : 1))
+    for (int64_t t = 0; t < shares; t++) {
+        tl_fp fp = tl_fp_enter();
+        tl_exact e;
+        int64_t from = 0, end = 0, a, b;
+        tl_exact_begin(&e);
+        for (int64_t r = t * SHARE; r < s->results && r < (t + 1) * SHARE; r++) {
+            const int full = tl_range_at(s, r, &a, &b);
+            move(&e, plan, x, &from, &end, a, b);
+            if (full && b > a && e.count - (plan->op->masked ? e.nan : 0) >= s->min_count)
+                tl_exact_lower(&e, tl_exact_form_of(plan->op), (char *)out + r * y_stride);
+            else
+                plan->op->empty(plan->par, (char *)out + r * y_stride);
+        }
+        tl_fp_leave(fp);
+    }
+}
+
+tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                                  const tally_view *in, const tally_view *out, const tally_window_options *o)
+{
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    for (int64_t r = 0; r < in->rows; r++) {
+        int64_t n, m;
+        const char *x = tl_view_row(in, r, bytes, &n);
+        char *y = tl_view_row(out, r, result, &m);
+        const tl_ranges ranges = tl_ranges_of(o, n);
+        tl_exact_ranges_run(plan, threads, &ranges, x, in->stride, y, out->stride * result);
     }
     return TALLY_OK;
 }

@@ -9,7 +9,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "dtype/dtype.h"
-#include "shape.h"
+#include "cpu/shape.h"
 #include <stdlib.h>
 #include <string.h>
 #if defined(__x86_64__)
