@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Windows by time: the mean of the last two seconds at every reading, which come when they come.
- * Run: times */
+ * Run: readings */
 #include <stdio.h>
 #include <tally.h>
 
