@@ -120,7 +120,7 @@ static void reference(const check_operator *o, const char *x, int64_t stride, in
 static const tally_dtype dtypes[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
 static const char *const forms[] = {"sum:exact",     "mean:exact",    "nansum:exact",
                                     "nanmean:exact", "sum:exact:f64", "mean:f64:exact"};
-enum { FORMS = sizeof forms / sizeof *forms, MOST = 40000, KINDS = TL_DATA_KINDS + 5 };
+enum { FORMS = sizeof forms / sizeof *forms, MOST = 40000, KINDS = TL_DATA_KINDS + 6, LARGE_PAIRS = KINDS - 2 };
 
 static uint64_t bits_at(const char *x, int64_t bytes)
 {
@@ -130,7 +130,7 @@ static uint64_t bits_at(const char *x, int64_t bytes)
 }
 
 /* n elements: what check_fill makes, or pairs that cancel among tiny ones; one exponent; the largest numbers;
- * subnormals; all exponents, but no NaN or infinity. */
+ * subnormals; numbers near 1, and a few large ones that soon cancel; all exponents, but no NaN or infinity. */
 static void fill(char *x, tally_dtype d, int64_t n, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d);
@@ -153,6 +153,17 @@ static void fill(char *x, tally_dtype d, int64_t n, int kind)
         case 3:
             v = (v & sign) | m;
             break;
+        case 4: { /* large: where registers that expect numbers near 1 lose their bits, but end as if nothing had been */
+            const uint64_t far = top / 2 + 5 + (uint64_t)check_below(d == TALLY_F16 ? 9 : 90);
+            v = (v & sign) | (top / 2 - (uint64_t)check_below(3)) << mantissa | m;
+            if (i > 64 && i % 32 == 0 &&
+                check_below(2)) { /* 32: the same lane of the same register, on most machines */
+                const uint64_t large = far << mantissa;
+                memcpy(x + (i - 32) * bytes, &large, (size_t)bytes);
+                v = large | sign;
+            }
+            break;
+        }
         default:
             v = (v & sign) | (e == top ? 0 : e) << mantissa | m;
             break;
@@ -440,7 +451,7 @@ int main(void)
             for (int kind = 0; kind < KINDS; kind++) {
                 for (int f = 0; f < FORMS; f++) {
                     const check_operator o = pick(forms[f], dtypes[d]);
-                    if ((f + kind) % 3 && !check_long) continue;
+                    if ((f + kind) % 3 && kind != LARGE_PAIRS && !check_long) continue;
                     flat(ctx, check_isa(k), &o, kind);
                     series(check_below(2) ? ctx : many, &o, kind);
                     if ((f + kind) % 2 == 0) views(check_below(2) ? ctx : many, &o, kind);
