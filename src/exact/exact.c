@@ -22,16 +22,22 @@ void tl_exact_carry(tl_exact *e)
     }
 }
 
+/* A caller's words may be anything, so counts wrap. */
+static void count(int64_t *to, int64_t more, int sign)
+{
+    *to = (int64_t)((uint64_t)*to + (uint64_t)sign * (uint64_t)more);
+}
+
 void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
 {
     tl_exact_carry(to);
     for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
     if (from->low < to->low) to->low = from->low;
     if (from->high > to->high) to->high = from->high;
-    to->plus += sign * from->plus;
-    to->minus += sign * from->minus;
-    to->nan += sign * from->nan;
-    to->count += sign * from->count;
+    count(&to->plus, from->plus, sign);
+    count(&to->minus, from->minus, sign);
+    count(&to->nan, from->nan, sign);
+    count(&to->count, from->count, sign);
     tl_exact_carry(to);
 }
 
@@ -146,7 +152,8 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
     const tl_scalar *op = &form->scalar;
     const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23;
     const uint64_t most = wide ? 2047 : 255;
-    const int64_t n = e->count - (op->masked ? e->nan : 0);
+    int64_t n = e->count;
+    if (op->masked) count(&n, e->nan, -1);
     if ((form->mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
         store(most << mantissa | (uint64_t)1 << (mantissa - 1), 0, op->out, out);
         return;

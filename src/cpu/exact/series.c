@@ -265,10 +265,28 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
 
 /* ---- ranges ---- */
 
+/* The elements low .. high - 1 enter (sign 1) or leave; mostly they are few. */
+static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
+{
+    if (plan->op->dtype == TALLY_F64) {
+        double v;
+        for (int64_t i = low; i < high; i++) {
+            memcpy(&v, x.at + i * x.stride, sizeof v);
+            tl_exact_element(e, v, sign);
+        }
+        return;
+    }
+    double value[CHUNK];
+    for (int64_t i = low, m; i < high; i += m) {
+        m = high - i < CHUNK ? high - i : CHUNK;
+        load(plan, x, i, m, value);
+        for (int64_t j = 0; j < m; j++) tl_exact_element(e, value[j], sign);
+    }
+}
+
 /* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both ends, or anew. */
 static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a, int64_t b)
 {
-    double value[CHUNK];
     const int64_t ends[2][2] = {{*from, a}, {b, *end}}; /* elements leave between these, or enter */
     int64_t far = 0;
     for (int k = 0; k < 2; k++) far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
@@ -279,11 +297,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
         for (int k = 0; k < 2; k++) {
             const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
             const int64_t low = sign < 0 ? ends[k][0] : ends[k][1], high = sign < 0 ? ends[k][1] : ends[k][0];
-            for (int64_t i = low, m; i < high; i += m) {
-                m = high - i < CHUNK ? high - i : CHUNK;
-                load(plan, x, i, m, value);
-                for (int64_t j = 0; j < m; j++) tl_exact_element(e, value[j], sign);
-            }
+            add_some(e, plan, x, low, high, sign);
             e->count += sign * (high - low);
             e->waiting += high - low;
         }

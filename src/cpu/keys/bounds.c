@@ -119,11 +119,15 @@ static inline key moved(const line *l, key k, int64_t whole, double real)
     return l->dtype == TALLY_F64 ? (key){0, k.real + real} : (key){k.whole + whole, 0};
 }
 
-/* The rows of places a .. b - 1. */
-static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b, int64_t *start,
-                 int64_t *end)
+/* The rows of places a .. b - 1. `given` is *l, of a dtype that is a constant. */
+static inline __attribute__((always_inline)) void part_of(const line given, tally_dtype dtype, int descending,
+                                                          const tally_key_window *w, int64_t a, int64_t b,
+                                                          int64_t *start, int64_t *end)
 {
+    line own = given;
+    const line *const l = &own;
     int64_t first = -1, stop = -1;
+    own.dtype = dtype;
     for (int64_t p = a; p < b; p++) {
         const int64_t row = descending ? l->n - 1 - p : p;
         const key k = at(l, p), low = moved(l, k, w->lows ? w->lows[row] : w->low, w->low_real),
@@ -137,6 +141,25 @@ static void part(const line *l, int descending, const tally_key_window *w, int64
         if (from > to) from = to; /* nothing: an empty range */
         start[row] = from;
         end[row] = to;
+    }
+}
+
+static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b, int64_t *start,
+                 int64_t *end)
+{
+    switch (l->dtype) {
+    case TALLY_I32:
+        part_of(*l, TALLY_I32, descending, w, a, b, start, end);
+        break;
+    case TALLY_I64:
+        part_of(*l, TALLY_I64, descending, w, a, b, start, end);
+        break;
+    case TALLY_U64:
+        part_of(*l, TALLY_U64, descending, w, a, b, start, end);
+        break;
+    default:
+        part_of(*l, TALLY_F64, descending, w, a, b, start, end);
+        break;
     }
 }
 
