@@ -122,11 +122,11 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
 {
     _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
     const int64_t bytes = plan->op->elem_bytes;
-    for (int64_t m; n > 0; n -= m, x += m * stride * bytes) {
-        const char *from = x;
-        m = n < PIECE ? n : PIECE;
+    for (int64_t at = 0, m; at < n; at += m) {
+        const char *from = x + at * stride * bytes; /* not beyond the last element: a stride may be anything */
+        m = n - at < PIECE ? n - at : PIECE;
         if (stride != 1) {
-            tl_copy_strided(pack, 1, x, stride, m, bytes);
+            tl_copy_strided(pack, 1, from, stride, m, bytes);
             from = pack;
         }
         if (plan->in) {
@@ -248,7 +248,7 @@ static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const 
 #pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
-        strip *s = failed ? NULL : malloc(sizeof *s);
+        strip *s = need && !joined ? NULL : malloc(sizeof *s);
         if (!s) {
 #pragma omp atomic write
             failed = 1;

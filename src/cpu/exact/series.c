@@ -18,10 +18,13 @@ typedef struct {
     int64_t stride; /* in bytes */
 } line;
 
+/* Number i, which may be the one past the end. */
+static char *place(line l, int64_t i) { return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride)); }
+
 /* m elements from number i on, as f64. */
 static void load(const tl_plan *plan, line x, int64_t i, int64_t m, double *to)
 {
-    const char *at = x.at + i * x.stride;
+    const char *at = place(x, i);
     const int64_t bytes = plan->op->elem_bytes;
     if (plan->op->dtype == TALLY_F64) {
         tl_copy_strided(to, 1, at, x.stride / bytes, m, bytes);
@@ -36,7 +39,7 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, double *to)
 
 static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
 {
-    tl_exact_lower(e, tl_exact_form_of(plan->op), y.at + i * y.stride);
+    tl_exact_lower(e, tl_exact_form_of(plan->op), place(y, i));
 }
 
 /* m elements are next: carries in time, and no more bins than the sum has. */
@@ -174,7 +177,7 @@ static void slide(const job *w, int64_t a, int64_t b)
     if (a >= b) return;
     int64_t start = start_of(w, a), end = end_of(w, a);
     tl_exact_begin(&e);
-    tl_exact_add(&e, w->plan, w->x.at + start * w->x.stride, w->x.stride / op->elem_bytes, end - start);
+    tl_exact_add(&e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
         const int64_t to_start = start_of(w, a + m), to_end = a + m < w->n ? end_of(w, a + m) : w->n;
@@ -188,7 +191,7 @@ static void slide(const job *w, int64_t a, int64_t b)
             if (counted >= o->min_count && (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
                 store(&e, w->plan, w->y, i - w->first);
             else
-                op->empty(w->plan->par, w->y.at + (i - w->first) * w->y.stride);
+                op->empty(w->plan->par, place(w->y, i - w->first));
             if (i >= o->before) {
                 tl_exact_element(&e, *left++, -1);
                 e.count--;
@@ -271,7 +274,7 @@ static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int6
     if (plan->op->dtype == TALLY_F64) {
         double v;
         for (int64_t i = low; i < high; i++) {
-            memcpy(&v, x.at + i * x.stride, sizeof v);
+            memcpy(&v, place(x, i), sizeof v);
             tl_exact_element(e, v, sign);
         }
         return;
@@ -292,7 +295,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
     for (int k = 0; k < 2; k++) far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
     if (far > b - a || a >= *end || b <= *from) {
         tl_exact_clear(e);
-        tl_exact_add(e, plan, x.at + a * x.stride, x.stride / plan->op->elem_bytes, b - a);
+        tl_exact_add(e, plan, place(x, a), x.stride / plan->op->elem_bytes, b - a);
     } else {
         for (int k = 0; k < 2; k++) {
             const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
