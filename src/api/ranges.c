@@ -57,7 +57,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
             return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                            (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
     const tl_ranges ranges = {start, end, NULL, x.n, results, 0, 1, min_count};
-    const int64_t step = y.stride * plan.op->result_bytes;
+    const int64_t step = tl_step(y.stride, plan.op->result_bytes);
     tl_fp fp = tl_fp_enter();
     if (plan.exact)
         tl_exact_ranges_run(&plan, tally_threads(ctx), &ranges, x.data, x.stride, y.data, step);

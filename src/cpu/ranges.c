@@ -94,7 +94,8 @@ static tally_status row(tally *ctx, const tl_plan *plan, const tl_plan *count, i
     const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
     char *y = tl_view_row(out, r, plan->op->result_bytes, &m);
     const tl_ranges ranges = tl_ranges_of(o, n);
-    return tl_ranges_run(ctx, plan, count, threads, &ranges, x, in->stride, y, out->stride * plan->op->result_bytes);
+    return tl_ranges_run(ctx, plan, count, threads, &ranges, x, in->stride, y,
+                         tl_step(out->stride, plan->op->result_bytes));
 }
 
 tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,

@@ -82,10 +82,10 @@ void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const v
 /* Sequence r, from its end if the scan is reversed. */
 static line line_of(const tally_view *v, int64_t r, int64_t bytes, int reverse, int64_t *n)
 {
-    line l = {tl_view_row(v, r, bytes, n), v->stride * bytes};
+    line l = {tl_view_row(v, r, bytes, n), tl_step(v->stride, bytes)};
     if (reverse && *n > 0) {
-        l.at += (*n - 1) * l.stride;
-        l.stride = -l.stride;
+        l.at = place(l, *n - 1);
+        l.stride = tl_step(l.stride, -1);
     }
     return l;
 }
@@ -314,7 +314,7 @@ void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, c
                          void *out, int64_t y_stride)
 {
     enum { SHARE = 4096 };
-    const line x = {(char *)(uintptr_t)data, stride * plan->op->elem_bytes};
+    const line x = {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)};
     const int64_t shares = (s->results + SHARE - 1) / SHARE;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(shares > 1 ? threads : 1))
     for (int64_t t = 0; t < shares; t++) {
@@ -343,7 +343,7 @@ tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan
         const char *x = tl_view_row(in, r, bytes, &n);
         char *y = tl_view_row(out, r, result, &m);
         const tl_ranges ranges = tl_ranges_of(o, n);
-        tl_exact_ranges_run(plan, threads, &ranges, x, in->stride, y, out->stride * result);
+        tl_exact_ranges_run(plan, threads, &ranges, x, in->stride, y, tl_step(out->stride, result));
     }
     return TALLY_OK;
 }
