@@ -153,7 +153,7 @@ static void fill(char *x, tally_dtype d, int64_t n, int kind)
         case 3:
             v = (v & sign) | m;
             break;
-        case 4: { /* large: where registers that expect numbers near 1 lose their bits, but end as if nothing had been */
+        case 4: { /* large: registers that expect numbers near 1 lose bits, but end as if nothing had been */
             const uint64_t far = top / 2 + 5 + (uint64_t)check_below(d == TALLY_F16 ? 9 : 90);
             v = (v & sign) | (top / 2 - (uint64_t)check_below(3)) << mantissa | m;
             if (i > 64 && i % 32 == 0 &&
