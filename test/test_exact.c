@@ -356,30 +356,6 @@ static void states(tally *ctx, tally_dtype d, int kind)
     }
 }
 
-/* A fragment of an exact sum: cut anywhere, through bytes, and as one. */
-static void fragments(tally *ctx, const check_operator *o, int kind)
-{
-    const int64_t n = 2000, cut = check_below(n + 1);
-    tally_fragment *a = NULL, *b = NULL, *c = NULL;
-    char bytes[800];
-    size_t size = sizeof bytes;
-    fill(data, o->dtype, n, kind);
-    const tally_view all = tally_flat(data, o->dtype, n);
-    check_ok(ctx, tally_reduce(ctx, o->op, &all, want), o->op);
-    check_ok(ctx, tally_fragment_make(ctx, o->op, o->dtype, data, 0, cut, &a), "fragment");
-    check_ok(ctx, tally_fragment_make(ctx, o->op, o->dtype, data + cut * o->bytes, cut, n - cut, &b), "fragment");
-    check_ok(ctx, tally_fragment_save(b, bytes, &size), "save");
-    check_ok(ctx, tally_fragment_load(ctx, bytes, size, &c), "load");
-    check_ok(ctx, tally_fragment_merge(a, c), "merge");
-    check_ok(ctx, tally_fragment_result(a, got), "result");
-    check_same(got, want, 1, o->result, "fragments of %s %s kind %d", o->op, tally_dtype_name(o->dtype), kind);
-    tally_fragment_free(c);
-    bytes[size / 2] ^= 1;
-    check(tally_fragment_load(ctx, bytes, size, &c) == TALLY_BAD_DATA && !c, "an altered fragment");
-    tally_fragment_free(a);
-    tally_fragment_free(b);
-}
-
 static double sum_of(tally *ctx, const char *op, const double *x, int64_t n)
 {
     double r = -1;
@@ -446,12 +422,14 @@ static void errors(tally *ctx)
 {
     double r = 7;
     tally_exact s;
+    tally_fragment *f;
     tally_view i = tally_flat(&r, TALLY_I64, 1), v = tally_flat(NULL, TALLY_F64, 3);
     tally_exact_init(&s);
     refused(ctx, tally_reduce(ctx, "sum:exact", &i, &r), TALLY_UNSUPPORTED, "takes f16, bf16, f32 and f64, not i64");
     i.dtype = TALLY_F64;
     refused(ctx, tally_reduce(ctx, "max:exact", &i, &r), TALLY_UNSUPPORTED, "is for sum, mean, nansum and nanmean");
     refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID, "its suffixes are :f64 and :exact");
+    refused(ctx, tally_fragment_make(ctx, "sum:exact", TALLY_F64, &r, 0, 1, &f), TALLY_UNSUPPORTED, "tally_exact");
     refused(ctx, tally_exact_add(ctx, NULL, &i), TALLY_INVALID, "sum is NULL");
     refused(ctx, tally_exact_add(ctx, &s, NULL), TALLY_INVALID, "x is NULL");
     refused(ctx, tally_exact_add(ctx, &s, &v), TALLY_INVALID, "x->data is NULL");
@@ -475,7 +453,6 @@ int main(void)
                     const check_operator o = pick(forms[f], dtypes[d]);
                     if ((f + kind) % 3 && kind != LARGE_PAIRS && !check_long) continue;
                     flat(ctx, check_isa(k), &o, kind);
-                    fragments(many, &o, kind);
                     series(check_below(2) ? ctx : many, &o, kind);
                     if ((f + kind) % 2 == 0) views(check_below(2) ? ctx : many, &o, kind);
                 }

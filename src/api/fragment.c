@@ -8,10 +8,8 @@
  * for no other. In version 1 the states of var, std and their nan forms began with the number of elements
  * (from_version_1). The
  * name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states
- * mean nothing to another text of that name. An exact sum has no nodes: in their place are the 576 bytes of a
- * tally_exact. */
+ * mean nothing to another text of that name. */
 #include "context/device.h"
-#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include "context/user.h"
 #include <stdio.h>
@@ -29,8 +27,7 @@ struct tally_fragment {
     tl_plan plan;
     char op[NAME_MOST];
     tally_dtype dtype;
-    tl_counter nodes; /* of an exact sum only start and end */
-    tl_exact exact;
+    tl_counter nodes;
 };
 
 static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t start, tally_fragment **fragment)
@@ -41,6 +38,9 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
     tl_plan plan;
     tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
     if (status) return status;
+    if (plan.exact)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
     if (strlen(op) >= NAME_MOST)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op,
                        NAME_MOST - 1);
@@ -51,7 +51,6 @@ static tally_status make(tally *ctx, const char *op, tally_dtype dtype, int64_t 
     f->dtype = dtype;
     strcpy(f->op, op);
     tl_counter_init(&f->nodes, start);
-    tl_exact_begin(&f->exact);
     *fragment = f;
     return TALLY_OK;
 }
@@ -74,12 +73,7 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
         return tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
     }
     tl_fp fp = tl_fp_enter();
-    if (!f->plan.exact) {
-        status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &f->nodes);
-    } else if (!(status = tl_on_processors(ctx, x, "x", "exact sums", n))) {
-        tl_exact_slab(&f->exact, &f->plan, tally_threads(ctx), x, n);
-        f->nodes.end = start + n;
-    }
+    status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &f->nodes);
     tl_fp_leave(fp);
     if (status) {
         tally_fragment_free(f);
@@ -101,10 +95,6 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     tl_fp fp = tl_fp_enter();
     for (int j = 0; j < right->nodes.count; j++)
         tl_counter_push(&left->nodes, left->plan.op, right->nodes.level[j], &right->nodes.node[j]);
-    if (left->plan.exact) {
-        tl_exact_join(&left->exact, &right->exact, 1);
-        left->nodes.end = right->nodes.end;
-    }
     tl_fp_leave(fp);
     return TALLY_OK;
 }
@@ -118,9 +108,7 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
                        (long long)f->nodes.start);
     tl_state s;
     tl_fp fp = tl_fp_enter();
-    if (f->plan.exact)
-        tl_exact_lower(&f->exact, tl_exact_form_of(f->plan.op), out);
-    else if (tl_counter_fold(&f->nodes, f->plan.op, NULL, &s))
+    if (tl_counter_fold(&f->nodes, f->plan.op, NULL, &s))
         f->plan.op->lower(&s, f->nodes.end, 0, f->plan.par, out);
     else
         f->plan.op->empty(f->plan.par, out);
@@ -166,8 +154,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     else
         strcpy(op, f->op);
     size_t state = f->plan.op->state_bytes, name = strlen(op), room = *bytes;
-    const size_t exact = f->plan.exact ? sizeof(tally_exact) : 0;
-    size_t need = sizeof(header) + name + (size_t)f->nodes.count * (1 + state) + exact + sizeof(uint64_t);
+    size_t need = sizeof(header) + name + (size_t)f->nodes.count * (1 + state) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
     if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
@@ -182,12 +169,6 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
         *to++ = f->nodes.level[j];
         memcpy(to, &f->nodes.node[j], state);
         to += state;
-    }
-    if (exact) {
-        tally_exact words;
-        tl_exact_pack(&f->exact, &words);
-        memcpy(to, &words, exact);
-        to += exact;
     }
     uint64_t sum = checksum(buffer, need - sizeof sum);
     memcpy(to, &sum, sizeof sum);
@@ -221,17 +202,6 @@ static int well_formed(const unsigned char *level, size_t step, const header *h)
         at += (int64_t)1 << *level;
     }
     return at == h->end;
-}
-
-/* A sum as tl_exact_pack writes it, of as many elements as the fragment has. */
-static int load_exact(tally_fragment *f, const unsigned char *bytes, const header *h)
-{
-    tally_exact words, again;
-    memcpy(&words, bytes, sizeof words);
-    tl_exact_unpack(&f->exact, &words);
-    tl_exact_pack(&f->exact, &again);
-    f->nodes.end = h->end;
-    return !memcmp(&words, &again, sizeof words) && words.word[TL_EXACT_COUNT] == h->end - h->start;
 }
 
 tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, tally_fragment **fragment)
@@ -274,14 +244,6 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     const int counted = h.version == 1 && counted_in_1(s);
     size_t state = s->state_bytes, step = 1 + state + (counted ? sizeof(double) : 0);
     const unsigned char *nodes = p + sizeof h + h.name;
-    if (f->plan.exact) {
-        if (bytes == sizeof h + h.name + sizeof(tally_exact) + sizeof sum && !h.count && load_exact(f, nodes, &h))
-            return TALLY_OK;
-        tally_fragment_free(f);
-        *fragment = NULL;
-        return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its sum is not one of the elements [%lld, %lld)",
-                       (long long)h.start, (long long)h.end);
-    }
     if (bytes != sizeof h + h.name + h.count * step + sizeof sum || !well_formed(nodes, step, &h)) {
         tally_fragment_free(f);
         *fragment = NULL;
