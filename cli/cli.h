@@ -100,6 +100,7 @@ typedef struct input {
     void *own;        /* what data points to, if it was allocated here */
     int guard;        /* of the mapping that data points to, or 0 */
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
+    int32_t *codes;   /* --by: the group of each line, when data is there */
     int keep;
     lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
@@ -145,7 +146,8 @@ void ran_note(const options *o, const tally *ctx, const char *label, const place
 
 /* ---- answers: what reduce has for a file; for json_end of every verb the first lines of it ----------------------- */
 typedef struct result {
-    const char *op; /* as the user wrote it */
+    const char *op; /* as the user wrote it; with --by of several columns OP.COLUMN */
+    char *name;     /* what op points to, if it is this result's own */
     tally_operator_info info;
     void *bits; /* count results of info.lanes values */
 } result;
@@ -160,12 +162,31 @@ typedef struct answer {
     int flat;        /* the whole file is one sequence */
     const char *per; /* what a result is of: file, row, column, segment, sequence */
     char **names;    /* what the sequences are called, or NULL */
+    char **keys;     /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
+    char **key_names;
+    int64_t key_columns;
     result *results;
     int ops;
 } answer;
 int print_answers(tally *ctx, const answer *answers, int files, const options *o); /* output.c */
 int output_check(const options *o,
                  int ops); /* before anything is read: whether print_answers can take so many operators */
+
+/* ---- groups.c: --by ---------------------------------------------------------------------------------------------- */
+typedef struct groups {
+    int64_t count, lines, width; /* groups, lines, values in a line */
+    int64_t *order, *offsets;    /* as tally_groups says */
+    int64_t *shown;              /* the number in the file of the group that comes i-th */
+} groups;
+int groups_check(const options *o);                      /* the options that go with --by */
+int groups_open(groups *g, input *in, const options *o); /* loads the input; close also after a failure */
+void groups_close(groups *g);
+/* A column's values, group after group, into dense, and its segments. */
+int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
+/* Results of that column, `bytes` each, to the places of their lines. */
+void groups_back(const groups *g, const char *made, size_t bytes, int64_t column, char *out);
+int groups_names(const groups *g, const input *in, answer *a);
+void groups_names_free(answer *a);
 
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {

@@ -43,6 +43,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->skip_bad = has(o, OPT_skip_bad);
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
+    f->by = o->value[OPT_by];
     const int code = dtype_option(o, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
@@ -125,9 +126,10 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
     }
 }
 
-static int read_file(input *in, void *buffer, int64_t max, int64_t *got)
+static int read_file(input *in, void *buffer, int32_t *codes, int64_t max, int64_t *got)
 {
-    const tally_status status = tally_file_read(in->file, buffer, max, got);
+    const tally_status status =
+        codes ? tally_file_read_by(in->file, buffer, codes, max, got) : tally_file_read(in->file, buffer, max, got);
     if (status) return fail_status(in->ctx, status);
     const char *line;
     size_t length;
@@ -141,7 +143,8 @@ static int read_file(input *in, void *buffer, int64_t max, int64_t *got)
 static int load(input *in)
 {
     const size_t size = tally_dtype_size(in->dtype);
-    int64_t room = in->n >= 0 ? in->n : 1 << 16, n = 0, got = 0;
+    const int64_t width = in->columns ? in->columns : 1;
+    int64_t room = in->n >= 0 ? in->n : (1 << 16) * width, n = 0, got = 0;
     char *all = NULL;
     int code = DONE;
     for (;;) {
@@ -153,7 +156,19 @@ static int load(input *in)
             return fail_memory(what, room * (int64_t)size);
         }
         all = more;
-        while (n < room && !(code = read_file(in, all + (size_t)n * size, room - n, &got)) && got) n += got;
+        if (in->info.key_columns) {
+            int32_t *const codes = realloc(in->codes, (size_t)(room / width) * sizeof *codes + 1);
+            if (!codes) {
+                free(all);
+                return fail_memory("--by", room / width * (int64_t)sizeof *codes);
+            }
+            in->codes = codes;
+        }
+        while (
+            n < room &&
+            !(code = read_file(in, all + (size_t)n * size, in->codes ? in->codes + n / width : NULL, room - n, &got)) &&
+            got)
+            n += got;
         if (code || n < room || in->n >= 0) break;
         room *= 2;
     }
@@ -195,7 +210,7 @@ int input_read(input *in, void *buffer, int64_t max, int64_t *got)
         const int code = input_load(in, 1);
         if (code) return code;
     }
-    if (!in->data) return read_file(in, buffer, max, got);
+    if (!in->data) return read_file(in, buffer, NULL, max, got);
     *got = in->n - in->next < max ? in->n - in->next : max;
     const size_t size = tally_dtype_size(in->dtype);
     if (in->column_major && *got)
@@ -252,8 +267,10 @@ void input_close(input *in)
     guard_remove(in->guard);
     tally_file_close(in->file);
     free(in->own);
+    free(in->codes);
     lines_free(&in->kept);
     in->file = NULL;
     in->guard = 0;
     in->own = NULL;
+    in->codes = NULL;
 }

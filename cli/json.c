@@ -67,6 +67,23 @@ void json_list(FILE *f, const tally_operator_info *info, const void *results, in
     }
 }
 
+/* "keys": an object for each key column, with its cell of every group. */
+static void json_keys(FILE *f, const answer *a)
+{
+    fputs(", \"keys\": [", f);
+    for (int64_t c = 0; c < a->key_columns; c++) {
+        fputs(c ? ", {\"name\": " : "{\"name\": ", f);
+        print_json_string(f, a->key_names[c]);
+        fputs(", \"values\": [", f);
+        for (int64_t i = 0; i < a->count; i++) {
+            if (i) fputs(", ", f);
+            print_json_string(f, a->keys[i * a->key_columns + c]);
+        }
+        fputs("]}", f);
+    }
+    fputc(']', f);
+}
+
 void json_end(FILE *f, const tally *ctx, const answer *a, const char *path)
 {
     fprintf(f, "], \"n\": %lld, \"shape\": [", (long long)a->n);
@@ -76,7 +93,9 @@ void json_end(FILE *f, const tally *ctx, const answer *a, const char *path)
         if (i) fputs(", ", f);
         print_json_string(f, a->names[i]);
     }
-    fprintf(f, "], \"skipped\": %lld", (long long)a->skipped);
+    fputc(']', f);
+    if (a->keys) json_keys(f, a);
+    fprintf(f, ", \"skipped\": %lld", (long long)a->skipped);
     if (path) {
         fputs(", \"path\": ", f);
         print_json_string(f, path);

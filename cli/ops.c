@@ -72,6 +72,15 @@ static int takes_f64(const char *name)
     return plain.accumulator != wide.accumulator;
 }
 
+/* Is there NAME:exact? */
+static int takes_exact(const char *name)
+{
+    char with[64];
+    tally_operator_info info;
+    snprintf(with, sizeof with, "%s:exact", name);
+    return !strchr(name, ':') && tally_operator(NULL, with, TALLY_F64, &info) == TALLY_OK;
+}
+
 static int detail(const char *op, int json)
 {
     tally_operator_info i;
@@ -95,7 +104,12 @@ static int detail(const char *op, int json)
                 printf("  parameter   %s, as in %s:%s=%s\n", i.param, i.name, i.param,
                        strcmp(i.param, "alpha") ? "1" : "0.1");
             printf("  init        %s\n", i.seedable ? "a scan may start from --init V" : "takes none");
-            if (takes_f64(i.name)) printf("  suffix      %s:f64 accumulates f16, bf16 and f32 in f64\n", i.name);
+            if (takes_f64(i.name))
+                printf("  suffix      %s:f64 %s\n", i.name,
+                       strchr(i.name, ':') ? "gives f64 for f16, bf16 and f32"
+                                           : "accumulates f16, bf16 and f32 in f64");
+            if (takes_exact(i.name))
+                printf("  suffix      %s:exact gives the real value, rounded once, for floats\n", i.name);
             if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);
             printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
                    "what");

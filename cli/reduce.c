@@ -169,6 +169,50 @@ static int batches(const job *j, const input *in, answer *a, const layout *l)
     return DONE;
 }
 
+/* OP.COLUMN, with the column's number from 1 if it has no name. */
+static char *column_name(const input *in, const char *op, int64_t column)
+{
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)column + 1);
+    const char *const of = in->info.columns ? in->info.columns[column] : number;
+    char *const name = malloc(strlen(op) + strlen(of) + 2);
+    if (name) sprintf(name, "%s.%s", op, of);
+    return name;
+}
+
+/* --by: of each group a result for every operator, or with several columns of values for every column and operator. */
+static int by_groups(const job *j, input *in, answer *a)
+{
+    groups g;
+    char *dense = NULL;
+    int code = groups_open(&g, in, j->o);
+    a->count = g.count;
+    a->per = "group";
+    if (!code) code = groups_names(&g, in, a);
+    if (!code && !(dense = malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1)))
+        code = fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
+    a->ops = j->ops.count * (int)g.width;
+    a->results = code ? NULL : calloc((size_t)a->ops, sizeof *a->results);
+    if (!code && !a->results) code = fail_memory("the results", a->ops * (int64_t)sizeof *a->results);
+    for (int64_t c = 0; c < g.width && !code; c++) {
+        tally_view view;
+        code = groups_take(&g, in, c, dense, &view);
+        for (int i = 0; i < j->ops.count && !code; i++) {
+            result *const r = &a->results[c * j->ops.count + i];
+            r->op = j->ops.name[i];
+            if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c))) code = fail_memory("the results", c);
+            if (!code) code = operator_info(j->ctx, j->ops.name[i], in->dtype, &r->info);
+            if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
+                code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
+            const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &view, r->bits);
+            if (status) code = fail_status(j->ctx, status);
+        }
+    }
+    free(dense);
+    groups_close(&g);
+    return code;
+}
+
 static int answer_room(const job *j, const input *in, answer *a)
 {
     a->results = calloc((size_t)j->ops.count, sizeof *a->results);
@@ -209,16 +253,20 @@ static int reduce_file(const job *j, const char *path, answer *a)
     if (code) return code;
     progress_begin(&p, o, path);
     char *const buffer = malloc(READ_BYTES);
-    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns;
+    const int by = has(o, OPT_by);
+    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
-    if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
-    if (!code) code = layout_columns(&in, o, &columns);
-    if (!code && !a->flat && !columns) code = layout_open(&l, &in, o);
-    a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
-    a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
-    if (!code) code = answer_room(j, &in, a);
+    if (!code && by) code = by_groups(j, &in, a);
+    if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code && !by) code = layout_columns(&in, o, &columns);
+    if (!code && !by && !a->flat && !columns) code = layout_open(&l, &in, o);
+    if (!by) {
+        a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
+        a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
+    }
+    if (!code && !by) code = answer_room(j, &in, a);
     if (!code && columns) code = copy_names(a, &in);
-    if (!code)
+    if (!code && !by)
         code = columns   ? fold(j, &in, a, 0, -1, columns, buffer, &p)
                : a->flat ? flat(j, &in, a, buffer, &p)
                : in.data ? batches(j, &in, a, &l)
@@ -251,7 +299,11 @@ static int reduce_file(const job *j, const char *path, answer *a)
 
 static void answer_free(answer *a)
 {
-    for (int i = 0; a->results && i < a->ops; i++) free(a->results[i].bits);
+    groups_names_free(a);
+    for (int i = 0; a->results && i < a->ops; i++) {
+        free(a->results[i].bits);
+        free(a->results[i].name);
+    }
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
     free(a->results);
@@ -267,6 +319,7 @@ int run_reduce(const options *o)
         return fail(USAGE,
                     "which operator? `tally reduce sum FILE`; `tally ops` lists them, `tally help reduce` explains");
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
+    if (groups_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
     const int files = o->nargs > 1 ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);

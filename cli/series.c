@@ -25,6 +25,12 @@ typedef struct run {
     progress p;
 } run;
 
+/* Windows that streams do not take: of negative offsets, or of a step. */
+static int needs_all(const series *how)
+{
+    return how->window && (how->window->before < 0 || how->window->after < 0 || how->window->step > 1);
+}
+
 int series_begin(const options *o)
 {
     const char *const verb = verb_table[o->verb].name;
@@ -33,7 +39,9 @@ int series_begin(const options *o)
                     verb_table[o->verb].operands, verb);
     if (o->nargs > 2) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
+    if (groups_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
+    if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
     return DONE;
 }
@@ -158,7 +166,9 @@ static int pump(run *r, flow *f)
  * reaches. */
 static int64_t lines_before(const run *r)
 {
-    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID ? r->how.window->before : 0;
+    return r->how.window && r->how.window->edges == TALLY_EDGES_VALID && r->how.window->before > 0
+               ? r->how.window->before
+               : 0;
 }
 
 /* A window that reaches beyond the data has no more to remember than the data: extents are cut to its length. For that
@@ -257,6 +267,52 @@ static int run_whole(run *r, input *in)
     return code;
 }
 
+/* ---- --by: each group is a segment ---- */
+
+/* The results of every operator for one column, to the places of their lines. */
+static int group_column(const run *r, const groups *g, const input *in, int64_t column, char *dense, char *made,
+                        char **out)
+{
+    tally_view from;
+    int code = groups_take(g, in, column, dense, &from);
+    for (int i = 0; i < r->ops.count && !code; i++) {
+        const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
+        code = batch(r, i, &from, &into);
+        if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
+    }
+    return code;
+}
+
+static int run_groups(run *r, input *in)
+{
+    groups g;
+    sink *to = NULL;
+    size_t most = 1;
+    int code = groups_open(&g, in, r->o);
+    char **const out = calloc((size_t)r->ops.count, sizeof *out);
+    if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
+    for (int i = 0; i < r->ops.count && !code; i++) {
+        const size_t each = result_bytes(&r->ops.info[i]);
+        if (each > most) most = each;
+        if (!(out[i] = malloc((size_t)in->n * each + 1)))
+            code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
+    }
+    char *const dense = code ? NULL : malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1),
+                *const made = code ? NULL : malloc((size_t)g.lines * most + 1);
+    if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g.lines * (int64_t)(8 + most));
+    for (int64_t c = 0; c < g.width && !code; c++) code = group_column(r, &g, in, c, dense, made, out);
+    const int64_t shape[2] = {g.lines, in->columns};
+    if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
+    if (!code) code = sink_write(to, (const char *const *)out, in->n);
+    code = sink_close(to, code);
+    for (int i = 0; out && i < r->ops.count; i++) free(out[i]);
+    free(out);
+    free(dense);
+    free(made);
+    groups_close(&g);
+    return code;
+}
+
 static int parse_init(run *r)
 {
     const char *const text = r->o->value[OPT_init];
@@ -282,11 +338,13 @@ int series_run(const options *o, const series *how)
     if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
-    if (!code) code = layout_columns(&in, o, &columns);
+    if (!code && !has(o, OPT_by)) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
-    if (!code)
-        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns
-                   ? columns ? run_stream(&r, &in, columns) : run_whole(&r, &in)
+    if (!code && has(o, OPT_by))
+        code = run_groups(&r, &in);
+    else if (!code)
+        code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns || needs_all(how)
+                   ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
                    : run_stream(&r, &in, 0);
     progress_end(&r.p);
     if (!code) {

@@ -4,7 +4,8 @@
  *   text          a header line if there are several operators or files, else the values alone; tabs between columns
  *   csv           always a header line; commas between columns
  *   on a terminal one file: "name  value" lines; otherwise the same table, aligned
- *   a first column names the file if several were asked for; on a terminal it numbers the rows, columns or segments */
+ *   a first column names the file if several were asked for; on a terminal it numbers the rows, columns or segments
+ *   --by          the cells of the key come before the values, and there always is a header line */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static const char *value_of(const answer *a, const result *r, int64_t row, int l
 
 static int lanes_of(const result *r, const look *o) { return o->digest ? 1 : r->info.lanes; }
 static int64_t rows_of(const answer *a, const look *o) { return o->digest ? 1 : a->count; }
+static int64_t keys_of(const answer *a, const look *o) { return o->digest ? 0 : a->key_columns; }
 
 /* A file's name as a cell: in csv as it is, in quotes if need be; else as it may be shown, so that a line is a line. */
 static void put_name(FILE *f, const char *name, char separator)
@@ -66,18 +68,29 @@ static void put_name(FILE *f, const char *name, char separator)
     fputc('"', f);
 }
 
+/* Names, each with a separator behind it. */
+static void put_names(FILE *f, char *const *names, int64_t count, char separator)
+{
+    for (int64_t i = 0; i < count; i++) {
+        put_name(f, names[i], separator);
+        fputc(separator, f);
+    }
+}
+
 static void print_separated(FILE *f, const answer *answers, int files, const look *o)
 {
     char cell[CELL];
     const char separator = o->separator;
     const int named = o->named;
     const answer *const first = &answers[0];
-    if (o->separator == ',' || named || first->ops > 1) {
+    if (o->separator == ',' || named || first->ops > 1 || keys_of(first, o)) {
         if (named) fprintf(f, "file%c", separator);
+        put_names(f, first->key_names, keys_of(first, o), separator);
         for (int i = 0, column = 0; i < first->ops; i++)
             for (int lane = 0; lane < lanes_of(&first->results[i], o); lane++) {
                 if (column++) fputc(separator, f);
-                fputs(lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell, sizeof cell), f);
+                lane_name(first->results[i].op, lanes_of(&first->results[i], o), lane, cell, sizeof cell);
+                put_name(f, cell, separator);
             }
         fputc('\n', f);
     }
@@ -87,6 +100,7 @@ static void print_separated(FILE *f, const answer *answers, int files, const loo
                 put_name(f, a->file, separator);
                 fputc(separator, f);
             }
+            if (keys_of(a, o)) put_names(f, a->keys + row * a->key_columns, a->key_columns, separator);
             for (int i = 0, column = 0; i < a->ops; i++)
                 for (int lane = 0; lane < lanes_of(&a->results[i], o); lane++) {
                     if (column++) fputc(separator, f);
@@ -118,6 +132,18 @@ static void put_right(FILE *f, const char *text, int width)
     fprintf(f, "%*s%s", width - plain_width(text), "", text);
 }
 
+/* Cells as they may be shown, with commas between them; the caller frees. NULL: no memory. */
+static char *joined(char *const *cells, int64_t count)
+{
+    size_t room = 1;
+    for (int64_t i = 0; i < count; i++) room += strlen(cells[i]) + 2;
+    char *const all = malloc(room), *to = all;
+    for (int64_t i = 0; all && i < count; i++) to += sprintf(to, "%s%s", i ? ", " : "", cells[i]);
+    char *const shown = all ? plain(all) : NULL;
+    free(all);
+    return shown;
+}
+
 /* Two passes: the widths, then the lines. The first column is the file, or the number of the sequence. */
 static int print_aligned(FILE *f, const answer *answers, int files, const look *o)
 {
@@ -126,7 +152,8 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
     for (int i = 0; i < answers->ops; i++) columns += lanes_of(&answers->results[i], o);
     int *width = calloc((size_t)columns + 1, sizeof *width);
     if (!width) return fail_memory("the table", (columns + 1) * (int64_t)sizeof *width);
-    const char *const corner = o->named ? "file" : answers->per;
+    char *const key = keys_of(answers, o) ? joined(answers->key_names, answers->key_columns) : NULL;
+    const char *const corner = o->named ? "file" : key ? key : answers->per;
     width[columns] = plain_width(corner);
     for (int print = 0; print < 2; print++) {
         if (print) fprintf(f, "%-*s", width[columns], corner);
@@ -143,7 +170,10 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
             char *const name = o->named ? plain(a->file) : NULL;
             for (int64_t row = 0; row < rows_of(a, o); row++) {
                 snprintf(cell, sizeof cell, "%lld", (long long)row);
-                char *const column = !name && a->names ? plain(a->names[row]) : NULL;
+                char *const column = name            ? NULL
+                                     : a->names      ? plain(a->names[row])
+                                     : keys_of(a, o) ? joined(a->keys + row * a->key_columns, a->key_columns)
+                                                     : NULL;
                 const char *const label = name ? name : column ? column : cell;
                 if (print)
                     fprintf(f, "%s%*s", label, width[columns] - plain_width(label), "");
@@ -164,6 +194,7 @@ static int print_aligned(FILE *f, const answer *answers, int files, const look *
         }
     }
     free(width);
+    free(key);
     return DONE;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * window.c - tally window: -w, --before, --after, --center, --edges, --min-count to tally_window_options. */
+ * window.c - tally window: -w, --before, --after, --center, --edges, --min-count, --step to tally_window_options. */
 #include "cli.h"
 
 /* -w W: the position and the W - 1 elements before it; --center: W / 2 before it and the rest after it. */
@@ -7,8 +7,9 @@ static int extent(const options *o, tally_window_options *w)
 {
     static const int64_t most = (int64_t)1 << 62;
     int64_t width;
-    int code = opt_count(o, OPT_before, 0, most, 0, &w->before);
-    if (!code) code = opt_count(o, OPT_after, 0, most, 0, &w->after);
+    int code = opt_count(o, OPT_before, -most, most, 0, &w->before);
+    if (!code) code = opt_count(o, OPT_after, -most, most, 0, &w->after);
+    if (!code) code = opt_count(o, OPT_step, 1, most, 1, &w->step);
     if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
     if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);
     if (code) return code;

@@ -11,6 +11,8 @@
  *   4  the three verbs                        8  operators of your own
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
+ *  12  exact sums as data                    13  keys: runs, groups, gathers
+ *  14  windows by ranges and by keys
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -195,7 +197,12 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
 
 /* An operator is named by a string: NAME, NAME:f64 (an f64 accumulator for f16, bf16 and f32), NAME:PARAM or
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
- * the names; tally_operator says what the result is. */
+ * the names; tally_operator says what the result is.
+ *
+ * sum:exact, mean:exact, nansum:exact and nanmean:exact of f16, bf16, f32 and f64 give the real sum or mean of the
+ * elements, rounded once to nearest even (to f32, of f64 to f64; with :f64 to f64). No order changes a bit of it. It
+ * overflows only where that rounded value does, and it is never -0; a NaN, or inf and -inf, give NaN (doc/exact.md). On
+ * a GPU the processors compute them, from host memory alone. */
 
 /* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
  * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out
@@ -226,13 +233,16 @@ typedef enum tally_edges {
 } tally_edges;
 
 /* Window i covers elements i - before .. i + after, w = before + 1 + after of them. Trailing windows of w: before = w -
- * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. */
+ * 1, after = 0. Centred: before = w / 2, after = (w - 1) / 2. One of the two may be negative, w is at least 0: before =
+ * -1, after = 3 are the three elements after i. Such windows, and those of a step, are folded one by one: their time is
+ * that of all their elements. On a GPU the processors do that, from host memory, and streams refuse them. */
 typedef struct tally_window_options {
-    int64_t before, after; /* >= 0 each */
+    int64_t before, after;
     tally_edges edges;
     int64_t min_count; /* 0, or: a window with fewer elements (not counting NaN for nan* operators) is empty. With
                           TALLY_EDGES_MISSING, min_count > 0 also gives windows a value that are not full, if they
                           have at least min_count elements */
+    int64_t step;      /* 0 or 1: all results; s: of these, numbers 0, s, 2 s, ... alone (with offsets refused) */
 } tally_window_options;
 
 /* window: out[i] = reduce of window i's elements alone, counted from the window's first element; nothing outside a
@@ -242,7 +252,7 @@ typedef struct tally_window_options {
 TALLY_API tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                                     const tally_window_options *options);
 
-/* Results in a sequence of n elements (n, or what edges valid leaves). */
+/* Results in a sequence of n elements: n, or what edges valid leaves; with a step, every step-th of them. */
 TALLY_API int64_t tally_window_length(int64_t n, const tally_window_options *options);
 
 /* ---- 5 views: rows, columns, every k-th, segments ------------------------------------------------------------------
@@ -383,6 +393,9 @@ typedef struct tally_file_options {
     int table;          /* csv, text: a row of values per line (ndim 2), also of one column. Several columns always are
                          * a table. column NULL then means all columns that have numbers */
     int keep;           /* csv, text: a table whose lines tally_file_line gives too */
+    /* csv, text: the key columns, named like those of `column`. Lines with the same key cells are a group: see
+     * tally_file_read_by. Where `column` is NULL, columns of values are chosen among the others */
+    const char *by;
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -403,6 +416,8 @@ typedef struct tally_file_info {
     const char *header;         /* csv, text: the header's line, or NULL */
     const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
     char delimiter;             /* csv, text: 0 is white space */
+    int64_t key_columns;        /* options.by: how many; else 0 */
+    const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is
@@ -416,6 +431,14 @@ TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info
 /* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end.
  * (Column-major data comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* options.by: the same, and for each line the number of its group. Groups are numbered from 0 in the order in which
+ * their keys first appear. Keys are compared as text, without blanks and quotes around it: 1 and 1.0 are two, an empty
+ * cell is a key too. *got elements come with a code for each line of them; max is at least a line. codes NULL: none. */
+TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+/* How many groups there are so far (0: none, or no options.by), and cell `column` of a group's key, both from 0. The
+ * text is the file's, until it is closed; NULL: there is no such cell. */
+TALLY_API int64_t tally_file_groups(const tally_file *file);
+TALLY_API const char *tally_file_key(const tally_file *file, int64_t group, int64_t column);
 /* options.keep: the text of the next line among those whose values tally_file_read gave, without its line end; *line
  * NULL: that was the last. It is valid until the next tally_file_read, and lines that were not asked for until then are
  * passed over. */
@@ -497,6 +520,80 @@ TALLY_API tally_status tally_verify(tally *ctx, uint64_t seed, int64_t cases, co
  * thread. After that, files open for writing cannot be committed. The files of a child of fork belong to the child:
  * this call leaves them alone. */
 TALLY_API void tally_abandon(void);
+
+/* ---- 12 exact sums as data ----------------------------------------------------------------------------------------
+ * The state of sum:exact and mean:exact: plain data, to be copied, stored, sent and added up anywhere. Elements and
+ * states may come in any order, from any thread or machine, and may be taken back: the same elements give the same
+ * bytes. word[0..67] are an integer, sum of word[k] 2^(32 k), in units of 2^-1074; 0..66 are below 2^32, and word[67]
+ * has the sign. word[68..71] count NaN, +inf, -inf and all elements. Words of up to 2^30 states may be added one by one
+ * as 64-bit integers (MPI_SUM, ncclSum, SQL's sum); every call takes such sums. doc/exact.md has the details. */
+typedef struct tally_exact {
+    int64_t word[72];
+} tally_exact;
+/* The sum of nothing: all bytes 0. */
+TALLY_API void tally_exact_init(tally_exact *sum);
+/* Adds all elements of a view, which are f16, bf16, f32 or f64, or takes them back. ctx NULL: on the calling thread,
+ * and the sentence is in tally_error(NULL). Of host memory. On failure *sum is as before. */
+TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
+TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
+/* *sum becomes *sum + *other; or *sum - *other, which had been merged into it. */
+TALLY_API void tally_exact_merge(tally_exact *sum, const tally_exact *other);
+TALLY_API void tally_exact_unmerge(tally_exact *sum, const tally_exact *other);
+/* What `op` (sum:exact, mean:exact, nansum:exact or nanmean:exact, or with :f64) of elements of dtype gives. */
+TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op, tally_dtype dtype,
+                                         void *value);
+
+/* ---- 13 keys: runs, groups, gathers ---------------------------------------------------------------------------------
+ * By-key is the three verbs on segments. Keys whose equals are neighbours: tally_runs makes the offsets. Other keys, as
+ * integers 0 .. groups - 1: tally_groups makes offsets and an order, tally_take brings the values into that order. A
+ * group's elements keep their order, so its bits do not depend on threads. Host memory; on a GPU the processors do it.
+ */
+
+/* Cuts n = keys->n elements into runs of equal neighbours: offsets[0] = 0, the ends of the runs, the last of them n.
+ * *runs is their number. offsets must have room for n + 1; NULL: count only. NaN equals NaN, and -0 equals +0. keys:
+ * one sequence (rows 1), of any dtype and stride. */
+TALLY_API tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs);
+/* A stable counting sort of integers: order[offsets[g] .. offsets[g + 1] - 1] are the places of the elements equal to
+ * g, ascending. order has room for codes->n, offsets for groups + 1. codes: one sequence of any integer dtype; one that
+ * is not in 0 .. groups - 1 is TALLY_INVALID, the sentence names its place, and nothing is written. */
+TALLY_API tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order,
+                                    int64_t *offsets);
+/* out[i] = in[order[i]], 0 <= i < n. in: one sequence; out: n elements of its dtype, with room of its own. A place that
+ * is not in 0 .. in->n - 1 is TALLY_INVALID, and nothing is written. */
+TALLY_API tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n,
+                                  const tally_view *out);
+
+/* ---- 14 windows by ranges and by keys -------------------------------------------------------------------------------
+ * Windows of rows that are not a fixed number of neighbours: of times, of prices, of anything sorted. Host memory; on a
+ * GPU the processors do it. */
+
+/* out[r] = reduce of elements start[r] .. end[r] - 1 of one sequence, counted from start[r]; an empty range, or one
+ * with fewer than min_count elements (not counting NaN for nan* operators), gives the empty value. Ranges may come in
+ * any order and overlap; each takes the time of its elements (of exact sums, of those that differ from the range
+ * before it). 0 <= start[r] <= end[r] <= in->n, else TALLY_INVALID, and nothing is written. out: one sequence of
+ * `results` results, no overlap with in. */
+TALLY_API tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
+                                           const int64_t *end, int64_t results, const tally_view *out,
+                                           int64_t min_count);
+
+/* What the window of row i has of rows with the same key: all of them (SQL's peers, Polars), or none after row i
+ * (pandas). */
+typedef enum tally_ties { TALLY_TIES_ALL = 0, TALLY_TIES_ROW } tally_ties;
+
+/* The window of row i: the rows whose keys lie in key[i] + low .. key[i] + high. Trailing windows of a time t: low =
+ * -t, high = 0; pandas' closed="right" is low_open = 1 and TALLY_TIES_ROW. */
+typedef struct tally_key_window {
+    int64_t low, high;          /* for keys of i32, i64 and u64; sums beyond 64 bits are right */
+    double low_real, high_real; /* for keys of f64; the sums round once */
+    int low_open, high_open;    /* 1: a key at this end is outside */
+    tally_ties ties;
+    const int64_t *lows, *highs; /* NULL, or a low, a high for each row (calendar months): for keys that are integers */
+} tally_key_window;
+/* start and end of the window of each row, for tally_window_ranges. keys: one sequence of i32, i64, u64 or f64, sorted,
+ * ascending or descending; one that is not, or NaN, is TALLY_INVALID: the sentence names the row and both keys, and
+ * nothing is written. start and end have room for keys->n. */
+TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *window,
+                                           int64_t *start, int64_t *end);
 
 #ifdef __cplusplus
 }

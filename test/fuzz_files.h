@@ -21,6 +21,8 @@ typedef struct outcome {
     char error[512];
     unsigned char *values; /* room for 8 bytes each byte of the input and some */
     char *lines;           /* with options.keep: each with a newline */
+    int32_t *codes;        /* with options.by: of each line */
+    int64_t groups;
     int64_t bytes, lengths, skipped;
 } outcome;
 
@@ -36,6 +38,13 @@ static void take_lines(tally_file *f, outcome *to, int64_t room)
     }
 }
 
+static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t columns, int64_t width, int64_t max,
+                              int64_t *got)
+{
+    if (!to->codes) return tally_file_read(f, to->values + n * width, max, got);
+    return tally_file_read_by(f, to->values + n * width, to->codes + n / columns, max, got);
+}
+
 static void load(int fd, const tally_file_options *o, int64_t size, int64_t step, outcome *to)
 {
     char path[32];
@@ -45,18 +54,23 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
     const int64_t room = 8 * size + 64;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     *to = (outcome){.values = malloc((size_t)room), .lines = malloc((size_t)size + 64)};
+    if (o->by) to->codes = calloc((size_t)room, sizeof *to->codes);
     to->status = tally_file_open(NULL, path, o, &f);
     if (!to->status) {
         tally_file_get_info(f, &info);
         const int64_t width = (int64_t)tally_dtype_size(info.dtype), columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
-        while (got && !(to->status = tally_file_read(f, to->values + n * width,
-                                                     step < room / width - n ? step : room / width - n, &got))) {
+        const int64_t most = step < columns && o->by ? columns : step;
+        while (got && !(to->status = read_some(f, to, n, columns, width,
+                                               most < room / width - n ? most : room / width - n, &got))) {
             n += got;
             if (o->keep) take_lines(f, to, size + 64);
         }
         if (!to->status && n % columns) abort();
         to->bytes = n * width;
+        to->groups = tally_file_groups(f);
+        for (int64_t i = 0; o->by && !to->status && i < n / columns; i++)
+            if (to->codes[i] < 0 || to->codes[i] >= to->groups || !tally_file_key(f, to->codes[i], 0)) abort();
         tally_file_get_info(f, &info);
         to->skipped = info.skipped;
         tally_file_close(f);
@@ -71,13 +85,15 @@ static void unload(outcome *x)
 {
     free(x->values);
     free(x->lines);
+    free(x->codes);
 }
 
 static void same(const outcome *x, const outcome *y)
 {
     if (x->status != y->status || x->bytes != y->bytes || memcmp(x->values, y->values, (size_t)x->bytes) != 0 ||
         strcmp(x->error, y->error) != 0 || x->lengths != y->lengths ||
-        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || x->skipped != y->skipped) {
+        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || x->skipped != y->skipped ||
+        (!x->status && x->codes && (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8)))) {
         fprintf(stderr, "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n", x->status,
                 y->status, (long long)x->bytes, (long long)y->bytes, (long long)x->lengths, (long long)y->lengths,
                 (long long)x->skipped, (long long)y->skipped, x->error, y->error);
@@ -102,11 +118,13 @@ static void are_lines(const outcome *x, const uint8_t *data, size_t size)
 static void every_way(const uint8_t *data, size_t size, const char *format)
 {
     static const char *const columns[] = {NULL, "2", "a", "2,1", "1-2", "2-", "1,3-4", "\"a,b\",2"};
+    static const char *const keys[] = {NULL, NULL, "1", "2,a"};
     const uint8_t a = data[0], b = data[1];
     data += 2, size -= 2;
     const tally_file_options o = {.format = format,
                                   .dtype = (tally_dtype)(1 + (a >> 1) % 12),
                                   .column = columns[b & 7],
+                                  .by = keys[(a >> 1) / 12 & 3],
                                   .delimiter = a & 1 ? '|' : 0,
                                   .header = (b >> 3) % 3 - 1,
                                   .skip_bad = b >> 5 & 1,

@@ -301,8 +301,10 @@ static void windows(void)
         tally_window_options o;
         const char *a, *b;
     } wrong[] = {
-        {{-1, 0, TALLY_EDGES_MISSING, 0}, "before is -1", "0..2^61"},
-        {{0, -7, TALLY_EDGES_MISSING, 0}, "after is -7", "0..2^61"},
+        {{-2, 0, TALLY_EDGES_MISSING, 0}, "before is -2 and after 0", "at least 0"},
+        {{0, -7, TALLY_EDGES_MISSING, 0}, "before is 0 and after -7", "at least 0"},
+        {{INT64_MIN, 0, TALLY_EDGES_MISSING, 0}, "before is -9223372036854775808", "-2^61..2^61"},
+        {{0, INT64_MIN, TALLY_EDGES_MISSING, 0}, "after is -9223372036854775808", "-2^61..2^61"},
         {{INT64_MAX, 0, TALLY_EDGES_MISSING, 0}, "before is 9223372036854775807", "2^61"},
         {{0, INT64_MAX, TALLY_EDGES_MISSING, 0}, "after is 9223372036854775807", "2^61"},
         {{4, 0, TALLY_EDGES_MISSING, -1}, "min_count is -1", "0..5"},

@@ -15,7 +15,16 @@ static const int64_t extents[] = {0, 1, 2, 5, P(31), P(40), P(61), P(62), INT64_
 static const int64_t strides[] = {
     0, 1, -1, 3, 5, P(31), P(40), -P(59), P(60), P(62), INT64_MAX, INT64_MAX - 1, -INT64_MAX, INT64_MIN};
 enum { EXTENTS = sizeof extents / sizeof *extents, STRIDES = sizeof strides / sizeof *strides };
-static const tally_dtype dtypes[] = {TALLY_U8, TALLY_F64};
+/* max on its roads; exact sums and windows of negative offsets have theirs. */
+static const struct kind {
+    tally_dtype dtype;
+    const char *op;
+    tally_window_options window;
+} kinds[] = {{TALLY_U8, "max", {1, 1, TALLY_EDGES_SHRINK, 0, 0}},
+             {TALLY_F64, "max", {1, 1, TALLY_EDGES_SHRINK, 0, 0}},
+             {TALLY_F64, "sum:exact", {1, 1, TALLY_EDGES_SHRINK, 0, 0}},
+             {TALLY_U8, "max", {-1, 2, TALLY_EDGES_SHRINK, 0, 0}}};
+static const struct kind *now = kinds;
 
 static tally *ctx;
 static double memory[2 * ROOM], results[2 * ROOM], want[2 * ROOM];
@@ -54,9 +63,9 @@ static char *row(const tally_view *v, int64_t r)
 /* One call: verb 0 reduce, 1 scan, 2 window. The sentence of a refusal names the view. */
 static tally_status call(int verb, const tally_view *in, const tally_view *out, const tally_window_options *o)
 {
-    tally_status status = verb == 0   ? tally_reduce(ctx, "max", in, out->data)
-                          : verb == 1 ? tally_scan(ctx, "max", in, out, NULL)
-                                      : tally_window(ctx, "max", in, out, o);
+    tally_status status = verb == 0   ? tally_reduce(ctx, now->op, in, out->data)
+                          : verb == 1 ? tally_scan(ctx, now->op, in, out, NULL)
+                                      : tally_window(ctx, now->op, in, out, o);
     calls++;
     refusals += status != TALLY_OK;
     if (status)
@@ -71,7 +80,7 @@ static void verbs(const tally_view *in, int64_t out_stride)
 {
     const size_t size = tally_dtype_size(in->dtype);
     const int where = place(in);
-    tally_window_options o = {1, 1, TALLY_EDGES_SHRINK, 0};
+    const tally_window_options o = now->window;
     for (int verb = 0; verb < 3; verb++) {
         tally_view out = *in;
         out.data = (char *)results + ROOM / 2 * size;
@@ -176,9 +185,9 @@ int main(int count, char **arguments)
     alarm(count > 1 ? 900 : 60);
     for (size_t i = 0; i < sizeof memory; i++) ((unsigned char *)memory)[i] = (unsigned char)check_random();
     if (!check_ok(NULL, tally_open(&ctx, count > 1 ? arguments[1] : "cpu,threads=2"), "open")) return check_finish();
-    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
-        rows_and_elements(dtypes[d]);
-        segments(dtypes[d]);
+    for (now = kinds; now < kinds + sizeof kinds / sizeof *kinds; now++) {
+        rows_and_elements(now->dtype);
+        segments(now->dtype);
     }
     sizes();
     check(refusals > 1000 && calls > 4 * refusals / 3, "%d calls, %d refused", calls, refusals);

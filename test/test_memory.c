@@ -196,11 +196,63 @@ static tally_status s_file(void)
     return status;
 }
 
+static tally_status s_exact(void)
+{
+    tally_status status = reduce("sum:exact", tally_flat(x, TALLY_F32, N));
+    if (!status) status = reduce("mean:exact", tally_columns(x, TALLY_F32, N / 4, 4));
+    if (!status) status = reduce("nansum:exact", tally_columns(x, TALLY_F32, 100, 100));
+    if (!status) status = scan("sum:exact", tally_flat(x, TALLY_F32, N), 0, 0);
+    if (!status) status = window("sum:exact", (tally_view){x, TALLY_F32, 1, 3000, 3000, 3, NULL}, 20, 0, 0);
+    return status;
+}
+
+/* Groups of rows by what they are modulo 100, and windows that are ranges. */
+static tally_status s_keys(void)
+{
+    enum { ROWS = 50000 };
+    static int32_t codes[ROWS];
+    for (int i = 0; i < ROWS; i++) codes[i] = i * 7 % 100;
+    int64_t *order = room(ROWS * 8), *offsets = room(101 * 8), runs;
+    const tally_view keys = tally_flat(codes, TALLY_I32, ROWS), in = tally_flat(x, TALLY_F32, ROWS);
+    tally_status status = note(ctx, tally_groups(ctx, &keys, 100, order, offsets));
+    tally_view out_ = tally_flat(room(ROWS * 4), TALLY_F32, ROWS);
+    if (!status) status = note(ctx, tally_take(ctx, &in, order, ROWS, &out_));
+    if (!status) status = note(ctx, tally_runs(ctx, &keys, NULL, &runs));
+    if (!status) status = window("sum", (tally_view){x, TALLY_F32, 2, 3000, 9000, 3, NULL}, -1, 5, 0);
+    if (!status) status = window("nanmax", tally_flat(x, TALLY_F32, 3000), 9, -2, 2);
+    return status;
+}
+
+static tally_status s_by(void)
+{
+    tally_file *f = NULL;
+    int64_t shape[] = {1500, 2}, got = 0, total = 0;
+    float *to = room(4 * 1500);
+    int32_t *codes = room(4 * 1500);
+    const tally_file_options o = {.dtype = TALLY_F32, .by = "2,1", .column = "1", .header = -1};
+    tally_status status = note(ctx, tally_file_create(ctx, "by.csv", NULL, TALLY_F32, 2, shape, 0, &f));
+    if (!status) {
+        status = note(ctx, tally_file_write(f, x, 3000));
+        if (!status) status = note(ctx, tally_file_commit(f));
+        tally_file_close(f);
+    }
+    if (!status) status = note(ctx, tally_file_open(ctx, "by.csv", &o, &f));
+    if (status) return status;
+    do {
+        status = note(ctx, tally_file_read_by(f, to + total, codes + total, 1501 - total, &got));
+        total += got;
+    } while (!status && got && total < 1501);
+    if (!status) check(total == 1500 && tally_file_groups(f) > 1000, "by.csv: %lld lines", (long long)total);
+    tally_file_close(f);
+    return status;
+}
+
 static const struct {
     const char *name;
     tally_status (*run)(void);
 } scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
-                 {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file}};
+                 {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
+                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by}};
 
 static tally_status run(int i, int at, int all)
 {

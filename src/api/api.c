@@ -202,3 +202,9 @@ tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_p
     if (status || plan->core) return status;
     return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
 }
+
+tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what, int64_t elements)
+{
+    if (!ctx->device->calls->on_processors) return TALLY_OK;
+    return ctx->device->calls->on_processors(ctx->device, ctx, p, name, what, elements);
+}

@@ -15,6 +15,9 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     tl_plan plan;
     tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
     if (status) return status;
+    if (plan.exact)
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': a tally_exact (tally_exact_add) is what a fragment would be", op);
     if (strlen(op) >= TL_FRAGMENT_NAME)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': a fragment's operator has at most %d characters", op,
                        TL_FRAGMENT_NAME - 1);

@@ -7,6 +7,7 @@
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
 #include "context/user.h"
+#include "cpu/exact/exact.h"
 #include "fragment.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -20,7 +21,8 @@ struct tally_stream {
     stream_verb verb;
     int finished, broken; /* broken: a window push failed half-way */
     tl_plan plan, count_plan;
-    tl_scan scan; /* also the counter of reduce */
+    tl_scan scan;   /* also the counter of reduce */
+    tl_exact exact; /* instead, of a plan with `exact` */
     tally_window_options window;
     char *tail;         /* space for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
@@ -42,7 +44,10 @@ static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dty
     s->device = ctx->device;
     s->verb = verb;
     s->plan = plan;
-    tl_scan_begin(&s->scan, &s->plan, NULL);
+    if (s->plan.exact)
+        tl_exact_begin(&s->exact);
+    else
+        tl_scan_begin(&s->scan, &s->plan, NULL);
     *stream = s;
     return TALLY_OK;
 }
@@ -66,7 +71,12 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
         *stream = NULL;
         return status;
     }
-    tl_scan_begin(&(*stream)->scan, &(*stream)->plan, o);
+    tally_stream *s = *stream;
+    s->scan.exclusive = o && o->exclusive;
+    if (s->plan.exact)
+        tl_exact_scan_begin(&s->exact, &s->plan, o);
+    else
+        tl_scan_begin(&s->scan, &s->plan, o);
     return TALLY_OK;
 }
 
@@ -78,6 +88,11 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     tally_stream *s = *stream;
     int64_t bytes;
     status = tl_check_window(ctx, o);
+    if (!status && !tl_window_streams(o))
+        status =
+            tl_fail(ctx, TALLY_UNSUPPORTED,
+                    "before %lld, after %lld, step %lld: a stream takes before and after of at least 0, and no step",
+                    (long long)o->before, (long long)o->after, (long long)o->step);
     if (!status) status = tl_plan_of_host(ctx, "count", dtype, &s->count_plan);
     if (!status) {
         s->window = *o;
@@ -123,8 +138,12 @@ static tally_status slice(tally_stream *s, const void *x, int64_t n, int at_star
                           int64_t *produced)
 {
     int64_t count = 0;
-    tally_status status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan, &s->window, x, n,
-                                                         at_start, at_end, *out, &count);
+    tally_status status = TALLY_OK;
+    if (s->plan.exact)
+        tl_exact_slice(&s->plan, tally_threads(s->ctx), &s->window, x, n, at_start, at_end, *out, &count);
+    else
+        status = s->device->calls->window_slice(s->device, s->ctx, &s->plan, &s->count_plan, &s->window, x, n, at_start,
+                                                at_end, *out, &count);
     *out += count * s->plan.op->result_bytes;
     *produced += count;
     return status;
@@ -187,8 +206,19 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     tally_status status = check_push(s, x, n, out);
     if (status || n == 0) return status;
+    if (s->plan.exact) {
+        status = tl_on_processors(s->ctx, x, "x", "exact sums", n);
+        if (!status && s->verb != REDUCE) status = tl_on_processors(s->ctx, out, "out", "exact sums", 0);
+        if (status) return status;
+    }
     tl_fp fp = tl_fp_enter();
-    if (s->verb == REDUCE) {
+    if (s->plan.exact && s->verb != WINDOW) {
+        if (s->verb == REDUCE)
+            tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
+        else
+            tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
+        made = s->verb == REDUCE ? 0 : n;
+    } else if (s->verb == REDUCE) {
         status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
     } else if (s->verb == SCAN) {
         status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
@@ -215,7 +245,10 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_fp fp = tl_fp_enter();
-    if (s->verb == REDUCE) {
+    if (s->verb == REDUCE && s->plan.exact) {
+        tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
+        made = 1;
+    } else if (s->verb == REDUCE) {
         tl_state state;
         if (tl_counter_fold(&s->scan.done, s->plan.op, NULL, &state))
             s->plan.op->lower(&state, s->pushed, 0, s->plan.par, out);

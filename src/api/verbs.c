@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
+#include "cpu/exact/exact.h"
+#include "cpu/ranges.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"
@@ -20,10 +22,15 @@ tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_opt
 tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 {
     if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
-    if (o->before < 0 || o->before >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be 0..2^61 - 1", (long long)o->before);
-    if (o->after < 0 || o->after >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be 0..2^61 - 1", (long long)o->after);
+    if (o->before >> 61 != o->before >> 63)
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be -2^61..2^61 - 1", (long long)o->before);
+    if (o->after >> 61 != o->after >> 63)
+        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1", (long long)o->after);
+    if (o->before + 1 + o->after < 0)
+        return tl_fail(ctx, TALLY_INVALID, "before is %lld and after %lld: before + 1 + after must be at least 0",
+                       (long long)o->before, (long long)o->after);
+    if (o->step < 0 || o->step >> 61)
+        return tl_fail(ctx, TALLY_INVALID, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
     if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
         return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length",
                        (long long)o->min_count, (long long)(o->before + 1 + o->after));
@@ -31,6 +38,8 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
         return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
     return TALLY_OK;
 }
+
+int tl_window_streams(const tally_window_options *o) { return o->before >= 0 && o->after >= 0 && o->step <= 1; }
 
 static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
                                  int64_t length, int in_place)
@@ -112,6 +121,44 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
+/* ---- where a plan runs: on the context's device; exact sums on its processors ---- */
+
+static const char what_ranges[] = "windows of negative offsets or of a step";
+
+static tally_status on_processors(tally *ctx, const tally_view *in, const void *out, const char *out_name,
+                                  const char *what)
+{
+    const int64_t elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    tally_status status = tl_on_processors(ctx, in->data, "in->data", what, elements);
+    return status ? status : tl_on_processors(ctx, out, out_name, what, 0);
+}
+
+static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
+{
+    if (!plan->exact) return ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
+    tally_status status = on_processors(ctx, in, out, "out", "exact sums");
+    return status ? status : tl_exact_reduce(ctx, plan, tally_threads(ctx), in, out);
+}
+
+static tally_status run_scan(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                             const tally_scan_options *o)
+{
+    if (!plan->exact) return ctx->device->calls->scan(ctx->device, ctx, plan, in, out, o);
+    tally_status status = on_processors(ctx, in, out->data, "out->data", "exact sums");
+    return status ? status : tl_exact_scan(ctx, plan, tally_threads(ctx), in, out, o);
+}
+
+static tally_status run_window(tally *ctx, const tl_plan *plan, const tl_plan *count, const tally_view *in,
+                               const tally_view *out, const tally_window_options *o)
+{
+    const int ranges = !tl_window_streams(o);
+    if (!plan->exact && !ranges) return ctx->device->calls->window(ctx->device, ctx, plan, count, in, out, o);
+    tally_status status = on_processors(ctx, in, out->data, "out->data", plan->exact ? "exact sums" : what_ranges);
+    if (status) return status;
+    if (!ranges) return tl_exact_window(plan, tally_threads(ctx), in, out, o);
+    return (plan->exact ? tl_exact_ranges_view : tl_ranges_view)(ctx, plan, count, tally_threads(ctx), in, out, o);
+}
+
 /* ---- verbs ---- */
 
 static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void *out)
@@ -124,7 +171,7 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
     if (!status) status = tl_view_overlap(ctx, in, plan->op->elem_bytes, &dense, plan->op->result_bytes, 0);
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    status = ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
+    status = run_reduce(ctx, plan, in, out);
     tl_fp_leave(fp);
     return status;
 }
@@ -135,7 +182,7 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->reduce_segments)
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->reduce_segments)
         status = ctx->device->calls->reduce_segments(ctx->device, ctx, &plan, in, out, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, NULL, &v);
@@ -151,7 +198,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     views v;
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->scan_segments &&
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->scan_segments &&
         !tl_check_scan(ctx, &plan, o))
         status = ctx->device->calls->scan_segments(ctx->device, ctx, &plan, in, out, o, &done);
     if (status || done) return status;
@@ -160,7 +207,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->scan(ctx->device, ctx, &plan, &v.in, &v.out, o);
+        status = run_scan(ctx, &plan, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);
@@ -175,18 +222,22 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
     if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
-    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->window_segments &&
-        !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
+    if (!status && in->offsets && in->rows > 0 && out && !plan.exact && ctx->device->calls->window_segments &&
+        !tl_check_window(ctx, o) && tl_window_streams(o) && o->edges != TALLY_EDGES_VALID)
         status = ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
+    if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
+    if (!status && in->offsets && o->step > 1)
+        status =
+            tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
     if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
         status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->window(ctx->device, ctx, &plan, &count, &v.in, &v.out, o);
+        status = run_window(ctx, &plan, &count, &v.in, &v.out, o);
         tl_fp_leave(fp);
     }
     close_views(&v);

@@ -116,9 +116,16 @@ static void pick_options(one_case *c)
         c->scan.init = c->init;
     }
     int64_t most = below(c, 2) ? 12 : c->in.n > SHORT ? 5000 : 120;
-    c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most), TALLY_EDGES_MISSING, 0};
+    c->window = (tally_window_options){below(c, most), below(c, 3) ? 0 : below(c, most), TALLY_EDGES_MISSING, 0, 0};
+    if (c->in.n <= 700 && below(c, 6) == 0) { /* both ends move, one of them to the other side; a step */
+        const int64_t far = below(c, most) - below(c, most);
+        c->window.before += far;
+        c->window.after -= far;
+        if (c->layout != SEGMENTS) c->window.step = below(c, 5);
+    }
     c->window.edges = (tally_edges)below(c, c->layout == SEGMENTS ? 2 : 3);
-    if (below(c, 3) == 0) c->window.min_count = 1 + below(c, c->window.before + 1 + c->window.after);
+    if (below(c, 3) == 0 && c->window.before + c->window.after >= 0)
+        c->window.min_count = 1 + below(c, c->window.before + 1 + c->window.after);
     int64_t length = c->verb == WINDOW ? tally_window_length(c->in.n, &c->window) : c->in.n;
     c->to = (tally_view){c->out + below(c, SLACK), c->scalar->out, c->in.rows, length, length, 1, c->in.offsets};
     if (c->layout == COLUMNS) {

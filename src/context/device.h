@@ -51,6 +51,10 @@ typedef struct tl_device_calls {
     /* Streams and fragments: n more dense elements. */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
+    /* What the processors do on every device (exact sums, keys): refuses p, `name`, if it is memory of the device (the
+     * sentence: `what` take host memory), and counts `elements` as theirs. NULL: there is no other memory. */
+    tally_status (*on_processors)(tl_device *, tally *, const void *p, const char *name, const char *what,
+                                  int64_t elements);
     /* Work goes to the caller's stream (include/tally.h). NULL: this kind of device has none. */
     tally_status (*use_stream)(tl_device *, tally *, void *stream);
     /* An address for a memory object of the API's, and the end of it. NULL: this kind of device has no objects. */

@@ -2,6 +2,7 @@
  * The table of operators and of their instances, and how names find their rows. */
 #include "operators.h"
 #include "dtype/dtype.h"
+#include "exact/exact.h"
 #include "user.h"
 #include <math.h>
 #include <stdio.h>
@@ -71,6 +72,21 @@ static int parse_parameter(const struct operator_row *row, const char *text, dou
     return tally_parse_value(TALLY_F64, text, strlen(text), value) == TALLY_OK;
 }
 
+/* NAME:exact, where NAME is known. */
+static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tally_dtype dtype, tally_dtype acc,
+                                  const tl_scalar **scalar)
+{
+    const int known = tl_exact_find(op, length, TALLY_F64, 0, NULL, NULL) != NULL;
+    *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
+    if (*scalar) return TALLY_OK;
+    if (!known)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :exact is for sum, mean, nansum and nanmean",
+                       op);
+    return tl_fail(ctx, TALLY_UNSUPPORTED,
+                   "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly without the suffix)",
+                   op, tally_dtype_name(dtype));
+}
+
 tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_scalar **scalar, tl_par *par)
 {
     char name[64], list[400];
@@ -97,6 +113,7 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     if (!row) return tl_fail(ctx, TALLY_UNSUPPORTED, "op '%.60s' takes integers, not %s", op, tally_dtype_name(dtype));
 
     tally_dtype acc = 0;
+    int exact = 0;
     double value = row->fallback;
     for (const char *at = op + length; *at == ':';) {
         size_t part = strcspn(++at, ":");
@@ -106,10 +123,16 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
         at += part;
         if (!strcmp(name, "f64")) {
             acc = TALLY_F64;
+        } else if (!strcmp(name, "exact") && !user) {
+            exact = 1;
         } else if (!*row->param) {
+            const int wide = tl_find_scalar(row->file, dtype, TALLY_F64) != NULL,
+                      sums = tl_exact_find(row->name, length, dtype, 0, NULL, NULL) != NULL;
             return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' takes no parameter, and '%s' was given%s", op,
                            row->name, name,
-                           tl_find_scalar(row->file, dtype, TALLY_F64) ? "; its only suffix is :f64" : "");
+                           sums   ? "; its suffixes are :f64 and :exact"
+                           : wide ? "; its only suffix is :f64"
+                                  : "");
         } else if (!parse_parameter(row, name, &value)) {
             return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': '%s' is not a value for %s (write %s:%s=NUMBER)", op,
                            name, row->param, row->name, row->param);
@@ -123,6 +146,7 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
                        row->high);
     par->value = value;
     tally_status status = TALLY_OK;
+    if (exact) return resolve_exact(ctx, op, length, dtype, acc, scalar);
     if (user)
         status = tl_user_resolve(ctx, user, dtype, acc, scalar);
     else
@@ -148,5 +172,9 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally
         row++;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param, s->out,
                                   s->acc,    s->lanes,  s->exact,   s->seedable};
+    if (tl_exact_form_of(s)) {
+        info->name = s->file;
+        tl_exact_find(op, length, dtype, 0, &info->text, &info->empty);
+    }
     return TALLY_OK;
 }

@@ -153,7 +153,10 @@ void tl_copy_strided(void *to, int64_t to_stride, const void *from, int64_t from
 int64_t tally_window_length(int64_t n, const tally_window_options *o)
 {
     if (n <= 0 || !o) return 0;
-    if (o->edges != TALLY_EDGES_VALID) return n;
-    if (o->before < 0 || o->after < 0 || o->before >= n) return 0;
-    return n - o->before > o->after ? n - o->before - o->after : 0;
+    const int64_t step = o->step > 1 ? o->step : 1;
+    if (o->edges == TALLY_EDGES_VALID) { /* the positions from `before` on, up to n - after */
+        const int64_t first = o->before > 0 ? o->before : 0, last = o->after > 0 ? n - o->after : n;
+        n = last > first ? last - first : 0;
+    }
+    return n / step + (n % step != 0);
 }

@@ -26,6 +26,12 @@ tally_status tl_view_overlap(tally *ctx, const tally_view *in, int64_t in_bytes,
 /* data + bytes, also for the NULL of a view without elements, where pointer arithmetic is undefined. */
 static inline char *tl_offset(void *data, int64_t bytes) { return (char *)((uintptr_t)data + (uintptr_t)bytes); }
 
+/* Bytes from one element to the next. Where that is more than 2^63, no element depends on it. */
+static inline int64_t tl_step(int64_t stride, int64_t element_bytes)
+{
+    return (int64_t)((uint64_t)stride * (uint64_t)element_bytes);
+}
+
 /* Sequence r of v: its first element and its length. */
 static inline char *tl_view_row(const tally_view *v, int64_t r, int64_t element_bytes, int64_t *n)
 {

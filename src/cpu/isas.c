@@ -2,11 +2,13 @@
  * The instruction sets and their kernels: from an operator's instance to its plan on the processors. */
 #include "isas.h"
 #include "dtype/dtype_traits.h"
+#include "exact/exact.h"
 #include <string.h>
 
 #define ISA(isa, bytes, runs)                                                                                          \
     extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
-    extern const tl_convert tl_converts_##isa[];
+    extern const tl_convert tl_converts_##isa[];                                                                       \
+    extern const struct tl_exact_kernel tl_exact_kernel_##isa;
 #include "operator/isa.def"
 #undef ISA
 
@@ -14,8 +16,9 @@ static const struct {
     const char *name;
     const tl_kernel_table *table;
     const tl_convert *converts;
+    const struct tl_exact_kernel *exact;
 } isas[] = {
-#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa},
+#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa},
 #include "operator/isa.def"
 #undef ISA
 };
@@ -82,8 +85,13 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
         op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
-    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     *plan = (tl_plan){.op = op, .par = par};
+    if (tl_exact_form_of(op)) {
+        plan->exact = isas[isa].exact;
+        plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);
+        return;
+    }
+    const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
     plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
     plan->in = find_convert(op->widen, op->dtype, op->wide, isa);

@@ -337,3 +337,12 @@ tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const
     if (!ours) return TALLY_OK;
     return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
 }
+
+tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, const char *name, const char *what,
+                                  int64_t elements)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    tally_status status = tl_gpu_host_only(d, ctx, p, name, what);
+    d->on_processors += status ? 0 : elements;
+    return status;
+}

@@ -137,6 +137,8 @@ const char *tl_gpu_isa(const tl_device *device);
 tally_status tl_gpu_use_stream(tl_device *, tally *, void *stream);
 tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
 tally_status tl_gpu_forget(tl_device *, tally *, void *pointer);
+tally_status tl_gpu_on_processors(tl_device *, tally *, const void *p, const char *name, const char *what,
+                                  int64_t elements);
 void tl_gpu_time(tl_device *, tally *, int on);
 void tl_gpu_times(tl_device *, tally *, tally_times_info *times);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
@@ -167,8 +169,9 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
     .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
-    .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text, .reduce_segments = tl_gpu_reduce_segments,          \
-    .scan_segments = tl_gpu_scan_segments, .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets
+    .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
+    .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
+    .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets
 
 /* ---- program.c ---- */
 

@@ -112,16 +112,38 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* A row of values per line, from the columns that are wanted. `columns` is the constant 1 for one. */
-static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const tl_layout *const l,
-                                                       const tally_dtype dtype, const int64_t columns)
+/* The text of the cell at p as a key. Returns why it is none. */
+static inline int take_key(const tl_chunk *c, const char *p, const char *stop, const tl_layout *l, int simple,
+                           const char **s, const char **e, tl_span *key)
+{
+    if (simple) {
+        const char *const q = memchr(p, l->delimiter, (size_t)(stop - p));
+        *s = p;
+        *e = q ? q : stop;
+        while (*s < *e && blank(**s)) ++*s;
+        while (*e > *s && blank((*e)[-1])) --*e;
+    } else {
+        tl_field(p, stop, l, s, e);
+        if (!*e) return TL_CELL_QUOTE;
+    }
+    *key = (tl_span){(uint32_t)(*s - c->start), (uint32_t)(*e - *s)};
+    if (!simple && l->quotes && *s > c->start && (*s)[-1] == '"' && memchr(*s, '"', key->length))
+        key->length |= TL_DOUBLED;
+    return TL_CELL_OK;
+}
+
+/* A row of values per line, from the columns that are wanted, and its key. `columns` is the constant 1 for one, and
+ * `keys` 0 for none. */
+static inline __attribute__((always_inline)) void
+rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns, const int64_t keys)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
+    const int64_t wants = columns + keys;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
     const int quoted = c->has_quote, simple = d && !quoted; /* in locals: values that are stored may alias all else */
     const int64_t only = l->want->column, fields = l->fields;
     unsigned char *out = c->values;
-    tl_span *span = c->lines;
+    tl_span *span = c->lines, *key = c->keys;
     while (p < end) {
         const char *const line = p, *s = p, *e = p, *q = p;
         while (blank(*p) && *p != d) p++; /* the chunk ends with a newline */
@@ -136,12 +158,16 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
         const char *const stop = quoted ? end : tl_line_end(p, end);
         int why = TL_CELL_OK;
         int64_t cell = 0; /* p is at its start */
-        for (int64_t k = 0; k < columns && !why; k++) {
-            const int64_t column = columns == 1 ? only : l->want[k].column;
+        for (int64_t k = 0; k < wants && !why; k++) {
+            const int64_t column = wants == 1 ? only : l->want[k].column;
             for (; cell < column; cell++, p = d ? q + 1 : q)
                 if (!(q = pass(p, stop, l, simple, &s, &e))) break;
-            if (cell == column) {
-                why = take(p, stop, l, dtype, columns == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
+            if (cell == column && keys && l->want[k].key) {
+                why = take_key(c, p, stop, l, simple, &s, &e, &key[l->want[k].place]);
+                q = p; /* the cell may hold a value too */
+                if (!why) continue;
+            } else if (cell == column) {
+                why = take(p, stop, l, dtype, wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
             } else if (e) {
                 why = TL_CELL_FIELDS;
                 c->lacks = column;
@@ -149,7 +175,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             } else {
                 why = TL_CELL_QUOTE;
             }
-            if (columns > 1 && !why && k + 1 < columns && q < stop && *q != '\n')
+            if (wants > 1 && !why && k + 1 < wants && q < stop && *q != '\n')
                 p = d ? q + 1 : q, cell++;
             else
                 p = q;
@@ -175,6 +201,7 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
             p++;
         }
         if (why) continue;
+        if (keys) key += keys;
         if (span) *span++ = (tl_span){(uint32_t)(line - c->start), (uint32_t)(p - 1 - line)};
         out += row;
     }
@@ -183,10 +210,12 @@ static inline __attribute__((always_inline)) void rows(tl_chunk *const c, const 
 
 static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
-    if (l->columns == 1)
-        rows(c, l, dtype, 1);
+    if (l->keys)
+        rows(c, l, dtype, l->columns, l->keys);
+    else if (l->columns == 1)
+        rows(c, l, dtype, 1, 0);
     else if (l->columns)
-        rows(c, l, dtype, l->columns);
+        rows(c, l, dtype, l->columns, 0);
     else
         every(c, l->delimiter, dtype);
 }

@@ -53,7 +53,8 @@ struct choice {
     tally_dtype dtype;
     tl_layout *l;
     int64_t width; /* columns there are */
-    char *taken;   /* those that are chosen */
+    char *taken;   /* those that are chosen, */
+    int key;       /* now as keys: 0 or 1 */
     int may_name;  /* the first record may be a header; it is one if a column is named by it */
     int named;
 };
@@ -107,14 +108,19 @@ static int64_t by_name(const struct choice *c, const char *s, const char *e, cha
     return -1;
 }
 
+enum { VALUE = 1, KEY = 2 }; /* bits of taken */
+
 static tally_status add(struct choice *c, int64_t column)
 {
     tl_layout *const l = c->l;
-    if (c->taken[column]++)
+    int64_t *const count = c->key ? &l->keys : &l->columns;
+    const char as = c->key ? KEY : VALUE;
+    if (c->taken[column] & as)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
                        (long long)column + 1);
-    l->want[l->columns] = (tl_want){column, l->columns};
-    l->columns++;
+    c->taken[column] |= as;
+    l->want[l->keys + l->columns] = (tl_want){column, *count, c->key};
+    ++*count;
     return TALLY_OK;
 }
 
@@ -138,7 +144,7 @@ static tally_status item(struct choice *c, const char *s, const char *e, char *s
         const char *p = s;
         lo = hi = number(&p, e);
         if (lo && p < e && *p == '-') {
-            c->l->table = 1;
+            c->l->table |= !c->key;
             if (++p == e)
                 hi = c->width;
             else
@@ -183,7 +189,7 @@ static tally_status asked(struct choice *c, const char *text)
             break;
         }
         const size_t n = plain(&(tl_field_text){s, e}, from, own);
-        if (more || c->l->columns) c->l->table = 1;
+        if (!c->key && (more || c->l->columns)) c->l->table = 1;
         status = item(c, own, own + n, space);
     }
     free(space);
@@ -192,20 +198,23 @@ static tally_status asked(struct choice *c, const char *text)
 
 static int ascending(const void *a, const void *b)
 {
-    const int64_t x = ((const tl_want *)a)->column, y = ((const tl_want *)b)->column;
-    return (x > y) - (x < y);
+    const tl_want *const v = a, *const w = b; /* of a column that is both, the key first */
+    return v->column != w->column ? (v->column > w->column) - (v->column < w->column) : w->key - v->key;
 }
 
 static tally_status name_columns(struct choice *c)
 {
     tl_layout *const l = c->l;
     l->names = calloc((size_t)l->columns, sizeof *l->names);
-    if (!l->names) return tl_no_memory(c->f->ctx, (size_t)l->columns * sizeof *l->names, "the columns");
-    for (int64_t k = 0; k < l->columns; k++) {
+    l->key_names = calloc((size_t)l->keys + 1, sizeof *l->key_names);
+    if (!l->names || !l->key_names)
+        return tl_no_memory(c->f->ctx, (size_t)(l->columns + l->keys) * sizeof *l->names, "the columns");
+    for (int64_t k = 0; k < l->columns + l->keys; k++) {
         static const tl_field_text none = {"", ""};
         const int64_t i = l->want[k].column;
         const tl_field_text *const x = i < c->r[0].n ? &c->r[0].f[i] : &none;
-        char *const name = l->names[l->want[k].place] = malloc((size_t)(x->e - x->s) + 1);
+        char *const name = (l->want[k].key ? l->key_names : l->names)[l->want[k].place] =
+            malloc((size_t)(x->e - x->s) + 1);
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
         plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
     }
@@ -219,6 +228,7 @@ static tally_status unasked(struct choice *c)
     int64_t found = 0, maybe = 0, at = 0, maybe_at = 0;
     tally_status s = TALLY_OK;
     for (int64_t i = 0; i < c->width && !s; i++) {
+        if (c->taken[i]) continue; /* a key */
         const int what = kind(c, i);
         if (what == NUMBER) found++, at = i;
         if (what == NONE) maybe++, maybe_at = i;
@@ -226,16 +236,14 @@ static tally_status unasked(struct choice *c)
     }
     if (s || (c->l->table && found)) return s;
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
-    if (c->width <= 1) found = 1, at = 0;
+    if (c->width <= 1 && !c->l->keys) found = 1, at = 0;
     if (found == 0)
         return tl_fail(c->f->ctx, TALLY_BAD_DATA,
                        "%s: the first line of data has no number; choose the column with --column", c->f->label);
     if (found > 1)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column",
                        c->f->label, (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
-    c->l->columns = 1;
-    c->l->want[0] = (tl_want){at, 0};
-    return TALLY_OK;
+    return add(c, at);
 }
 
 /* The header, if the caller left it to us, and the columns. */
@@ -243,11 +251,18 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
 {
     const tl_record *const first = &c->r[0];
     *header = o->header > 0;
+    if (o->by) {
+        c->key = 1;
+        const tally_status s = asked(c, o->by);
+        c->key = 0;
+        if (s) return s;
+        *header |= c->named && o->header == 0;
+    }
     if (o->column) {
         const tally_status s = asked(c, o->column);
-        for (int64_t k = 0; !s && o->header == 0 && k < c->l->columns; k++) {
+        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->columns; k++) {
             const int64_t i = c->l->want[k].column;
-            *header |= c->named || (i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
+            *header |= c->named || (!c->l->want[k].key && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
         }
         return s;
     }
@@ -269,17 +284,19 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
     struct choice c = {.f = f, .r = r, .records = records, .dtype = f->info.dtype, .l = l, .width = widest(r, records)};
     c.may_name = o->header < 0 ? 0 : o->header > 0 ? 2 : 1;
     c.taken = calloc((size_t)c.width + 1, 1);
-    l->want = malloc((size_t)(c.width + 1) * sizeof *l->want);
+    l->want = malloc((size_t)(2 * c.width + 2) * sizeof *l->want);
     tally_status s = TALLY_OK;
     if (!c.taken || !l->want) {
-        s = tl_no_memory(f->ctx, (size_t)(c.width + 1) * sizeof *l->want, "the columns");
+        s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
     } else if (records == 0) { /* no data: nothing will be read */
-        l->want[0] = (tl_want){0, 0};
+        l->want[0] = (tl_want){0, 0, 0};
+        l->want[1] = (tl_want){0, 0, 1};
         l->columns = 1;
+        l->keys = o->by != NULL;
     } else {
         s = choose(&c, o, header);
-        if (!s) qsort(l->want, (size_t)l->columns, sizeof *l->want, ascending);
-        if (!s && l->table && !o->column && !l->quotes) l->fields = c.width;
+        if (!s) qsort(l->want, (size_t)(l->columns + l->keys), sizeof *l->want, ascending);
+        if (!s && l->table && !o->column && !o->by && !l->quotes) l->fields = c.width;
         if (!s && *header) s = name_columns(&c);
     }
     free(c.taken);
@@ -289,7 +306,9 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 void tl_layout_free(tl_layout *l)
 {
     for (int64_t k = 0; l->names && k < l->columns; k++) free(l->names[k]);
+    for (int64_t k = 0; l->key_names && k < l->keys; k++) free(l->key_names[k]);
     free(l->names);
+    free(l->key_names);
     free(l->header);
     free(l->want);
     *l = (tl_layout){0};

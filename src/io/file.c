@@ -100,6 +100,9 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (o->column)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: column '%s': %s files have no columns", f->label, o->column,
                        formats[format]);
+    if (o->by)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: key column '%s': %s files have no columns", f->label, o->by,
+                       formats[format]);
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
                        formats[format]);
@@ -127,7 +130,7 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
     if (file && file->map) info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
-tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
+static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
 {
     if (!file || !got) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
@@ -135,7 +138,36 @@ tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_
     if (max < 0) return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
-    return file->text ? tl_text_read(file, buffer, max, got) : tl_binary_read(file, buffer, max, got);
+    return file->text ? tl_text_read(file, buffer, codes, max, got) : tl_binary_read(file, buffer, max, got);
+}
+
+tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
+{
+    return read_elements(file, buffer, NULL, max, got);
+}
+
+tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+{
+    const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
+    if (file && !file->info.key_columns)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: there are no groups: keys were not asked for (options.by)",
+                       file->label);
+    if (file && max < line)
+        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
+                       (long long)max, (long long)line);
+    return read_elements(file, buffer, codes, max - max % line, got);
+}
+
+int64_t tally_file_groups(const tally_file *file)
+{
+    return file && file->info.key_columns ? tl_keys_count(tl_text_keys(file)) : 0;
+}
+
+const char *tally_file_key(const tally_file *file, int64_t group, int64_t column)
+{
+    if (!file || column < 0 || column >= file->info.key_columns || group < 0 || group >= tally_file_groups(file))
+        return NULL;
+    return tl_keys_cell(tl_text_keys(file), group, column);
 }
 
 tally_status tally_file_line(tally_file *file, const char **line, size_t *length)

@@ -7,7 +7,8 @@
  *     sniff.c   the layout of a text: format, delimiter, first lines     columns.c  which columns, and the header
  *     text.c    blocks of text over threads, in order                    cells.c    the loops over cells
  *     cut.c     where a block may be cut                                 bad_cell.c the sentence about a cell
- *     replace.c a new file that takes another's place                    (dtype/)   numbers from and to text
+ *     replace.c a new file that takes another's place                    keys.c     groups of lines, by their keys
+ *     (dtype/)  numbers from and to text
  */
 #ifndef TALLY_IO_H
 #define TALLY_IO_H
@@ -73,17 +74,20 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
 /* How the cells of a text are laid out. */
 typedef struct tl_want {
     int64_t column, place; /* in the file, among those that are read; both from 0 */
+    int key;               /* its cells are keys, not values */
 } tl_want;
 typedef struct tl_layout {
-    int64_t columns; /* 0: every cell is a value; else how many columns are read */
-    tl_want *want;   /* those, in the file's order */
-    int64_t fields;  /* a line with more cells than this is bad (0: it is not) */
-    char delimiter;  /* 0: white space */
-    int quotes;      /* "..." fields, RFC 4180 */
-    int table;       /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
-    int64_t skip;    /* bytes before the first data line: a byte order mark, a header */
-    char *header;    /* the header's line, or NULL */
-    char **names;    /* with a header: what it calls the columns that are read */
+    int64_t columns;  /* 0: every cell is a value; else how many columns are read */
+    tl_want *want;    /* those, in the file's order; with keys: the key columns too */
+    int64_t keys;     /* key columns */
+    char **key_names; /* with a header: what it calls them */
+    int64_t fields;   /* a line with more cells than this is bad (0: it is not) */
+    char delimiter;   /* 0: white space */
+    int quotes;       /* "..." fields, RFC 4180 */
+    int table;        /* a row of `columns` values per line (ndim 2); else one column, or every cell (ndim 1) */
+    int64_t skip;     /* bytes before the first data line: a byte order mark, a header */
+    char *header;     /* the header's line, or NULL */
+    char **names;     /* with a header: what it calls the columns that are read */
 } tl_layout;
 void tl_layout_free(tl_layout *l);
 
@@ -114,13 +118,17 @@ int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 /* cells.c: what became of a chunk of text. */
 typedef struct tl_span {
     uint32_t at, length;
-} tl_span; /* of a line, from the chunk's start */
+} tl_span; /* of a line, from the chunk's start; or of a key's cell */
+/* In the length of a key's cell: it was quoted, and there are quotes in it. */
+#define TL_DOUBLED ((uint32_t)1 << 31)
 typedef struct tl_chunk {
     const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */
     int mid_line, in_comment; /* start is behind cells of its line; inside a comment; in_comment is updated */
     int has_quote, skip_bad;
     unsigned char *values; /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
     tl_span *lines;        /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
+    tl_span *keys;         /* the same times the key columns: the cells of the rows' keys, and */
+    int32_t *codes;        /* the numbers of their groups */
     int64_t count, given, skipped;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* TL_CELL_ */
@@ -131,6 +139,17 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype);
  * TL_CELL_EMPTY. */
 int tl_cell(tally_dtype dtype, const char *s, const char *e, void *value);
 int tl_missing(const char *s, const char *e);
+
+/* keys.c: the groups of the lines, by the text of their keys. find gives the rows of a chunk their codes, TL_NEW where
+ * the key is new; it only reads, so threads may call it for several chunks. settle numbers the new ones. */
+typedef struct tl_keys tl_keys;
+enum { TL_NEW = -1 };
+tl_keys *tl_keys_open(int64_t columns); /* NULL: no memory */
+void tl_keys_close(tl_keys *k);
+void tl_keys_find(const tl_keys *k, tl_chunk *c, int64_t rows);
+tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows);
+int64_t tl_keys_count(const tl_keys *k);
+const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 
 /* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last
  * record's end. cuts[k] is what was cut off in all (0: no record ends here). */
@@ -148,6 +167,7 @@ enum { TL_LONGEST = 64 << 20 }; /* bytes in a line (of a table) or a cell (where
 
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
-tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+const tl_keys *tl_text_keys(const tally_file *f);
 tally_status tl_text_line(tally_file *f, const char **line, size_t *length);
 #endif

@@ -143,7 +143,7 @@ static tally_status look(tally_file *f, const tally_file_options *o, tl_layout *
 
 tally_status tl_sniff_layout(tally_file *f, const tally_file_options *o, int csv, tl_layout *l)
 {
-    const int columns = csv || o->column || o->table || o->keep;
+    const int columns = csv || o->column || o->by || o->table || o->keep;
     *l = (tl_layout){.delimiter = o->delimiter, .quotes = csv, .table = o->table || o->keep};
     const char d = o->delimiter;
     if (d == '\n' || d == '\r' || d == '"' || d == '#' || d == '.' || d == '-' || d == '+' || (d >= '0' && d <= '9'))

@@ -44,6 +44,9 @@ struct tl_text {
     int begun;            /* there were values before this block */
     int header_guessed;   /* the caller did not say whether there is a header, and none was found */
     tl_span *spans;       /* NULL, or the lines of the block's rows */
+    tl_keys *keys;        /* NULL, or the groups so far; then */
+    tl_span *cells;       /* the cells of the keys of the block's rows, */
+    int32_t *codes;       /* and their groups */
     int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
     int64_t line_row;
 };
@@ -76,8 +79,18 @@ static tally_status make_room(tally_file *f, size_t room)
     unsigned char *const stage = realloc(t->stage, bytes);
     if (!stage) return tl_no_memory(f->ctx, bytes, "a block of values");
     t->stage = stage;
+    const size_t rows = room / 2 + (size_t)t->most + 8; /* the most lines */
+    if (t->keys) {
+        const size_t cell_bytes = rows * (size_t)t->layout.keys * sizeof *t->cells;
+        tl_span *const cells = realloc(t->cells, cell_bytes);
+        if (!cells) return tl_no_memory(f->ctx, cell_bytes, "the keys of a block of text");
+        t->cells = cells;
+        int32_t *const codes = realloc(t->codes, rows * sizeof *codes);
+        if (!codes) return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
+        t->codes = codes;
+    }
     if (!t->keep) return TALLY_OK;
-    const size_t most = (room / 2 + (size_t)t->most + 8) * sizeof *t->spans;
+    const size_t most = rows * sizeof *t->spans;
     tl_span *const spans = realloc(t->spans, most);
     if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
     t->spans = spans;
@@ -89,6 +102,9 @@ static void text_end(tally_file *f)
     tl_text *const t = f->text;
     tl_layout_free(&t->layout);
     free(t->spans);
+    tl_keys_close(t->keys);
+    free(t->cells);
+    free(t->codes);
     free(t->buf);
     free(t->stage);
     free(t->chunks);
@@ -110,6 +126,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->most = threads * CHUNKS;
     t->skip_bad = o->skip_bad;
     t->keep = o->keep;
+    if (t->layout.keys && !(t->keys = tl_keys_open(t->layout.keys)))
+        return tl_no_memory(f->ctx, (size_t)t->layout.keys * 64, "the groups");
     t->a_value = t->layout.columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -123,6 +141,8 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     if (t->layout.table) f->info.shape[1] = t->layout.columns;
     f->info.header = t->layout.header;
     f->info.columns = (const char *const *)t->layout.names;
+    f->info.key_columns = t->layout.keys;
+    f->info.keys = (const char *const *)t->layout.key_names;
     f->info.delimiter = t->layout.delimiter;
     const int64_t bom = f->peek_n >= 3 && memcmp(f->peek, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
     t->line = newlines(f->peek + bom, (size_t)(t->layout.skip - bom));
@@ -276,7 +296,12 @@ static tally_status block(tally_file *f)
         const size_t from = (size_t)(c->start - t->buf);
         c->values = t->stage + (from / t->a_value + (size_t)i) * size;
         c->lines = t->keep ? t->spans + from / 2 + i : NULL;
+        if (t->keys) {
+            c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
+            c->codes = t->codes + from / 2 + i;
+        }
         tl_cells(c, &t->layout, dtype);
+        if (t->keys) tl_keys_find(t->keys, c, c->count / t->layout.columns);
     }
     t->in_comment = t->chunks[k - 1].in_comment;
     int first = !t->begun && t->header_guessed;
@@ -288,10 +313,15 @@ static tally_status block(tally_file *f)
         t->chunks_n = i + 1;
         break;
     }
-    return TALLY_OK;
+    tally_status s = TALLY_OK;
+    for (int i = 0; i < t->chunks_n && t->keys && !s; i++)
+        s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
+    return s;
 }
 
-tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
+const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
+
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, int64_t max, int64_t *got)
 {
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
@@ -302,6 +332,9 @@ tally_status tl_text_read(tally_file *f, void *buffer, int64_t max, int64_t *got
             const int64_t left = c->count - c->given, take = left < max - n ? left : max - n;
             memcpy((unsigned char *)buffer + (size_t)n * size, c->values + (size_t)c->given * size,
                    (size_t)take * size);
+            if (codes)
+                memcpy(codes + n / t->layout.columns, c->codes + c->given / t->layout.columns,
+                       (size_t)(take / t->layout.columns) * sizeof *codes);
             c->given += take;
             n += take;
             if (c->given < c->count) break;

@@ -76,11 +76,15 @@ void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride
 {
     sequence q = {op, p, x, stride};
     unsigned char *to = out;
+    int64_t number = 0; /* of the result, before every step-th is taken */
     for (int64_t i = 0; i < n; i++) {
         int64_t from = i < o->before ? 0 : i - o->before;
         int64_t end = n - 1 - i < o->after ? n : i + o->after + 1;
         int whole = i >= o->before && n - 1 - i >= o->after;
         if (!whole && o->edges == TALLY_EDGES_VALID) continue;
+        if (number++ % (o->step > 1 ? o->step : 1)) continue;
+        if (from > n) from = n;
+        if (end < from) end = from;
         int64_t m = end - from, counted = 0;
         sequence w = {op, p, element(&q, from), stride};
         for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j));

@@ -14,5 +14,7 @@ typedef struct tl_plan {
     const tl_convert *in;      /* for core; NULL: they are the same */
     const tl_convert *out;     /* results of lower; NULL: they are the same */
     tl_par par;
+    const struct tl_exact_kernel
+        *exact; /* an exact sum: of all this, only op, in and par are there (cpu/exact/exact.h) */
 } tl_plan;
 #endif

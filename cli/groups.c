@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * groups.c - --by: the lines of a table in groups, by their keys.
+ *
+ *     city,temp                codes  order        dense         offsets
+ *     Oslo,3       group 0     0      0 2 | 1 3    3 4 | 21 22   0 2 4
+ *     Rome,21      group 1     1
+ *     Oslo,4                   0
+ *     Rome,22                  1
+ *
+ * The values of each group, in the order of the file, are one segment of `dense`, so a group is reduced, scanned or
+ * windowed like any sequence, on any device. Results of scan and window go back to the places of their lines. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int groups_check(const options *o)
+{
+    static const enum option others[] = {OPT_axis, OPT_segments, OPT_shape};
+    if (has(o, OPT_sort) && !has(o, OPT_by)) return fail(USAGE, "--sort orders the groups of --by, which is not there");
+    for (size_t i = 0; i < sizeof others / sizeof *others && has(o, OPT_by); i++)
+        if (has(o, others[i])) return fail(USAGE, "--by and --%s exclude each other", option_table[others[i]].name);
+    if (has(o, OPT_by) && has(o, OPT_step)) return fail(USAGE, "--by and --step exclude each other");
+    if (has(o, OPT_by) && has(o, OPT_edges) && !strcmp(o->value[OPT_edges], "valid"))
+        return fail(USAGE, "--by and --edges valid exclude each other: each line has a result");
+    return DONE;
+}
+
+/* ---- --sort ---- */
+
+typedef struct sorting { /* of one group */
+    int64_t group;
+    const input *in;
+    const double *const *numbers; /* of each key column, of all groups; NULL: it has words */
+} sorting;
+
+static int ascending(const void *a, const void *b)
+{
+    const sorting *const x = a, *const y = b;
+    for (int64_t c = 0; c < x->in->info.key_columns; c++) {
+        if (x->numbers[c]) {
+            const double v = x->numbers[c][x->group], w = x->numbers[c][y->group];
+            const int v_nan = v != v, w_nan = w != w; /* NaN comes last */
+            if (v < w || v_nan < w_nan) return -1;
+            if (v > w || v_nan > w_nan) return 1;
+        }
+        const int order = strcmp(tally_file_key(x->in->file, x->group, c), tally_file_key(x->in->file, y->group, c));
+        if (order) return order;
+    }
+    return 0;
+}
+
+/* The cells of key column c as numbers, if all that are not empty are numbers; empty ones come first. */
+static int as_numbers(const input *in, int64_t count, int64_t c, double **numbers)
+{
+    double *const v = *numbers = malloc((size_t)count * sizeof *v + 1);
+    if (!v) return fail_memory("--sort", count * (int64_t)sizeof *v);
+    for (int64_t g = 0; g < count; g++) {
+        const char *const text = tally_file_key(in->file, g, c);
+        const double least = -1.0 / 0.0;
+        if (!*text) {
+            v[g] = least;
+        } else if (tally_parse_value(TALLY_F64, text, strlen(text), &v[g])) {
+            free(v);
+            *numbers = NULL;
+            return DONE;
+        }
+    }
+    return DONE;
+}
+
+/* g->shown[i]: the group that is i-th in order; the codes become places in it. */
+static int sort_groups(groups *g, input *in)
+{
+    const int64_t k = in->info.key_columns;
+    double **const numbers = calloc((size_t)k, sizeof *numbers);
+    sorting *const s = malloc((size_t)g->count * sizeof *s + 1);
+    int32_t *const rank = malloc((size_t)g->count * sizeof *rank + 1);
+    int code = numbers && s && rank ? DONE : fail_memory("--sort", g->count * (int64_t)(sizeof *s + sizeof *rank));
+    for (int64_t c = 0; c < k && !code; c++) code = as_numbers(in, g->count, c, &numbers[c]);
+    if (!code) {
+        for (int64_t i = 0; i < g->count; i++) s[i] = (sorting){i, in, (const double *const *)numbers};
+        qsort(s, (size_t)g->count, sizeof *s, ascending);
+        for (int64_t i = 0; i < g->count; i++) {
+            g->shown[i] = s[i].group;
+            rank[s[i].group] = (int32_t)i;
+        }
+        for (int64_t i = 0; i < g->lines; i++) in->codes[i] = rank[in->codes[i]];
+    }
+    for (int64_t c = 0; numbers && c < k; c++) free(numbers[c]);
+    free(numbers);
+    free(s);
+    free(rank);
+    return code;
+}
+
+/* ---- groups ---- */
+
+int groups_open(groups *g, input *in, const options *o)
+{
+    memset(g, 0, sizeof *g);
+    int code = input_load(in, 0);
+    if (code) return code;
+    g->width = in->columns ? in->columns : 1;
+    g->lines = in->n / g->width;
+    g->count = tally_file_groups(in->file);
+    g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
+    g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets);
+    g->shown = malloc((size_t)g->count * sizeof *g->shown + 1);
+    if (!g->order || !g->offsets || !g->shown)
+        return fail_memory("--by, which needs the whole file in memory,",
+                           (g->lines + 2 * g->count + 1) * (int64_t)sizeof *g->order);
+    for (int64_t i = 0; i < g->count; i++) g->shown[i] = i;
+    if (has(o, OPT_sort)) code = sort_groups(g, in);
+    if (code) return code;
+    const tally_view codes = tally_flat(in->codes, TALLY_I32, g->lines);
+    const tally_status status = tally_groups(in->ctx, &codes, g->count, g->order, g->offsets);
+    free(in->codes);
+    in->codes = NULL;
+    return status ? fail_status(in->ctx, status) : DONE;
+}
+
+void groups_close(groups *g)
+{
+    free(g->order);
+    free(g->offsets);
+    free(g->shown);
+    memset(g, 0, sizeof *g);
+}
+
+int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const tally_view from = {in->own ? (char *)in->own + (size_t)column * size : NULL,
+                             in->dtype,
+                             1,
+                             g->lines,
+                             g->lines * g->width,
+                             g->width,
+                             NULL},
+                     to = tally_flat(dense, in->dtype, g->lines);
+    const tally_status status = tally_take(in->ctx, &from, g->order, g->lines, &to);
+    *view = tally_segments(dense, in->dtype, g->offsets, g->count);
+    return status ? fail_status(in->ctx, status) : DONE;
+}
+
+void groups_back(const groups *g, const char *made, size_t bytes, int64_t column, char *out)
+{
+    char *const to = out + (size_t)column * bytes;
+    const size_t step = (size_t)g->width * bytes;
+    if (bytes == 8)
+        for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + i * 8, 8);
+    else
+        for (int64_t i = 0; i < g->lines; i++) memcpy(to + (size_t)g->order[i] * step, made + (size_t)i * bytes, bytes);
+}
+
+/* ---- the names of groups, which outlive the file ---- */
+
+int groups_names(const groups *g, const input *in, answer *a)
+{
+    const int64_t k = in->info.key_columns;
+    a->keys = calloc((size_t)(g->count * k) + 1, sizeof *a->keys);
+    a->key_names = calloc((size_t)k, sizeof *a->key_names);
+    if (!a->keys || !a->key_names) return fail_memory("the keys", (g->count + 1) * k * (int64_t)sizeof *a->keys);
+    a->key_columns = k;
+    for (int64_t c = 0; c < k; c++) {
+        char own[32];
+        snprintf(own, sizeof own, k > 1 ? "key%lld" : "key", (long long)c + 1);
+        if (!(a->key_names[c] = strdup(in->info.keys ? in->info.keys[c] : own))) return fail_memory("the keys", k);
+        for (int64_t i = 0; i < g->count; i++)
+            if (!(a->keys[i * k + c] = strdup(tally_file_key(in->file, g->shown[i], c))))
+                return fail_memory("the keys", g->count);
+    }
+    return DONE;
+}
+
+void groups_names_free(answer *a)
+{
+    for (int64_t i = 0; a->keys && i < a->count * a->key_columns; i++) free(a->keys[i]);
+    for (int64_t c = 0; a->key_names && c < a->key_columns; c++) free(a->key_names[c]);
+    free(a->keys);
+    free(a->key_names);
+    a->keys = a->key_names = NULL;
+}

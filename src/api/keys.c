@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ * tally_runs, tally_groups, tally_take: their checks. */
+#include "context/device.h"
+#include "context/view.h"
+#include "cpu/keys/keys.h"
+#include "dtype/dtype.h"
+
+/* A view that must be one sequence; *v becomes it, with numbers that can be calculated with. */
+static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, tally_view *v)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!given) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", name);
+    *v = *given;
+    if (!tl_dtype_kind(v->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "%s->dtype is %d: must be 1..%d", name, (int)v->dtype, TL_DTYPES);
+    if (v->rows != 1 || v->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+                       (long long)v->rows, v->offsets ? " with offsets" : "");
+    tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
+    if (!status) status = tl_on_processors(ctx, v->data, name, "runs, groups and gathers", v->n);
+    if (!status) tl_view_normal(v);
+    return status;
+}
+
+tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
+{
+    tally_view v;
+    tally_status status = one_sequence(ctx, keys, "keys", &v);
+    if (status) return status;
+    if (!runs) return tl_fail(ctx, TALLY_INVALID, "runs is NULL: must point to where the number of runs goes");
+    status = offsets ? tl_on_processors(ctx, offsets, "offsets", "runs, groups and gathers", 0) : TALLY_OK;
+    if (!status) *runs = tl_runs(tally_threads(ctx), &v, offsets);
+    return status;
+}
+
+tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, int64_t *order, int64_t *offsets)
+{
+    tally_view v;
+    int64_t bad;
+    tally_status status = one_sequence(ctx, codes, "codes", &v);
+    if (status) return status;
+    if (tl_dtype_kind(v.dtype) == 'F')
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
+                       tally_dtype_name(v.dtype));
+    if (groups < 0) return tl_fail(ctx, TALLY_INVALID, "groups is %lld: must be at least 0", (long long)groups);
+    if (!offsets || (v.n && !order))
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld numbers", offsets ? "order" : "offsets",
+                       offsets ? (long long)v.n : (long long)groups + 1);
+    status = tl_on_processors(ctx, order, "order", "runs, groups and gathers", 0);
+    if (!status) status = tl_on_processors(ctx, offsets, "offsets", "runs, groups and gathers", 0);
+    if (!status) status = tl_groups(ctx, tally_threads(ctx), &v, groups, order, offsets, &bad);
+    if (status || bad < 0) return status;
+    const int64_t bytes = (int64_t)tally_dtype_size(v.dtype);
+    char text[48];
+    tally_format_value(v.dtype, (const char *)v.data + bad * v.stride * bytes, 0, text, sizeof text);
+    return tl_fail(ctx, TALLY_INVALID, "codes: element %lld is %s: must be in 0..%lld, the groups", (long long)bad,
+                   text, (long long)groups - 1);
+}
+
+tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, int64_t n, const tally_view *out)
+{
+    tally_view x, y;
+    tally_status status = one_sequence(ctx, in, "in", &x);
+    if (!status) status = one_sequence(ctx, out, "out", &y);
+    if (status) return status;
+    const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
+    if (n < 0) return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);
+    if (y.dtype != x.dtype)
+        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: must be in->dtype, %s", tally_dtype_name(y.dtype),
+                       tally_dtype_name(x.dtype));
+    if (y.n != n) return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be n = %lld", (long long)y.n, (long long)n);
+    if (n && !order) return tl_fail(ctx, TALLY_INVALID, "order is NULL: must be %lld places", (long long)n);
+    status = tl_view_distinct(ctx, &y, "out");
+    if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, bytes, 0);
+    if (!status) status = tl_on_processors(ctx, order, "order", "runs, groups and gathers", 0);
+    if (status) return status;
+    const int64_t bad = tl_take_check(tally_threads(ctx), order, n, x.n);
+    if (bad < n)
+        return tl_fail(ctx, TALLY_INVALID, "order[%lld] is %lld: must be in 0..%lld, the places of in", (long long)bad,
+                       (long long)order[bad], (long long)x.n - 1);
+    tl_take(tally_threads(ctx), &x, order, n, &y);
+    return TALLY_OK;
+}

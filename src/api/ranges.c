@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * tally_window_ranges and tally_window_bounds: their checks. */
+#include "context/device.h"
+#include "context/view.h"
+#include "cpu/keys/bounds.h"
+#include "cpu/exact/exact.h"
+#include "cpu/ranges.h"
+#include "law/fp.h"
+
+static const char what[] = "windows by ranges";
+
+/* *v becomes the view, which must be one sequence of elements of `bytes` bytes, with numbers to calculate with. */
+static tally_status one_sequence(tally *ctx, const tally_view *given, const char *name, int64_t bytes, tally_view *v)
+{
+    *v = *given;
+    if (v->rows != 1 || v->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
+                       (long long)v->rows, v->offsets ? " with offsets" : "");
+    tally_status status = tl_view_check(ctx, v, name, bytes);
+    if (!status) status = tl_on_processors(ctx, v->data, name, what, v->n);
+    if (!status) tl_view_normal(v);
+    return status;
+}
+
+tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
+                                 const int64_t *end, int64_t results, const tally_view *out, int64_t min_count)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!in || !out) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
+    tl_plan plan, count;
+    tally_view x, y;
+    tally_status status = tl_plan_of_host(ctx, op, in->dtype, &plan);
+    if (!status) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
+    if (!status) status = one_sequence(ctx, in, "in", plan.op->elem_bytes, &x);
+    if (status) return status;
+    if (results < 0) return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0", (long long)results);
+    if (out->dtype != plan.op->out)
+        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
+                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", plan.op->file,
+                       tally_dtype_name(in->dtype), tally_dtype_name(plan.op->out));
+    if (out->n != results)
+        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be results = %lld", (long long)out->n,
+                       (long long)results);
+    if (min_count < 0)
+        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0", (long long)min_count);
+    status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
+    if (!status) status = tl_view_distinct(ctx, &y, "out");
+    if (!status) status = tl_view_overlap(ctx, &x, plan.op->elem_bytes, &y, plan.op->result_bytes, 0);
+    if (!status) status = tl_on_processors(ctx, start, "start", what, 0);
+    if (!status) status = tl_on_processors(ctx, end, "end", what, 0);
+    if (status || results == 0) return status;
+    if (!start || !end)
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places", start ? "end" : "start",
+                       (long long)results);
+    for (int64_t r = 0; r < results; r++)
+        if (start[r] < 0 || end[r] < start[r] || end[r] > x.n)
+            return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
+                           (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
+    const tl_ranges ranges = {start, end, NULL, x.n, results, 0, 1, min_count};
+    const int64_t step = tl_step(y.stride, plan.op->result_bytes);
+    tl_fp fp = tl_fp_enter();
+    if (plan.exact)
+        tl_exact_ranges_run(&plan, tally_threads(ctx), &ranges, x.data, x.stride, y.data, step);
+    else
+        status = tl_ranges_run(ctx, &plan, &count, tally_threads(ctx), &ranges, x.data, x.stride, y.data, step);
+    tl_fp_leave(fp);
+    return status;
+}
+
+tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *w, int64_t *start,
+                                 int64_t *end)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!keys || !w) return tl_fail(ctx, TALLY_INVALID, "%s is NULL", keys ? "window" : "keys");
+    tally_view v;
+    const tally_dtype d = keys->dtype;
+    if (d != TALLY_I32 && d != TALLY_I64 && d != TALLY_U64 && d != TALLY_F64)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "keys->dtype is %s: must be i32, i64, u64 or f64",
+                       tally_dtype_name(d) ? tally_dtype_name(d) : "unknown");
+    if ((unsigned)w->ties > TALLY_TIES_ROW)
+        return tl_fail(ctx, TALLY_INVALID, "ties is %d: must be 0 (all) or 1 (row)", (int)w->ties);
+    if (d == TALLY_F64 && (w->lows || w->highs))
+        return tl_fail(ctx, TALLY_INVALID, "%s: keys of f64 have one low_real and high_real for all rows",
+                       w->lows ? "lows" : "highs");
+    if (d == TALLY_F64 && (w->low_real != w->low_real || w->high_real != w->high_real))
+        return tl_fail(ctx, TALLY_INVALID, "%s is NaN: must be a number",
+                       w->low_real != w->low_real ? "low_real" : "high_real");
+    const int64_t bytes = (int64_t)tally_dtype_size(d);
+    tally_status status = one_sequence(ctx, keys, "keys", bytes, &v);
+    if (!status) status = tl_on_processors(ctx, start, "start", what, 0);
+    if (!status) status = tl_on_processors(ctx, end, "end", what, 0);
+    if (status || v.n == 0) return status;
+    if (!start || !end)
+        return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have room for %lld places", start ? "end" : "start",
+                       (long long)v.n);
+    int descending;
+    const int64_t bad = tl_bounds_order(tally_threads(ctx), &v, &descending);
+    if (bad < v.n) {
+        char text[2][48] = {"", ""};
+        for (int k = 0; k < 2 && bad - k >= 0; k++)
+            tally_format_value(d, (const char *)v.data + (bad - k) * v.stride * bytes, 0, text[k], sizeof text[k]);
+        return tl_fail(ctx, TALLY_INVALID, "keys: row %lld is %s%s%s: keys must be numbers that %s", (long long)bad,
+                       text[0], bad ? ", after " : "", text[1], descending ? "descend" : "ascend");
+    }
+    tl_bounds(tally_threads(ctx), &v, descending, w, start, end);
+    return TALLY_OK;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an instruction set: a block of an exact sum, as tl_exact_kernel_<isa>.
+ *
+ * Each lane adds into registers that begin at 1.5 2^(52 + u). While such a register stays between 2^(52 + u) and
+ * 2^(53 + u), its last bit is worth 2^u, so it is an integer of 52 bits; adding x to it cuts x at 2^u:
+ *
+ *     t = high + x        rounded to a multiple of 2^u
+ *     q = t - high        exact: what was added
+ *     r = x - q           exact: what was cut off, |r| <= 2^(u - 1); it goes to the next level, whose unit is lower
+ *
+ *      x  ------------+  unit[0]
+ *      r      --------|-----------+  unit[1]
+ *      r              |     ------|-----------+  unit[2]: what is cut off here makes the block FAR
+ *
+ * The bound. A lane adds N = BLOCK / (UNROLL LANES) elements below 2^(top + 1), so the partial sums of level 0 are
+ * below N (2^(top + 1) + 2^(u - 1)); the second term is rounding. With u = top + log2 N - 49 the first is 2^(50 + u),
+ * and N < 2^40 makes the second less than that: together below 2^(51 + u), so the register stays in its binade. It is
+ * larger than x, so r is exact (Dekker). Level l + 1 adds N values of at most 2^(u - 1): its unit is u - 51 + log2 N by
+ * the same reckoning. No unit needs to be below 2^-1074, where nothing is cut off any more. At the end the bits of a
+ * register, less those it began with, are the integer; an element that is too large, infinite or NaN shows in the
+ * largest |x| or as a register outside of its binade, from which it does not return. */
+#include "exact_block.h"
+#include "cpu/kernel/simd.h"
+#include "dtype/dtype_traits.h"
+
+enum {
+    LANES = TL_VECTOR_BYTES / 8,
+    UNROLL = TL_VECTOR_BYTES == 64 ? 4 : 2, /* registers of 32 and of 16 */
+    STEP = LANES * UNROLL,
+    LOG_N = __builtin_ctz(TL_EXACT_BLOCK / STEP)
+};
+
+typedef double vreal __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef int64_t vint __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef float vhalf __attribute__((vector_size(TL_VECTOR_BYTES / 2)));
+
+typedef float vsmall __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef int32_t vsmall_int __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+/* The larger of |a| and b, a number; where a is NaN, either or NaN. */
+#if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define MAX_PD(a, b) (vreal) _mm512_max_pd((__m512d)(a), (__m512d)(b))
+#define MAX_PS(a, b) (vsmall) _mm512_max_ps((__m512)(a), (__m512)(b))
+#elif TL_VECTOR_BYTES == 32 && defined(__AVX__)
+#define MAX_PD(a, b) (vreal) _mm256_max_pd((__m256d)(a), (__m256d)(b))
+#define MAX_PS(a, b) (vsmall) _mm256_max_ps((__m256)(a), (__m256)(b))
+#elif TL_VECTOR_BYTES == 16 && defined(__SSE2__)
+#define MAX_PD(a, b) (vreal) _mm_max_pd((__m128d)(a), (__m128d)(b))
+#define MAX_PS(a, b) (vsmall) _mm_max_ps((__m128)(a), (__m128)(b))
+#else
+#define MAX_PD(a, b) (vreal)(((vint)(a) & ((a) > (b))) | ((vint)(b) & ~((a) > (b))))
+#define MAX_PS(a, b) (vsmall)(((vsmall_int)(a) & ((a) > (b))) | ((vsmall_int)(b) & ~((a) > (b))))
+#endif
+TL_INLINE vreal larger_f64(vreal a, vreal b)
+{
+    a = (vreal)((vint)a & ((vint){0} + INT64_MAX));
+    return MAX_PD(a, b);
+}
+TL_INLINE vsmall larger_f32(vsmall a, vsmall b)
+{
+    a = (vsmall)((vsmall_int)a & ((vsmall_int){0} + INT32_MAX));
+    return MAX_PS(a, b);
+}
+
+TL_INLINE vreal load_f64(const void *p)
+{
+    vreal v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+TL_INLINE vreal load_f32(const void *p)
+{
+    vhalf v;
+    memcpy(&v, p, sizeof v);
+#if TL_VECTOR_BYTES == 64 && defined(__AVX512F__)
+    return (vreal)_mm512_cvtps_pd((__m256)v); /* gcc 12 makes two halves of it, and half the speed */
+#else
+    return __builtin_convertvector(v, vreal);
+#endif
+}
+
+/* 2^e as f64 */
+static inline double power(int e)
+{
+    const uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int without, int bytes,
+                    vreal load(const void *))
+{
+    vreal sum[TL_EXACT_LEVELS][UNROLL], start[TL_EXACT_LEVELS];
+    vreal most = {0};
+    vsmall most_f32 = {0};
+    vint cut = {0}, nan = {0};
+    int unit = b->top + LOG_N - 49;
+    for (int l = 0; l < levels; l++) {
+        if (unit < -1074) unit = -1074;
+        b->unit[l] = unit;
+        start[l] = (vreal){0} + 1.5 * power(52 + unit);
+        unit += LOG_N - 51;
+        TL_UNROLL
+        for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
+    }
+    for (int64_t i = 0; i < n; i += STEP) {
+        tl_fetch(x + i * bytes, STEP * (size_t)bytes, TL_FETCH_NEXT);
+        TL_UNROLL
+        for (int u = 0; u < UNROLL && bytes == 4; u += 2) { /* two vectors of f64 are one of f32 */
+            vsmall v;
+            memcpy(&v, x + (i + u * LANES) * bytes, sizeof v);
+            if (without) v = (vsmall)((vsmall_int)v & (v == v));
+            most_f32 = larger_f32(v, most_f32);
+        }
+        TL_UNROLL
+        for (int u = 0; u < UNROLL; u++) {
+            vreal r = load(x + (i + u * LANES) * bytes);
+            if (without) {
+                const vint number = r == r;
+                nan += number;
+                r = (vreal)((vint)r & number);
+            }
+            if (bytes == 8) most = larger_f64(r, most);
+            TL_UNROLL
+            for (int l = 0; l < levels; l++) {
+                const vreal t = sum[l][u] + r, q = t - sum[l][u];
+                sum[l][u] = t;
+                if (l + 1 < levels)
+                    r -= q;
+                else
+                    cut |= (vint)r ^ (vint)q; /* alike but for the sign of 0 */
+            }
+        }
+    }
+    int64_t outside = 0, far = 0, numbers = 0;
+    for (int l = 0; l < levels; l++) {
+        b->part[l] = 0;
+        for (int u = 0; u < UNROLL; u++) {
+            const vint part = (vint)sum[l][u] - (vint)start[l];
+            for (int j = 0; j < LANES; j++) {
+                outside |= (int64_t)(((uint64_t)part[j] + ((uint64_t)1 << 51)) >> 52);
+                b->part[l] += part[j];
+            }
+        }
+    }
+    const double bound = power(b->top + 1);
+    for (int j = 0; j < LANES; j++) {
+        outside |= !(most[j] < bound) || !(most_f32[j] < bound) || !(most_f32[j + LANES] < bound);
+        far |= cut[j] & INT64_MAX;
+        numbers -= nan[j];
+    }
+    b->nan = without ? n - numbers : 0;
+    return (outside ? TL_EXACT_LARGE : 0) | (far ? TL_EXACT_FAR : 0);
+}
+
+#define BLOCK(name, type, levels, without, load)                                                                       \
+    static int name(const type *x, int64_t n, tl_exact_block *b)                                                       \
+    {                                                                                                                  \
+        return block((const char *)x, n, b, levels, without, (int)sizeof(type), load);                                 \
+    }
+BLOCK(block_f32, float, 2, 0, load_f32)
+BLOCK(block_f32_without, float, 2, 1, load_f32)
+BLOCK(block_f64, double, 3, 0, load_f64)
+BLOCK(block_f64_without, double, 3, 1, load_f64)
+
+#define HIGHEST(name, type, bits, infinity)                                                                            \
+    static bits name(const type *x, int64_t n, int *special)                                                           \
+    {                                                                                                                  \
+        bits most = 0, all = 0;                                                                                        \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            bits v;                                                                                                    \
+            memcpy(&v, (const char *)x + (size_t)i * sizeof v, sizeof v);                                              \
+            v = (bits)(v << 1) >> 1;                                                                                   \
+            all = v > all ? v : all;                                                                                   \
+            v = v < (infinity) ? v : 0;                                                                                \
+            most = v > most ? v : most;                                                                                \
+        }                                                                                                              \
+        *special = all >= (infinity);                                                                                  \
+        return most;                                                                                                   \
+    }
+HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
+HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
+
+const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {
+    STEP, block_f32, block_f32_without, block_f64, block_f64_without, highest_f32, highest_f64};

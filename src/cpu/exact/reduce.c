@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums in bulk. A block of elements goes through registers of a guessed range of bits (exact_block.c). A
+ * block that does not fit is measured and tried again; one whose elements are further apart than the registers reach
+ * (f32: 65 binades, f64: 80), or infinite, is added one by one. */
+#include "exact.h"
+#include "exact_block.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include "cpu/shape.h"
+#include "law/fp.h"
+#include <stdlib.h>
+
+enum {
+    ONE_BY_ONE = 48,      /* fewer elements are not worth a block */
+    PIECE = 2048,         /* elements packed and widened at a time */
+    SHARE = 1 << 18,      /* elements that a thread takes at a time */
+    PAUSE_MOST = 6,       /* where blocks do not fit, 2^6 of them are added one by one before the next try */
+    COLUMNS = 16,         /* columns side by side */
+    LONG_BYTES = 4 << 20, /* rows from here on are cut between threads */
+    STEP_MOST = 64
+};
+
+/* ---- blocks ---- */
+
+static int run(const tl_plan *plan, int is_f64, const tl_exact_guess *g, const void *x, int64_t n, tl_exact_block *b)
+{
+    const tl_exact_kernel *k = plan->exact;
+    b->top = g->top;
+    if (is_f64) return (g->without ? k->f64_without : k->f64)(x, n, b);
+    return (g->without ? k->f32_without : k->f32)(x, n, b);
+}
+
+/* What the block is. */
+static tl_exact_guess measure(const tl_plan *plan, int is_f64, tl_exact_guess g, const void *x, int64_t n)
+{
+    int special = 0;
+    if (is_f64) {
+        g.top = (int)(plan->exact->highest_f64(x, n, &special) >> 52) - 1023;
+    } else {
+        const uint32_t bits = plan->exact->highest_f32(x, n, &special);
+        g.top = (int)(bits >> 23) - 127;
+    }
+    g.without = special;
+    return g;
+}
+
+static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
+{
+    const char *x = data;
+    if (is_f64) {
+        for (int64_t i = 0; i < n; i++) {
+            double v;
+            memcpy(&v, x + i * 8, 8);
+            tl_exact_element(e, v, 1);
+        }
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            float v;
+            memcpy(&v, x + i * 4, 4);
+            tl_exact_element(e, v, 1);
+        }
+    }
+}
+
+/* n elements, a multiple of the kernel's step. */
+static void add_block(tl_exact *e, const tl_plan *plan, int is_f64, const void *x, int64_t n)
+{
+    tl_exact_block b;
+    tl_exact_guess *g = &e->guess;
+    if (g->pause > 0) {
+        g->pause--;
+        one_by_one(e, is_f64, x, n);
+        return;
+    }
+    int why = run(plan, is_f64, g, x, n, &b);
+    if (why) {
+        const tl_exact_guess known = measure(plan, is_f64, *g, x, n);
+        const int other = known.top != g->top || known.without != g->without;
+        if (other && known.top <= TL_EXACT_TOP_MOST) {
+            *g = known;
+            why = run(plan, is_f64, g, x, n, &b);
+        }
+    }
+    if (why) {
+        g->failed += g->failed < PAUSE_MOST;
+        g->pause = (1 << g->failed) - 2;
+        one_by_one(e, is_f64, x, n);
+        return;
+    }
+    g->failed = 0;
+    e->nan += b.nan;
+    for (int l = 0; l < (is_f64 ? 3 : 2); l++)
+        if (b.part[l]) tl_exact_put(e, b.part[l], b.unit[l] + TL_EXACT_UNIT);
+}
+
+/* n dense elements of f32 or f64, without the count. */
+static void add_wide(tl_exact *e, const tl_plan *plan, int is_f64, const char *x, int64_t n)
+{
+    const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
+    for (int64_t m; n > 0; n -= m, x += m * bytes) {
+        m = n < TL_EXACT_BLOCK ? n : TL_EXACT_BLOCK;
+        if ((e->waiting += m) > TL_EXACT_MOST) {
+            tl_exact_carry(e);
+            e->waiting = m;
+        }
+        if (m < ONE_BY_ONE) {
+            one_by_one(e, is_f64, x, m);
+        } else if (m >= step) {
+            m -= m % step;
+            add_block(e, plan, is_f64, x, m);
+        } else { /* zeros change nothing */
+            _Alignas(64) char rest[STEP_MOST * 8] = {0};
+            memcpy(rest, x, (size_t)(m * bytes));
+            add_block(e, plan, is_f64, rest, step);
+        }
+    }
+}
+
+/* Elements that are not dense, or of 16 bits: packed and widened. A function of its own because of its buffers. */
+static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x, int64_t stride,
+                                                 int64_t n)
+{
+    _Alignas(64) char pack[PIECE * 8], wide[PIECE * 4];
+    const int64_t bytes = plan->op->elem_bytes;
+    for (int64_t at = 0, m; at < n; at += m) {
+        const char *from = x + at * stride * bytes; /* not beyond the last element: a stride may be anything */
+        m = n - at < PIECE ? n - at : PIECE;
+        if (stride != 1) {
+            tl_copy_strided(pack, 1, from, stride, m, bytes);
+            from = pack;
+        }
+        if (plan->in) {
+            plan->in->apply(wide, from, m);
+            from = wide;
+        }
+        add_wide(e, plan, plan->op->dtype == TALLY_F64, from, m);
+    }
+}
+
+void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
+{
+    e->count += n;
+    if ((stride != 1 && n > 1) || plan->in)
+        add_packed(e, plan, x, stride, n);
+    else
+        add_wide(e, plan, plan->op->dtype == TALLY_F64, x, n);
+}
+
+void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)
+{
+    const int64_t bytes = plan->op->elem_bytes, shares = (n + SHARE - 1) / SHARE;
+    if (threads == 1 || n * bytes <= TL_PARALLEL_BYTES) {
+        tl_exact_add(e, plan, x, 1, n);
+        return;
+    }
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_exact own;
+        tl_fp fp = tl_fp_enter();
+        tl_exact_begin(&own);
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t j = 0; j < shares; j++) {
+            const int64_t at = j * SHARE;
+            tl_exact_add(&own, plan, (const char *)x + at * bytes, 1, n - at < SHARE ? n - at : SHARE);
+        }
+        /* the sum is the same whoever comes first */
+#pragma omp critical(tally_exact)
+        tl_exact_join(e, &own, 1);
+        tl_fp_leave(fp);
+    }
+}
+
+/* ---- reduce ---- */
+
+static void lower(const tl_exact *e, const tl_plan *plan, void *out)
+{
+    tl_exact_lower(e, tl_exact_form_of(plan->op), out);
+}
+
+/* e: begun, for any sequences before this one. */
+static void reduce_row(tl_exact *e, const tl_plan *plan, int threads, const char *x, int64_t stride, int64_t n,
+                       void *out)
+{
+    tl_exact_clear(e);
+    if (stride == 1)
+        tl_exact_slab(e, plan, threads, x, n);
+    else
+        tl_exact_add(e, plan, x, stride, n);
+    lower(e, plan, out);
+}
+
+static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes, share = in->rows / (32 * threads) + 1;
+    const int64_t is_long = threads > 1 && in->stride == 1 ? LONG_BYTES / bytes : INT64_MAX;
+    int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n, n;
+    tl_exact e;
+    tl_exact_begin(&e);
+    for (int64_t r = 0; r < in->rows && is_long != INT64_MAX; r++) {
+        const char *x = tl_view_row(in, r, bytes, &n);
+        if (n >= is_long) reduce_row(&e, plan, threads, x, in->stride, n, out + r * result);
+    }
+#pragma omp parallel num_threads(tl_threads(total *bytes > TL_PARALLEL_BYTES ? threads : 1))
+    {
+        tl_fp fp = tl_fp_enter();
+        tl_exact own;
+        tl_exact_begin(&own);
+#pragma omp for schedule(dynamic, share)
+        for (int64_t r = 0; r < in->rows; r++) {
+            int64_t m;
+            const char *x = tl_view_row(in, r, bytes, &m);
+            if (m < is_long) reduce_row(&own, plan, 1, x, in->stride, m, out + r * result);
+        }
+        tl_fp_leave(fp);
+    }
+}
+
+/* Neighbouring columns, so that a line of the cache is used whole: COLUMNS of them, a few rows at a time. */
+typedef struct {
+    tl_exact e[COLUMNS];
+    char pack[PIECE * 8];
+} strip;
+
+static void add_strip(strip *s, const tl_plan *plan, const tally_view *in, int64_t first, int64_t width, int64_t from,
+                      int64_t end)
+{
+    const int64_t bytes = plan->op->elem_bytes;
+    for (int64_t c = 0; c < width; c++) tl_exact_clear(&s->e[c]);
+    for (int64_t m; from < end; from += m) {
+        m = end - from < PIECE / COLUMNS * 4 ? end - from : PIECE / COLUMNS * 4;
+        for (int64_t c = 0; c < width; c++) {
+            tl_copy_strided(s->pack, 1, (const char *)in->data + (from * in->stride + first + c) * bytes, in->stride, m,
+                            bytes);
+            tl_exact_add(&s->e[c], plan, s->pack, 1, m);
+        }
+    }
+}
+
+/* Threads take strips; where there are too few, parts of the rows of a strip, whose sums are joined. */
+static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    const int64_t strips = (in->rows + COLUMNS - 1) / COLUMNS;
+    const int64_t parts = strips < threads && in->n >= 64 * threads ? threads : 1;
+    const size_t need = parts > 1 ? (size_t)in->rows * sizeof(tl_exact) : 0;
+    tl_exact *joined = need ? malloc(need) : NULL;
+    int failed = need && !joined;
+    for (int64_t c = 0; joined && c < in->rows; c++) tl_exact_begin(&joined[c]);
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+        strip *s = need && !joined ? NULL : malloc(sizeof *s);
+        if (!s) {
+#pragma omp atomic write
+            failed = 1;
+        }
+        for (int c = 0; s && c < COLUMNS; c++) tl_exact_begin(&s->e[c]);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t j = 0; j < strips * parts; j++) {
+            const int64_t first = j / parts * COLUMNS, part = j % parts,
+                          width = in->rows - first < COLUMNS ? in->rows - first : COLUMNS;
+            if (!s) continue;
+            add_strip(s, plan, in, first, width, in->n / parts * part,
+                      part + 1 < parts ? in->n / parts * (part + 1) : in->n);
+            if (parts > 1) {
+#pragma omp critical(tally_exact)
+                for (int64_t c = 0; c < width; c++) tl_exact_join(&joined[first + c], &s->e[c], 1);
+            } else {
+                for (int64_t c = 0; c < width; c++) lower(&s->e[c], plan, out + (first + c) * plan->op->result_bytes);
+            }
+        }
+        free(s);
+        tl_fp_leave(fp);
+    }
+    for (int64_t c = 0; joined && !failed && c < in->rows; c++)
+        lower(&joined[c], plan, out + c * plan->op->result_bytes);
+    free(joined);
+    return failed ? tl_no_memory(ctx, need + (size_t)threads * sizeof(strip), "the sums of the columns") : TALLY_OK;
+}
+
+tally_status tl_exact_reduce(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)
+{
+    int64_t n;
+    if (in->rows == 1) {
+        const char *x = tl_view_row(in, 0, plan->op->elem_bytes, &n);
+        tl_exact e;
+        tl_exact_begin(&e);
+        reduce_row(&e, plan, threads, x, in->stride, n, out);
+    } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
+        const int64_t total = in->rows * in->n * plan->op->elem_bytes;
+        return columns(ctx, plan, total > TL_PARALLEL_BYTES ? threads : 1, in, out);
+    } else {
+        rows(plan, threads, in, out);
+    }
+    return TALLY_OK;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums element by element: scans, and windows of any length, which cost one addition and one subtraction per
+ * result. Both are exact, so nothing of an element stays behind when it has left. */
+#include "exact.h"
+#include "context/device.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include "cpu/ranges.h"
+#include "cpu/shape.h"
+#include "law/fp.h"
+#include <stdlib.h>
+
+enum { CHUNK = 1024 };
+
+/* A sequence of elements or of results. */
+typedef struct {
+    char *at;
+    int64_t stride; /* in bytes */
+} line;
+
+/* Number i, which may be the one past the end. */
+static char *place(line l, int64_t i) { return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride)); }
+
+/* m elements from number i on, as f64. */
+static void load(const tl_plan *plan, line x, int64_t i, int64_t m, double *to)
+{
+    const char *at = place(x, i);
+    const int64_t bytes = plan->op->elem_bytes;
+    if (plan->op->dtype == TALLY_F64) {
+        tl_copy_strided(to, 1, at, x.stride / bytes, m, bytes);
+        return;
+    }
+    float wide[CHUNK];
+    char pack[CHUNK * 4];
+    tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
+    if (plan->in) plan->in->apply(wide, pack, m);
+    for (int64_t j = 0; j < m; j++) to[j] = wide[j];
+}
+
+static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
+{
+    tl_exact_lower(e, tl_exact_form_of(plan->op), place(y, i));
+}
+
+/* m elements are next: carries in time, and no more bins than the sum has. */
+static void settle(tl_exact *e, int64_t m)
+{
+    tl_exact_carry(e);
+    while (e->high >= e->low && !e->bin[e->high]) e->high--;
+    while (e->high >= e->low && !e->bin[e->low]) e->low++;
+    if (e->high < e->low) {
+        e->low = TL_EXACT_BINS;
+        e->high = -1;
+    }
+    e->waiting = m;
+}
+
+/* ---- scan ---- */
+
+static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_t n, line y)
+{
+    double value[CHUNK];
+    for (int64_t i = 0, m; i < n; i += m) {
+        m = n - i < CHUNK ? n - i : CHUNK;
+        load(plan, x, i, m, value);
+        settle(e, m);
+        for (int64_t j = 0; j < m; j++) {
+            if (exclusive) store(e, plan, y, i + j);
+            tl_exact_element(e, value[j], 1);
+            e->count++;
+            if (!exclusive) store(e, plan, y, i + j);
+        }
+    }
+}
+
+void tl_exact_scan_push(tl_exact *e, const tl_plan *plan, int exclusive, const void *x, int64_t n, void *out)
+{
+    scan(e, plan, exclusive, (line){(char *)(uintptr_t)x, plan->op->elem_bytes}, n,
+         (line){out, plan->op->result_bytes});
+}
+
+/* Sequence r, from its end if the scan is reversed. */
+static line line_of(const tally_view *v, int64_t r, int64_t bytes, int reverse, int64_t *n)
+{
+    line l = {tl_view_row(v, r, bytes, n), tl_step(v->stride, bytes)};
+    if (reverse && *n > 0) {
+        l.at = place(l, *n - 1);
+        l.stride = tl_step(l.stride, -1);
+    }
+    return l;
+}
+
+void tl_exact_scan_begin(tl_exact *e, const tl_plan *plan, const tally_scan_options *o)
+{
+    tl_exact_begin(e);
+    if (!o || !o->init) return;
+    double init;
+    if (plan->op->out == TALLY_F64) {
+        memcpy(&init, o->init, sizeof init);
+    } else {
+        float narrow;
+        memcpy(&narrow, o->init, sizeof narrow);
+        init = narrow;
+    }
+    tl_exact_element(e, init, 1);
+    if (plan->op->masked && init != init) e->plus = e->minus = 1; /* as in nansum: a NaN that is no element stays */
+}
+
+tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
+                           const tally_scan_options *o)
+{
+    const int exclusive = o && o->exclusive, reverse = o && o->reverse;
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    if (total * bytes <= TL_PARALLEL_BYTES / 8) threads = 1;
+    if (in->rows >= threads) {
+        const int64_t share = in->rows / (32 * threads) + 1;
+#pragma omp parallel for schedule(dynamic, share) num_threads(tl_threads(threads))
+        for (int64_t r = 0; r < in->rows; r++) {
+            tl_fp fp = tl_fp_enter();
+            int64_t n, m;
+            tl_exact e;
+            const line x = line_of(in, r, bytes, reverse, &n), y = line_of(out, r, result, reverse, &m);
+            tl_exact_scan_begin(&e, plan, o);
+            scan(&e, plan, exclusive, x, n, y);
+            tl_fp_leave(fp);
+        }
+        return TALLY_OK;
+    }
+    /* few sequences: each is cut into parts, which are summed first */
+    tl_exact *part = malloc((size_t)threads * sizeof *part);
+    if (!part) return tl_no_memory(ctx, (size_t)threads * sizeof *part, "the sums of the parts");
+    for (int64_t r = 0; r < in->rows; r++) {
+        int64_t n, m;
+        const line x = line_of(in, r, bytes, reverse, &n), y = line_of(out, r, result, reverse, &m);
+        const int64_t each = n / threads;
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
+        for (int t = 0; t < threads - 1; t++) {
+            tl_fp fp = tl_fp_enter();
+            tl_exact_begin(&part[t + 1]);
+            tl_exact_add(&part[t + 1], plan, x.at + t * each * x.stride, x.stride / bytes, each);
+            tl_fp_leave(fp);
+        }
+        tl_exact_scan_begin(&part[0], plan, o);
+        for (int t = 1; t < threads; t++) tl_exact_join(&part[t], &part[t - 1], 1);
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
+        for (int t = 0; t < threads; t++) {
+            tl_fp fp = tl_fp_enter();
+            const line from = {x.at + t * each * x.stride, x.stride}, to = {y.at + t * each * y.stride, y.stride};
+            scan(&part[t], plan, exclusive, from, t + 1 < threads ? each : n - t * each, to);
+            tl_fp_leave(fp);
+        }
+    }
+    free(part);
+    return TALLY_OK;
+}
+
+/* ---- windows ---- */
+
+/* The windows of one slice of n elements: results are numbered by centre, `first` is at y.at. */
+typedef struct {
+    const tl_plan *plan;
+    const tally_window_options *o;
+    line x, y;
+    int64_t n, first;
+} job;
+
+static int64_t start_of(const job *w, int64_t i) { return i > w->o->before ? i - w->o->before : 0; }
+static int64_t end_of(const job *w, int64_t i) { return w->n - i > w->o->after + 1 ? i + w->o->after + 1 : w->n; }
+
+static void slide(const job *w, int64_t a, int64_t b)
+{
+    const tally_window_options *o = w->o;
+    const tl_scalar *op = w->plan->op;
+    double leaves[CHUNK], enters[CHUNK];
+    tl_exact e;
+    if (a >= b) return;
+    int64_t start = start_of(w, a), end = end_of(w, a);
+    tl_exact_begin(&e);
+    tl_exact_add(&e, w->plan, place(w->x, start), w->x.stride / op->elem_bytes, end - start);
+    for (int64_t m; a < b; a += m) {
+        m = b - a < CHUNK ? b - a : CHUNK;
+        const int64_t to_start = start_of(w, a + m), to_end = a + m < w->n ? end_of(w, a + m) : w->n;
+        load(w->plan, w->x, start, to_start - start, leaves);
+        load(w->plan, w->x, end, to_end - end, enters);
+        settle(&e, 2 * m);
+        const double *left = leaves, *entered = enters;
+        for (int64_t i = a; i < a + m; i++) {
+            const int full = i >= o->before && w->n - 1 - i >= o->after;
+            const int64_t counted = e.count - (op->masked ? e.nan : 0);
+            if (counted >= o->min_count && (full || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0))
+                store(&e, w->plan, w->y, i - w->first);
+            else
+                op->empty(w->plan->par, place(w->y, i - w->first));
+            if (i >= o->before) {
+                tl_exact_element(&e, *left++, -1);
+                e.count--;
+            }
+            if (w->n - 1 - i > o->after) {
+                tl_exact_element(&e, *entered++, 1);
+                e.count++;
+            }
+        }
+        start = to_start;
+        end = to_end;
+    }
+}
+
+/* All windows of a slice. Returns how many. */
+static int64_t windows(job *w, int threads, int at_start, int at_end)
+{
+    const tally_window_options *o = w->o;
+    const int valid = o->edges == TALLY_EDGES_VALID;
+    const int64_t stop = at_end && !valid ? w->n : w->n - o->after;
+    w->first = at_start && !valid ? 0 : o->before;
+    const int64_t results = stop > w->first ? stop - w->first : 0;
+    /* a part begins with a whole window */
+    int64_t least = (o->before + o->after) / 2 > 4 * CHUNK ? (o->before + o->after) / 2 : 4 * CHUNK;
+    int64_t parts = results / least + 1 < threads ? results / least + 1 : threads;
+    if (parts == 1) {
+        slide(w, w->first, w->first + results);
+        return results;
+    }
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(threads))
+    for (int64_t t = 0; t < parts; t++) {
+        tl_fp fp = tl_fp_enter();
+        const int64_t a = results / parts * t, b = t + 1 < parts ? results / parts * (t + 1) : results;
+        slide(w, w->first + a, w->first + b);
+        tl_fp_leave(fp);
+    }
+    return results;
+}
+
+void tl_exact_slice(const tl_plan *plan, int threads, const tally_window_options *o, const void *x, int64_t n,
+                    int at_start, int at_end, void *out, int64_t *count)
+{
+    job w = {plan, o, {(char *)(uintptr_t)x, plan->op->elem_bytes}, {out, plan->op->result_bytes}, n, 0};
+    *count = windows(&w, threads, at_start, at_end);
+}
+
+static void window_row(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out, int64_t r,
+                       const tally_window_options *o)
+{
+    int64_t m;
+    job w = {.plan = plan, .o = o};
+    w.x = line_of(in, r, plan->op->elem_bytes, 0, &w.n);
+    w.y = line_of(out, r, plan->op->result_bytes, 0, &m);
+    windows(&w, threads, TL_AT_END, TL_AT_END);
+}
+
+tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
+                             const tally_window_options *o)
+{
+    const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    const int64_t share = in->rows / (32 * threads) + 1;
+    if (threads == 1 || in->rows < threads || total <= CHUNK) { /* each sequence on all threads */
+        for (int64_t r = 0; r < in->rows; r++) window_row(plan, threads, in, out, r, o);
+        return TALLY_OK;
+    }
+#pragma omp parallel for schedule(dynamic, share) num_threads(tl_threads(threads))
+    for (int64_t r = 0; r < in->rows; r++) {
+        tl_fp fp = tl_fp_enter();
+        window_row(plan, 1, in, out, r, o);
+        tl_fp_leave(fp);
+    }
+    return TALLY_OK;
+}
+
+/* ---- ranges ---- */
+
+/* The elements low .. high - 1 enter (sign 1) or leave; mostly they are few. */
+static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
+{
+    if (plan->op->dtype == TALLY_F64) {
+        double v;
+        for (int64_t i = low; i < high; i++) {
+            memcpy(&v, place(x, i), sizeof v);
+            tl_exact_element(e, v, sign);
+        }
+        return;
+    }
+    double value[CHUNK];
+    for (int64_t i = low, m; i < high; i += m) {
+        m = high - i < CHUNK ? high - i : CHUNK;
+        load(plan, x, i, m, value);
+        for (int64_t j = 0; j < m; j++) tl_exact_element(e, value[j], sign);
+    }
+}
+
+/* e, which is the sum of *from .. *end - 1, becomes that of a .. b - 1: by the elements at both ends, or anew. */
+static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_t *end, int64_t a, int64_t b)
+{
+    const int64_t ends[2][2] = {{*from, a}, {b, *end}}; /* elements leave between these, or enter */
+    int64_t far = 0;
+    for (int k = 0; k < 2; k++) far += ends[k][0] < ends[k][1] ? ends[k][1] - ends[k][0] : ends[k][0] - ends[k][1];
+    if (far > b - a || a >= *end || b <= *from) {
+        tl_exact_clear(e);
+        tl_exact_add(e, plan, place(x, a), x.stride / plan->op->elem_bytes, b - a);
+    } else {
+        for (int k = 0; k < 2; k++) {
+            const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
+            const int64_t low = sign < 0 ? ends[k][0] : ends[k][1], high = sign < 0 ? ends[k][1] : ends[k][0];
+            add_some(e, plan, x, low, high, sign);
+            e->count += sign * (high - low);
+            e->waiting += high - low;
+        }
+        if (e->waiting > TL_EXACT_MOST / 2) settle(e, 0);
+    }
+    *from = a;
+    *end = b;
+}
+
+void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *s, const void *data, int64_t stride,
+                         void *out, int64_t y_stride)
+{
+    enum { SHARE = 4096 };
+    const line x = {(char *)(uintptr_t)data, tl_step(stride, plan->op->elem_bytes)};
+    const int64_t shares = (s->results + SHARE - 1) / SHARE;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(shares > 1 ? threads : 1))
+    for (int64_t t = 0; t < shares; t++) {
+        tl_fp fp = tl_fp_enter();
+        tl_exact e;
+        int64_t from = 0, end = 0, a, b;
+        tl_exact_begin(&e);
+        for (int64_t r = t * SHARE; r < s->results && r < (t + 1) * SHARE; r++) {
+            const int full = tl_range_at(s, r, &a, &b);
+            move(&e, plan, x, &from, &end, a, b);
+            if (full && b > a && e.count - (plan->op->masked ? e.nan : 0) >= s->min_count)
+                tl_exact_lower(&e, tl_exact_form_of(plan->op), (char *)out + r * y_stride);
+            else
+                plan->op->empty(plan->par, (char *)out + r * y_stride);
+        }
+        tl_fp_leave(fp);
+    }
+}
+
+tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,
+                                  const tally_view *in, const tally_view *out, const tally_window_options *o)
+{
+    const int64_t bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    for (int64_t r = 0; r < in->rows; r++) {
+        int64_t n, m;
+        const char *x = tl_view_row(in, r, bytes, &n);
+        char *y = tl_view_row(out, r, result, &m);
+        const tl_ranges ranges = tl_ranges_of(o, n);
+        tl_exact_ranges_run(plan, threads, &ranges, x, in->stride, y, tl_step(out->stride, result));
+    }
+    return TALLY_OK;
+}

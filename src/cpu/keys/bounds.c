@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ * Windows over sorted keys. The rows whose keys lie in an interval are neighbours. Where the interval is as far from
+ * every key, its ends move one way only, and each thread follows them from row to row; where every row has an
+ * interval of its own, they are looked for by halving. Descending keys are ascending ones read from the end. */
+#include "bounds.h"
+#include "context/threads.h"
+#include "law/fp.h"
+#include <string.h>
+
+enum { PART_LEAST = 1 << 14 };
+
+/* A key, and a limit: of integers exact, whatever is added to a key of 64 bits. */
+typedef struct {
+    __int128 whole;
+    double real;
+} key;
+
+/* The keys in ascending order: place p is row p, or row n - 1 - p. */
+typedef struct {
+    const char *data;
+    int64_t n, step; /* bytes from one place to the next */
+    tally_dtype dtype;
+} line;
+
+static inline key at(const line *l, int64_t p)
+{
+    const char *const x = l->data + p * l->step;
+    key k = {0, 0};
+    int32_t narrow;
+    int64_t whole;
+    uint64_t natural;
+    switch (l->dtype) {
+    case TALLY_I32:
+        memcpy(&narrow, x, sizeof narrow);
+        k.whole = narrow;
+        break;
+    case TALLY_I64:
+        memcpy(&whole, x, sizeof whole);
+        k.whole = whole;
+        break;
+    case TALLY_U64:
+        memcpy(&natural, x, sizeof natural);
+        k.whole = natural;
+        break;
+    default:
+        memcpy(&k.real, x, sizeof k.real);
+        break;
+    }
+    return k;
+}
+
+/* -1, 0, 1: a is below, equal to, above b. 2: one is NaN. */
+static inline int compare(const line *l, key a, key b)
+{
+    if (l->dtype != TALLY_F64) return (a.whole > b.whole) - (a.whole < b.whole);
+    if (a.real != a.real || b.real != b.real) return 2;
+    return (a.real > b.real) - (a.real < b.real);
+}
+
+static line line_of(const tally_view *keys, int descending)
+{
+    const int64_t step = keys->stride * (int64_t)tally_dtype_size(keys->dtype);
+    const line l = {keys->data, keys->n, step, keys->dtype};
+    if (!descending || keys->n == 0) return l;
+    return (line){l.data + (keys->n - 1) * step, keys->n, -step, keys->dtype};
+}
+
+/* ---- order ---- */
+
+int64_t tl_bounds_order(int threads, const tally_view *keys, int *descending)
+{
+    const line l = line_of(keys, 0);
+    int64_t i = 1, first = l.n;
+    *descending = 0;
+    if (l.n == 0) return 0;
+    if (compare(&l, at(&l, 0), at(&l, 0)) == 2) return 0;
+    while (i < l.n && compare(&l, at(&l, i - 1), at(&l, i)) == 0) i++;
+    if (i == l.n) return l.n;
+    const int wrong = compare(&l, at(&l, i - 1), at(&l, i)) == 1 ? -1 : 1; /* of a key and the one after it */
+    *descending = wrong == -1;
+#pragma omp parallel for schedule(static) num_threads(tl_threads(l.n > PART_LEAST ? threads : 1)) reduction(min : first)
+    for (int64_t j = i; j < l.n; j++) {
+        const int order = compare(&l, at(&l, j - 1), at(&l, j));
+        if ((order == wrong || order == 2) && j < first) first = j;
+    }
+    return first;
+}
+
+/* ---- bounds ---- */
+
+/* Is place p before the interval's first: below the limit, or at it and the limit is open? And before the place after
+ * its last: not above the limit, nor at it if it is open? */
+static inline int before_first(const line *l, int64_t p, key low, int open)
+{
+    const int order = compare(l, at(l, p), low);
+    return order < 0 || (open && order == 0);
+}
+static inline int before_end(const line *l, int64_t p, key high, int open)
+{
+    const int order = compare(l, at(l, p), high);
+    return order < 0 || (!open && order == 0);
+}
+
+static int64_t halve(const line *l, key limit, int open, int (*before)(const line *, int64_t, key, int))
+{
+    int64_t low = 0, high = l->n;
+    while (low < high) {
+        const int64_t mid = low + (high - low) / 2;
+        if (before(l, mid, limit, open))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static inline key moved(const line *l, key k, int64_t whole, double real)
+{
+    return l->dtype == TALLY_F64 ? (key){0, k.real + real} : (key){k.whole + whole, 0};
+}
+
+/* The rows of places a .. b - 1. `given` is *l, of a dtype that is a constant. */
+static inline __attribute__((always_inline)) void part_of(const line given, tally_dtype dtype, int descending,
+                                                          const tally_key_window *w, int64_t a, int64_t b,
+                                                          int64_t *start, int64_t *end)
+{
+    line own = given;
+    const line *const l = &own;
+    int64_t first = -1, stop = -1;
+    own.dtype = dtype;
+    for (int64_t p = a; p < b; p++) {
+        const int64_t row = descending ? l->n - 1 - p : p;
+        const key k = at(l, p), low = moved(l, k, w->lows ? w->lows[row] : w->low, w->low_real),
+                  high = moved(l, k, w->highs ? w->highs[row] : w->high, w->high_real);
+        if (first < 0 || w->lows) first = halve(l, low, w->low_open, before_first);
+        if (stop < 0 || w->highs) stop = halve(l, high, w->high_open, before_end);
+        while (first < l->n && before_first(l, first, low, w->low_open)) first++;
+        while (stop < l->n && before_end(l, stop, high, w->high_open)) stop++;
+        int64_t from = descending ? l->n - stop : first, to = descending ? l->n - first : stop;
+        if (w->ties == TALLY_TIES_ROW && to > row + 1) to = row + 1;
+        if (from > to) from = to; /* nothing: an empty range */
+        start[row] = from;
+        end[row] = to;
+    }
+}
+
+static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b, int64_t *start,
+                 int64_t *end)
+{
+    switch (l->dtype) {
+    case TALLY_I32:
+        part_of(*l, TALLY_I32, descending, w, a, b, start, end);
+        break;
+    case TALLY_I64:
+        part_of(*l, TALLY_I64, descending, w, a, b, start, end);
+        break;
+    case TALLY_U64:
+        part_of(*l, TALLY_U64, descending, w, a, b, start, end);
+        break;
+    default:
+        part_of(*l, TALLY_F64, descending, w, a, b, start, end);
+        break;
+    }
+}
+
+void tl_bounds(int threads, const tally_view *keys, int descending, const tally_key_window *w, int64_t *start,
+               int64_t *end)
+{
+    const line l = line_of(keys, descending);
+    const int64_t parts = l.n / PART_LEAST + 1 < threads ? l.n / PART_LEAST + 1 : threads;
+#pragma omp parallel for schedule(static, 1) num_threads(tl_threads(parts > 1 ? threads : 1))
+    for (int64_t t = 0; t < parts; t++) {
+        tl_fp fp = tl_fp_enter();
+        part(&l, descending, w, l.n / parts * t, t + 1 < parts ? l.n / parts * (t + 1) : l.n, start, end);
+        tl_fp_leave(fp);
+    }
+}

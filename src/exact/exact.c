@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums: carries, and the value. A value is made from digits of 32 bits, least significant first:
+ *
+ *     bins --carries--> digits of |sum| --(mean: divided, 64 bits longer)--> digits --rounded once--> f32 or f64 */
+#include "exact.h"
+
+void tl_exact_carry(tl_exact *e)
+{
+    tl_wide_int carry = 0;
+    e->waiting = 0;
+    if (e->low > e->high) return;
+    for (int k = e->low;; k++) {
+        carry += e->bin[k];
+        /* the last bin keeps its sign, so a negative sum has no digits above it */
+        if (k == TL_EXACT_BINS - 1 || (k >= e->high && carry >> 33 == carry >> 127)) {
+            e->bin[k] = carry;
+            if (k > e->high) e->high = k;
+            return;
+        }
+        e->bin[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* A caller's words may be anything, so counts wrap. */
+static void count(int64_t *to, int64_t more, int sign)
+{
+    *to = (int64_t)((uint64_t)*to + (uint64_t)sign * (uint64_t)more);
+}
+
+void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
+{
+    tl_exact_carry(to);
+    for (int k = from->low; k <= from->high; k++) to->bin[k] += sign * from->bin[k];
+    if (from->low < to->low) to->low = from->low;
+    if (from->high > to->high) to->high = from->high;
+    count(&to->plus, from->plus, sign);
+    count(&to->minus, from->minus, sign);
+    count(&to->nan, from->nan, sign);
+    count(&to->count, from->count, sign);
+    tl_exact_carry(to);
+}
+
+/* ---- the value ---- */
+
+/* A number: digit[low] .. digit[top - 1], least significant first, times 2^(-1074 - 32 EXTRA). The two digits below
+ * those of the bins are the fraction of a quotient. */
+enum { EXTRA = 2, DIGITS = EXTRA + TL_EXACT_BINS + 6 };
+typedef struct {
+    uint32_t digit[DIGITS];
+    int low, top;
+    int more; /* and a part of the last digit's unit */
+} number;
+
+/* |sum|. Returns whether the sum is below 0. */
+static int magnitude(const tl_exact *e, number *d)
+{
+    tl_wide_int carry = 0;
+    int k = e->low;
+    uint32_t *const digit = d->digit + EXTRA;
+    d->more = 0;
+    d->low = EXTRA + k;
+    for (; k <= e->high; k++) {
+        carry += e->bin[k];
+        digit[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    const int negative = carry < 0;
+    for (; carry != -negative; carry >>= 32) digit[k++] = (uint32_t)carry;
+    if (negative) {
+        uint64_t one = 1;
+        digit[k++] = UINT32_MAX; /* -2^m has m zeros below it */
+        for (int j = e->low; j < k; j++) {
+            one += (uint32_t)~digit[j];
+            digit[j] = (uint32_t)one;
+            one >>= 32;
+        }
+    }
+    while (k > e->low && !digit[k - 1]) k--;
+    d->top = EXTRA + k;
+    return negative;
+}
+
+/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on, or all down to 64
+ * bits below the unit of f64: enough to be rounded from; what is left over is `more`. */
+static void divide(number *d, uint64_t n)
+{
+    const int end = d->top > 8 ? d->top - 8 : 0;
+    unsigned __int128 rest = 0;
+    while (d->low > end) d->digit[--d->low] = 0;
+    if (n >> 32) {
+        for (int j = d->top; j-- > end;) {
+            rest = rest << 32 | d->digit[j];
+            d->digit[j] = (uint32_t)(rest / n);
+            rest %= n;
+        }
+    } else {
+        uint64_t left = 0; /* below n */
+        for (int j = d->top; j-- > end;) {
+            left = left << 32 | d->digit[j];
+            d->digit[j] = (uint32_t)(left / n);
+            left %= n;
+        }
+        rest = left;
+    }
+    d->more = rest != 0;
+    for (int j = d->low; j < end && !d->more; j++) d->more = d->digit[j] != 0;
+    d->low = end;
+    while (d->top > d->low && !d->digit[d->top - 1]) d->top--;
+}
+
+/* The bits of d, which is not 0, rounded to nearest even to a format of `mantissa` bits below the first, whose unit is
+ * 2^(unit - 1074), and whose infinity has the exponent `most`. */
+static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
+{
+    const int last = d->top - 1;
+    const int first = 32 * last + 31 - __builtin_clz(d->digit[last]); /* the place of the first bit */
+    const int least = 32 * EXTRA + unit;
+    const int at = first - mantissa > least ? first - mantissa : least; /* the place of the last bit that stays */
+    /* the 32 bits below `at`, and what is at and above it: at most 54 bits */
+    const int digit = at >> 5, shift = at & 31;
+#define DIGIT(j) ((j) >= d->low && (j) < d->top ? (uint64_t)d->digit[j] : 0)
+    uint64_t m = DIGIT(digit) >> shift | DIGIT(digit + 1) << (32 - shift);
+    if (shift) m |= DIGIT(digit + 2) << (64 - shift);
+    const uint64_t below =
+        shift ? (DIGIT(digit) << (32 - shift) & UINT32_MAX) | DIGIT(digit - 1) >> shift : DIGIT(digit - 1);
+    int more = d->more || (shift && DIGIT(digit - 1) << (32 - shift) & UINT32_MAX);
+    for (int j = digit - 2; j >= d->low && !more; j--) more = j < d->top && d->digit[j] != 0;
+#undef DIGIT
+    const uint64_t half = (uint64_t)1 << 31;
+    m += below > half || (below == half && (more || (m & 1)));
+    /* m has its first bit at `mantissa`, or is subnormal: that bit, and a carry, add to the exponent */
+    const uint64_t exponent = (uint64_t)(at - least);
+    if (exponent >= most) return most << mantissa;
+    const uint64_t bits = (exponent << mantissa) + m;
+    return bits >> mantissa >= most ? most << mantissa : bits;
+}
+
+static void store(uint64_t bits, int negative, tally_dtype dtype, void *out)
+{
+    if (dtype == TALLY_F64) {
+        bits |= (uint64_t)negative << 63;
+        memcpy(out, &bits, 8);
+    } else {
+        const uint32_t narrow = (uint32_t)bits | (uint32_t)negative << 31;
+        memcpy(out, &narrow, 4);
+    }
+}
+
+void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
+{
+    const tl_scalar *op = &form->scalar;
+    const int wide = op->out == TALLY_F64, mantissa = wide ? 52 : 23;
+    const uint64_t most = wide ? 2047 : 255;
+    int64_t n = e->count;
+    if (op->masked) count(&n, e->nan, -1);
+    if ((form->mean && n <= 0) || (e->nan && !op->masked) || (e->plus && e->minus)) {
+        store(most << mantissa | (uint64_t)1 << (mantissa - 1), 0, op->out, out);
+        return;
+    }
+    if (e->plus || e->minus) {
+        store(most << mantissa, e->minus != 0, op->out, out);
+        return;
+    }
+    number d;
+    int negative = e->low <= e->high && magnitude(e, &d);
+    uint64_t bits = 0;
+    if (e->low <= e->high && d.top > d.low) {
+        if (form->mean) divide(&d, (uint64_t)n);
+        if (d.top > d.low) bits = round_to(&d, mantissa, wide ? 0 : 1074 - 149, most);
+    }
+    store(bits, bits ? negative : 0, op->out, out); /* never -0, also where a mean rounds to 0 */
+}
+
+/* ---- plain data ---- */
+
+void tl_exact_unpack(tl_exact *e, const tally_exact *from)
+{
+    for (int k = 0; k < TL_EXACT_BINS; k++) e->bin[k] = from->word[k];
+    e->low = 0;
+    e->high = TL_EXACT_BINS - 1;
+    while (e->high >= 0 && !from->word[e->high]) e->high--;
+    while (e->low <= e->high && !from->word[e->low]) e->low++;
+    if (e->high < 0) e->low = TL_EXACT_BINS;
+    e->nan = from->word[TL_EXACT_NAN];
+    e->plus = from->word[TL_EXACT_PLUS];
+    e->minus = from->word[TL_EXACT_MINUS];
+    e->count = from->word[TL_EXACT_COUNT];
+    e->waiting = 0;
+}
+
+void tl_exact_pack(const tl_exact *e, tally_exact *to)
+{
+    tl_wide_int carry = 0;
+    for (int k = 0; k < TL_EXACT_BINS - 1; k++) {
+        carry += e->bin[k];
+        to->word[k] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    to->word[TL_EXACT_BINS - 1] = (int64_t)(carry + e->bin[TL_EXACT_BINS - 1]);
+    to->word[TL_EXACT_NAN] = e->nan;
+    to->word[TL_EXACT_PLUS] = e->plus;
+    to->word[TL_EXACT_MINUS] = e->minus;
+    to->word[TL_EXACT_COUNT] = e->count;
+}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Compares `tally reduce`, `scan` and `window` of exact sums with math.fsum and fractions. Run by test_exact.sh."""
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import time
+from fractions import Fraction
+
+TALLY = sys.argv[1]
+seed = int(os.environ.get("TALLY_TEST_SEED") or time.time())
+print("seed", seed)
+random.seed(seed)
+failed = checks = 0
+
+
+def same(got, want, what):
+    global failed, checks
+    checks += 1
+    if got != want:
+        failed += 1
+        print("DIFFERENT: %s: got %s want %s" % (what, got, want))
+
+
+def hexes(values, form="<d"):
+    size = struct.calcsize(form)
+    return [int.from_bytes(struct.pack(form, v), "little").__format__("#0%dx" % (2 * size + 2)) for v in values]
+
+
+def tally(verb, op, values, *options, dtype="f64"):
+    raw = b"".join(struct.pack("<f" if dtype == "f32" else "<d", v) for v in values)
+    done = subprocess.run([TALLY, verb, op, "--hex", "--format", "raw", "--dtype", dtype, *options, "-"], input=raw,
+                          stdout=subprocess.PIPE, check=True)
+    return done.stdout.decode().split()
+
+
+def data(kind, n):
+    if kind == "near":
+        return [random.gauss(0, 1) for _ in range(n)]
+    if kind == "wide":
+        return [math.ldexp(random.random() - 0.5, random.randint(-1070, 1000)) for _ in range(n)]
+    if kind == "cancel":
+        half = [math.ldexp(random.random(), random.randint(-60, 300)) for _ in range(n // 2)]
+        both = half + [-v for v in half] + [5e-324, 1e-300]
+        random.shuffle(both)
+        return both
+    if kind == "ties":
+        return [1.0 + 2 ** -52 * random.randint(0, 3), 2 ** -53, random.choice([0.0, 5e-324, -5e-324])]
+    return [random.randint(-9, 9) * 5e-324 for _ in range(n)]  # subnormal
+
+
+def to_f32(x):
+    """The f32 nearest to a fraction, ties to even."""
+    if not x:
+        return 0.0
+    e = max(math.frexp(float(x))[1] - 24, -149)
+    while abs(x) >= Fraction(2) ** (e + 24):
+        e += 1
+    m = round(x / Fraction(2) ** e)  # to even
+    return math.ldexp(m, e)
+
+
+for kind in ("near", "wide", "cancel", "ties", "subnormal"):
+    for n in (1, 7, 130, 9001):
+        x = data(kind, n)
+        same(tally("reduce", "sum:exact", x), hexes([math.fsum(x) + 0.0]), "sum %s %d" % (kind, n))
+        mean = sum(map(Fraction, x)) / len(x)
+        same(tally("reduce", "mean:exact", x), hexes([float(mean) + 0.0]), "mean %s %d" % (kind, n))
+    x = data(kind, 300)
+    n, w = len(x), min(20, len(x))
+    same(tally("scan", "sum:exact", x), hexes([math.fsum(x[: i + 1]) + 0.0 for i in range(n)]), "scan " + kind)
+    same(tally("window", "sum:exact", x, "-w", str(w), "--edges", "valid"),
+         hexes([math.fsum(x[i: i + w]) + 0.0 for i in range(n - w + 1)]), "window " + kind)
+    f32 = [struct.unpack("<f", struct.pack("<f", v))[0] for v in x if abs(v) < 1e38]
+    if f32:
+        total = sum(map(Fraction, f32))
+        same(tally("reduce", "sum:exact", f32, dtype="f32"), hexes([to_f32(total)], "<f"), "f32 " + kind)
+        same(tally("reduce", "sum:exact:f64", f32, dtype="f32"), hexes([math.fsum(f32) + 0.0]), "f32:f64 " + kind)
+
+print("%d passed, %d failed" % (checks - failed, failed))
+sys.exit(failed != 0)

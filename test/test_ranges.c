@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * Windows by ranges beside the law's reduction of each range; windows over sorted keys beside a look at every row, for
+ * every kind of interval, ties, falling keys and limits beyond 64 bits; negative offsets and steps through the public
+ * calls (tally_verify has their bits); bad arguments. */
+#include "check.h"
+#include "context/operators.h"
+#include "law/spec.h"
+
+enum { MOST = 70000 };
+static char data[MOST * 8], got[MOST * 16], want[MOST * 16];
+static int64_t start[MOST], end[MOST];
+
+static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
+{
+    const check_operator o = check_operator_random();
+    const tl_scalar *op;
+    tl_par par;
+    const int64_t stride = check_below(3) ? 1 : 1 - 2 * check_below(2), least = check_below(3) ? 0 : check_below(9),
+                  length = 1 + check_below(check_below(2) ? 12 : 300);
+    if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) return;
+    check_fill(data, o.dtype, n, (tl_data)check_below(TL_DATA_KINDS));
+    const char *const first = data + (stride < 0 && n ? (n - 1) * o.bytes : 0);
+    for (int64_t r = 0; r < results; r++) {
+        start[r] = sorted ? r * n / results : check_below(n + 1);
+        end[r] = start[r] + check_below(length);
+        if (end[r] > n) end[r] = n;
+        if (r && check_below(4) == 0) start[r] = start[r - 1], end[r] = end[r - 1];
+        int64_t counted = 0;
+        for (int64_t i = start[r]; i < end[r]; i++) counted += !op->is_masked(first + i * stride * o.bytes);
+        if (!op->masked) counted = end[r] - start[r];
+        if (counted >= least)
+            tl_spec_reduce(op, par, first + start[r] * stride * o.bytes, stride, end[r] - start[r], NULL,
+                           want + r * o.result);
+        else
+            op->empty(par, want + r * o.result);
+    }
+    const tally_view in = {(void *)(uintptr_t)first, o.dtype, 1, n, n, stride, NULL},
+                     out = tally_flat(got, o.info.output, results);
+    memset(got, 0x55, sizeof got);
+    check_ok(ctx, tally_window_ranges(ctx, o.op, &in, start, end, results, &out, least), o.op);
+    check_same(got, want, results, o.result, "%s %s n=%lld ranges %lld min_count %lld", o.op, tally_dtype_name(o.dtype),
+               (long long)n, (long long)results, (long long)least);
+    check(got[results * o.result] == 0x55, "a byte behind the results");
+}
+
+/* Exact sums of ranges: those of each range alone, whatever the order. */
+static void exact(tally *ctx, int sorted)
+{
+    static const char *const ops[] = {"sum:exact", "mean:exact", "nansum:exact", "nanmean:exact"};
+    const char *const op = ops[check_below(4)];
+    const tally_dtype d = (tally_dtype)(TALLY_F16 + check_below(4));
+    const int64_t n = 3000, results = 2000, bytes = (int64_t)tally_dtype_size(d), result = d == TALLY_F64 ? 8 : 4;
+    check_fill(data, d, n, (tl_data)check_below(TL_DATA_KINDS));
+    for (int64_t r = 0; r < results; r++) {
+        start[r] = sorted ? r : check_below(n);
+        end[r] = start[r] + check_below(sorted ? 90 : n);
+        if (end[r] > n) end[r] = n;
+        const tally_view one = tally_flat(data + start[r] * bytes, d, end[r] - start[r]);
+        check_ok(ctx, tally_reduce(ctx, op, &one, want + r * result), op);
+    }
+    const tally_view in = tally_flat(data, d, n),
+                     out = tally_flat(got, d == TALLY_F64 ? TALLY_F64 : TALLY_F32, results);
+    check_ok(ctx, tally_window_ranges(ctx, op, &in, start, end, results, &out, 0), op);
+    check_same(got, want, results, result, "ranges of %s %s", op, tally_dtype_name(d));
+}
+
+/* ---- bounds ---- */
+
+static double real_at(tally_dtype d, int64_t i)
+{
+    if (d == TALLY_F64) return ((double *)data)[i];
+    return d == TALLY_I32   ? ((int32_t *)data)[i]
+           : d == TALLY_I64 ? (double)((int64_t *)data)[i]
+                            : (double)((uint64_t *)data)[i];
+}
+
+static void bounds(tally *ctx, tally_dtype d, int64_t n, int falls)
+{
+    static int64_t lows[MOST], highs[MOST];
+    tally_key_window w = {.low = check_below(30) - 20,
+                          .low_open = (int)check_below(2),
+                          .high_open = (int)check_below(2),
+                          .ties = (tally_ties)check_below(2)};
+    w.high = w.low + check_below(25) - 2;
+    w.low_real = (double)w.low / 2;
+    w.high_real = (double)w.high / 2;
+    const int each = d != TALLY_F64 && check_below(3) == 0;
+    int64_t at = 1000 + (falls ? 3 * n : 0); /* small numbers: exact as f64 */
+    for (int64_t i = 0; i < n; i++) {
+        at += (falls ? -1 : 1) * (check_below(3) ? 0 : check_below(9));
+        if (d == TALLY_I32) ((int32_t *)data)[i] = (int32_t)at;
+        if (d == TALLY_F64) ((double *)data)[i] = (double)at / 2;
+        if (d == TALLY_I64 || d == TALLY_U64) ((int64_t *)data)[i] = at;
+        lows[i] = check_below(40) - 30;
+        highs[i] = lows[i] + check_below(30) - 3;
+    }
+    if (each) w.lows = lows, w.highs = highs;
+    const tally_view keys = tally_flat(data, d, n);
+    check_ok(ctx, tally_window_bounds(ctx, &keys, &w, start, end), "bounds");
+    for (int64_t i = 0; i < n; i++) {
+        const double low = real_at(d, i) + (each             ? (double)lows[i]
+                                            : d == TALLY_F64 ? w.low_real
+                                                             : (double)w.low),
+                     high = real_at(d, i) + (each             ? (double)highs[i]
+                                             : d == TALLY_F64 ? w.high_real
+                                                              : (double)w.high);
+        int64_t first = -1, last = -1;
+        for (int64_t j = i < 400 ? 0 : i - 400; j < n && j < i + 400; j++) {
+            const double k = real_at(d, j);
+            if (k < low || k > high || (w.low_open && k == low) || (w.high_open && k == high)) continue;
+            if (w.ties == TALLY_TIES_ROW && j > i) continue;
+            if (first < 0) first = j;
+            last = j;
+        }
+        const int good = first < 0 ? start[i] == end[i] : start[i] == first && end[i] == last + 1;
+        if (!check(good && start[i] >= 0 && end[i] <= n,
+                   "%s row %lld of %lld: %lld..%lld, not %lld..%lld (low %g high %g open %d %d ties %d falls %d)",
+                   tally_dtype_name(d), (long long)i, (long long)n, (long long)start[i], (long long)end[i],
+                   (long long)first, (long long)last + 1, low, high, w.low_open, w.high_open, (int)w.ties, falls))
+            break;
+    }
+}
+
+/* Keys at the ends of their type: limits go beyond it. */
+static void extremes(tally *ctx)
+{
+    const int64_t whole[] = {INT64_MIN, INT64_MIN + 1, 0, INT64_MAX - 1, INT64_MAX};
+    const uint64_t natural[] = {0, 1, UINT64_MAX - 1, UINT64_MAX};
+    const tally_view i = tally_flat(whole, TALLY_I64, 5), u = tally_flat(natural, TALLY_U64, 4);
+    tally_key_window w = {.low = -5, .high = 0};
+    check_ok(ctx, tally_window_bounds(ctx, &i, &w, start, end), "extremes");
+    check(start[0] == 0 && end[0] == 1 && start[1] == 0 && end[1] == 2 && start[4] == 3 && end[4] == 5,
+          "i64, trailing");
+    w = (tally_key_window){.low = 0, .high = INT64_MAX};
+    check_ok(ctx, tally_window_bounds(ctx, &i, &w, start, end), "extremes");
+    check(start[0] == 0 && end[0] == 2 && end[1] == 3 && end[2] == 5 && end[4] == 5, "i64, leading");
+    w = (tally_key_window){.low = -5, .high = 5};
+    check_ok(ctx, tally_window_bounds(ctx, &u, &w, start, end), "extremes");
+    check(start[0] == 0 && end[0] == 2 && start[3] == 2 && end[3] == 4, "u64");
+}
+
+static void refused(const tally *ctx, tally_status status, tally_status wanted, const char *words)
+{
+    check(status == wanted && strstr(tally_error(ctx), words), "refused: %s: %s; wanted %s", tally_status_name(status),
+          tally_error(ctx), words);
+}
+
+static void errors(tally *ctx)
+{
+    double x[5] = {1, 2, 2, 5, 4}, y[5] = {7, 7, 7, 7, 7};
+    int64_t a[2] = {0, 3}, b[2] = {2, 6}, s[5] = {9, 9, 9, 9, 9};
+    const tally_view in = tally_flat(x, TALLY_F64, 5), out = tally_flat(y, TALLY_F64, 2),
+                     two = tally_rows(x, TALLY_F64, 2, 2), five = tally_flat(y, TALLY_F64, 5);
+    tally_key_window w = {.low = -1};
+    tally_window_options o = {.before = -3, .after = 2};
+    tally_stream *stream;
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID,
+            "range 1 is 3..6: must be 0 <= start <= end <= 5");
+    b[1] = 2;
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "range 1 is 3..2");
+    a[1] = -1;
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "range 1 is -1..2");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 3, &out, 0), TALLY_INVALID,
+            "out->n is 2: must be results = 3");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, NULL, 2, &out, 0), TALLY_INVALID, "end is NULL");
+    refused(ctx, tally_window_ranges(ctx, "argmin", &in, a, b, 2, &out, 0), TALLY_INVALID,
+            "out->dtype is f64: argmin of f64 gives i64");
+    refused(ctx, tally_window_ranges(ctx, "sum", &two, a, b, 2, &out, 0), TALLY_INVALID, "in->rows is 2");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 2, &out, -1), TALLY_INVALID, "min_count is -1");
+    refused(ctx, tally_window_ranges(ctx, "sum", &in, a, b, 5, &in, 0), TALLY_INVALID, "out overlaps in");
+    refused(NULL, tally_window_ranges(NULL, "sum", &in, a, b, 2, &out, 0), TALLY_INVALID, "ctx is NULL");
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+            "keys: row 4 is 4, after 5: keys must be numbers that ascend");
+    x[0] = 9;
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID,
+            "keys: row 3 is 5, after 2: keys must be numbers that descend");
+    x[1] = 0.0 / 0.0;
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "keys: row 1 is nan, after 9");
+    w.ties = (tally_ties)2;
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "ties is 2");
+    w = (tally_key_window){.lows = a};
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "lows: keys of f64");
+    w = (tally_key_window){.low_real = 0.0 / 0.0};
+    refused(ctx, tally_window_bounds(ctx, &in, &w, s, s), TALLY_INVALID, "low_real is NaN");
+    const tally_view narrow = tally_flat(x, TALLY_F32, 5);
+    refused(ctx, tally_window_bounds(ctx, &narrow, &w, s, s), TALLY_UNSUPPORTED, "keys->dtype is f32");
+    check_ok(ctx, tally_window(ctx, "sum", &in, &five, &o), "no elements");
+    o.after = 1;
+    refused(ctx, tally_window(ctx, "sum", &in, &five, &o), TALLY_INVALID,
+            "before is -3 and after 1: before + 1 + after must be at least 0");
+    o = (tally_window_options){.before = 2, .step = -1};
+    refused(ctx, tally_window(ctx, "sum", &in, &five, &o), TALLY_INVALID, "step is -1");
+    o.step = 2;
+    refused(ctx, tally_window(ctx, "sum", &in, &five, &o), TALLY_INVALID, "out->n is 5: must be 3");
+    refused(ctx, tally_stream_window(ctx, "sum", TALLY_F64, &o, &stream), TALLY_UNSUPPORTED,
+            "a stream takes before and after of at least 0, and no step");
+    check(s[0] == 9 && s[4] == 9, "something was written");
+}
+
+int main(void)
+{
+    check_start();
+    for (int t = 1; t <= 3; t++) {
+        tally *ctx = check_open(t, NULL);
+        for (int k = 0; k < (check_quick ? 40 : 200); k++) ranges(ctx, check_size(1500), check_size(700), k & 1);
+        for (int k = 0; k < 3; k++) ranges(ctx, 40000, 3000, k & 1);
+        for (int k = 0; k < 6; k++) exact(ctx, k & 1);
+        for (int k = 0; k < 30; k++) {
+            static const tally_dtype types[] = {TALLY_I32, TALLY_I64, TALLY_U64, TALLY_F64};
+            bounds(ctx, types[k & 3], check_size(500), k / 4 & 1);
+        }
+        bounds(ctx, TALLY_I64, 50000, 0);
+        bounds(ctx, TALLY_F64, 50000, 1);
+        extremes(ctx);
+        errors(ctx);
+        tally_close(ctx);
+    }
+    return check_finish();
+}
