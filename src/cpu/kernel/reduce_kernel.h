@@ -41,7 +41,14 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
     return W(network)(v, 1);
 }
 
-enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 1024 }; /* elements widened at a time */
+enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) }; /* elements widened at a time */
+
+/* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in the first cache then. */
+TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
+{
+    for (int64_t line = (from + 63) & ~(int64_t)63; line < to; line += 64)
+        __builtin_prefetch((const char *)((uintptr_t)next + (uintptr_t)line), 0, 3);
+}
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
 static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch,
@@ -54,18 +61,20 @@ static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_
         count = 1 << (k - 2 * TL_LOG_V);
         for (int j = 0; j < count; j++) {
             const E *at = (const E *)x + j * (TL_V * TL_V);
-            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), TL_FETCH_NEXT);
+            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), tl_fetch_ahead(fetch), fetch);
             w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
         }
     } else if (blocks) {
         const char *source = x;
+        const int64_t bytes = from->from_bytes;
         int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
         count = 0;
-        for (int64_t piece = 0; piece < 1 << k; piece += size, source += size * from->from_bytes) {
-            const tl_next next = {source + TL_FETCH_NEXT, from->from_bytes};
+        for (int64_t piece = 0; piece < 1 << k; piece += size, source += size * bytes) {
+            const tl_next next = {source + tl_fetch_ahead(fetch), bytes, fetch};
             from->apply(wide, source, size);
             for (int at = 0; at < size; at += TL_V * TL_V) {
                 if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
+                W(soon)(source + size * bytes, at * bytes, (at + TL_V * TL_V) * bytes);
                 w[count++] = W(block)(wide + at, i + piece + at, p);
             }
         }

@@ -63,8 +63,8 @@ TL_INLINE SS W(twin_s)(SS a, SS b, int64_t n)
 TL_INLINE TL_VE(idx) W(iota)(int64_t i)
 {
     TL_VE(idx) r = {0};
-    for (int lane = 0; lane < TL_V; lane++) r[lane] = i + lane;
-    return r;
+    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
+    return r + i;
 }
 
 TL_INLINE TL_VE(real) W(ramp)(void)
