@@ -24,7 +24,7 @@ enum {
     BLOCK_BYTES = 128 * 1024,       /* two blocks and a staging buffer fit a 512 KiB L2 */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
-    RUN_BYTES = 8 * 1024, /* of states that a kernel that runs along stages at a time */
+    RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
     GROUP = 16 /* interleaved sequences scanned together, so that a cache line is read once */
 };

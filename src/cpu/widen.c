@@ -112,7 +112,7 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
                     int64_t beyond, int64_t lead, int64_t m, int64_t i)
 {
-    const int64_t ahead = tl_fetch_ahead(tl_fetch_way());
+    const int64_t ahead = k->fetch ? tl_fetch_ahead(k->fetch) : 0;
     k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, ahead);
     k->next_old = tl_next_of(plan, old, old ? ahead : 0);
     if (plan->in) {

@@ -48,7 +48,8 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0) && m == TL_TILE) {
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0) &&
+            m == TL_TILE) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
             tl_stage(plan, at.soa, plan->core->lead + m, &node);

@@ -51,9 +51,9 @@ typedef struct tl_scalar {
     struct tl_user_instance *user; /* a text that a user defined (user.h); NULL: built in */
 } tl_scalar;
 
-/* How a pass asks the memory for what comes next (tl_fetch): not at all, because it is in a cache; or in the way that the
- * machine is for. An Intel Xeon reads 1.2 times as fast when four pages are asked for in turn, because its own
- * prefetchers work page by page; an AMD EPYC (Zen 5) reads 1.4 times as fast when lines are asked for in order. */
+/* How a pass asks the memory for what comes next (tl_fetch): not at all, because it is in a cache, or in the machine's
+ * way. A sum from memory is 1.2 times as fast on an Intel Xeon if four pages are asked for in turn instead of lines in
+ * order, because its own prefetchers work page by page; on an AMD EPYC (Zen 5) lines in order are 1.3 times as fast. */
 enum { TL_CACHED, TL_PAGES, TL_LINES };
 static inline int tl_fetch_way(void)
 {
@@ -105,15 +105,16 @@ typedef struct tl_kernel {
 
     /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements
      * at x whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[lead] is garbage).
-     * Returns 1 and the tile's node when m == TL_TILE. A kernel with a lead runs along (scan_kernel.h): b is any number,
-     * and there always are a node and S(b + m). */
+     * Returns 1 and the tile's node when m == TL_TILE. A kernel with a lead runs along (scan_kernel.h): there b is any
+     * number, and there always are a node and S(b + m). */
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                      tl_next next, tl_par p);
     int lead;
 
-    /* A tile to results without staging, for the operator's own lower; NULL: stage it. m is TL_TILE, of a kernel with a
-     * lead any number up to that. Inclusive, out[m - 1] is left to the caller (it is lower(S(b + m)), which carries into
-     * b); exclusive without a prefix, out[0]. out may be x. stream: out is aligned to 64 bytes, store past the caches. */
+    /* A tile to results without staging, for the operator's own lower; NULL: stage it. m is TL_TILE, or at most that
+     * with a lead. Inclusive, out[m - 1] is left to the caller (it is lower(S(b + m)), which carries into b) unless
+     * there is a lead; exclusive without a prefix, out[0]. out may be x. stream: out is aligned to 64 bytes, store past
+     * the caches. */
     void (*scan_full)(void *out, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                       int exclusive, int stream, tl_next next, tl_par p);
 

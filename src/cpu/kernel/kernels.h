@@ -16,7 +16,7 @@
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
-#define TL_RUNS      (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
+#define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
 /* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || TL_RUNS))
 #include "columns_kernel.h"

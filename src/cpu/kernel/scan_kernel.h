@@ -10,8 +10,8 @@
  *
  * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j.
  *
- * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association gives the law's bits, so the folds of a
- * vector's first lanes follow the fold of all before it, and a tile is as long as one likes. */
+ * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association gives the law's bits, so
+ * the folds of a vector's first lanes follow the fold of all before it, and a tile is as long as one likes. */
 
 #if TL_RUNS
 /* Lane l becomes the fold of lanes 0 .. l. */

@@ -107,10 +107,11 @@
 #define TL_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (__typeof__((a) == (a))){__VA_ARGS__})
 #endif
 
-/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead` bytes on, in one of two ways
- * (kernel.h). TL_LINES: the same lines in order. TL_PAGES: while the lines of four pages (an aligned 16 KiB) are read in
- * order, two lines of each of another four pages in turn; ahead is a multiple of 16 KiB. Past the end of an array a
- * prefetch does nothing. In the address of a line, bits 13..9 (row) and 8..7 (pair) become 11..7 and 13..12. */
+/* In a pass over memory that has come to the `bytes` bytes at x, asks for what lies `ahead` bytes on, in one of two
+ * ways (kernel.h). TL_LINES: the same lines in order. TL_PAGES: while the lines of four pages (an aligned 16 KiB) are
+ * read in order, two lines of each of another four pages in turn (in the address of a line, bits 13..9, the row, and
+ * 8..7, the pair, become 11..7 and 13..12); ahead is a multiple of 16 KiB. Past the end of an array a prefetch does
+ * nothing. */
 TL_INLINE void tl_fetch(const void *x, size_t bytes, int64_t ahead, int way)
 {
     if (way == TL_LINES) {

@@ -8,7 +8,7 @@
  * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_ONE_FIELD          (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
+#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
