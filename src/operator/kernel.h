@@ -103,8 +103,8 @@ typedef struct tl_kernel {
     void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, const tl_convert *from,
                          tl_par p);
 
-    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m when m == TL_TILE), for the tile of 0 < m <= TL_TILE elements
-     * at x whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[lead] is garbage).
+    /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m when m == TL_TILE), for the 0 < m <= TL_TILE elements at x,
+     * a tile whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[lead] is garbage).
      * Returns 1 and the tile's node when m == TL_TILE. A kernel with a lead runs along (scan_kernel.h): there b is any
      * number, and there always are a node and S(b + m). */
     int (*scan_tile)(void *soa, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
