@@ -8,9 +8,10 @@
 #include <stdint.h>
 #include "tally.h"
 
-/* An operator's parameter, as the dialect sees it. */
+/* An operator's parameter, as the dialect sees it; and what kernels on keys get unsigned integers with. */
 typedef struct tl_par {
     double value;
+    int64_t flip; /* bits that change in every element and every result that is one: the sign bit, or none */
 } tl_par;
 
 /* One state, opaque. The largest are four fields of 64 bits. */
@@ -121,7 +122,8 @@ typedef struct tl_kernel {
     /* soa[j] = *s. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
 
-    int bare; /* an element, its state and its result are the same bytes */
+    int flips; /* elements are signed keys, and unsigned integers of the same size after par.flip */
+    int bare;  /* an element, its state and its result are the same bytes */
 
     /* out[j] = lower(soa[from + j]) for 0 <= j < m; the count is n + j * dn, the index origin first + j * dfirst.
      * stream: store past the caches; the caller fences. */

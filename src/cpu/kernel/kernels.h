@@ -55,6 +55,7 @@ static const tl_kernel W(row) = {
 #endif
 #if TL_LOWERS
     .bare = TL_BARE,
+    .flips = TL_FLIPS,
     .lower_row = W(do_lower_row),
     .window_lower = W(do_window_lower),
 #endif
@@ -67,6 +68,8 @@ static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #undef TL_RUNS
 #undef TL_SCAN_FULL
 #undef TL_ONE_FIELD
+#undef TL_FLIPPED
+#undef TL_RESULT
 #undef TL_COUNT_FIELD
 #undef SS
 #undef VS

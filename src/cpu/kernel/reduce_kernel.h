@@ -94,7 +94,7 @@ TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
 {
     TL_S(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_S(lift)(e, i, p);
+    return TL_S(lift)(TL_FLIPPED(e, p), i, p);
 }
 
 /* node(x, k) below the width of a vector. */

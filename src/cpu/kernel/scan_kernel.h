@@ -56,7 +56,8 @@ TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, 
             continue;
         }
         const VS what = exclusive ? W(delay1)(last, whole) : whole;
-        const TL_VE(result) result = TL_VE(lower)(what, W(counts)(b + j + !exclusive, 1), (TL_VE(idx)){0}, p);
+        const TL_VE(real) count = W(counts)(b + j + !exclusive, 1);
+        const TL_VE(result) result = TL_RESULT(TL_VE(lower)(what, count, (TL_VE(idx)){0}, p), p);
         last = whole;
         if (m - j < TL_V)
             memcpy(out + j, &result, (size_t)(m - j) * sizeof *out);
@@ -255,7 +256,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
         TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p);
+        TL_VE(result) r = TL_RESULT(TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p), p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else

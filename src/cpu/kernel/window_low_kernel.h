@@ -163,9 +163,9 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first, int stream, tl_par p)
 {
     TL_VE(idx) origin = W(iota)(first);
-    TL_VE(result) r = TL_VE(lower)(s, n, origin, p);
+    TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
 #if OP_LANES == 2
-    TL_VE(result) r1 = TL_VE(lower_1)(s, n, origin, p);
+    TL_VE(result) r1 = TL_RESULT(TL_VE(lower_1)(s, n, origin, p), p);
     TL_OUT_T both[2 * TL_V];
     for (int l = 0; l < TL_V; l++) {
         both[2 * l] = r[l];
