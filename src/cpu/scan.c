@@ -23,7 +23,7 @@
 enum {
     BLOCK_BYTES = 128 * 1024,       /* two blocks and a staging buffer fit a 512 KiB L2 */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
-    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
+    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
     GROUP = 16 /* interleaved sequences scanned together, so that a cache line is read once */
@@ -232,7 +232,8 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, t
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, at);
+    const int64_t ahead = s->plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : AHEAD_BYTES;
+    scan_serial(s, &s->done, x, n, out, stream, stream ? ahead : 0, at);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
