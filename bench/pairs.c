@@ -115,7 +115,10 @@ static void measure(const char *name, int64_t bytes, double seconds)
     const int64_t n = bytes / types[t].bytes;
     tally_operator_info info;
     if (libraries[0].operator(libraries[0].ctx, j.op, types[t].dtype, &info)) stop(name, "is not in BEFORE");
-    const size_t result = 8 * (size_t)info.lanes, written = ((size_t)n * result + 8191) & ~(size_t)4095;
+    int out = 0;
+    while (types[out].dtype != info.output) out++;
+    const size_t result = (size_t)(*j.verb == 'r' ? 0 : n) * (size_t)(info.lanes * types[out].bytes);
+    const size_t written = (result + 8191) & ~(size_t)4095;
     char *x = aligned_alloc(4096, ((size_t)bytes + 8191) & ~(size_t)4095), *y = aligned_alloc(4096, written);
     char *wanted = malloc(written);
     if (!x || !y || !wanted) stop(name, "out of memory");
@@ -141,9 +144,7 @@ static void measure(const char *name, int64_t bytes, double seconds)
         ratio[turns] = took[0] / took[1];
     }
     qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
-    int out = 0;
-    while (types[out].dtype != info.output) out++;
-    const double moved = (double)bytes + (*j.verb == 'r' ? 0 : (double)(n * info.lanes * types[out].bytes));
+    const double moved = (double)bytes + (double)result;
     printf("%-20s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name, moved / best[0] * 1e-9,
            moved / best[1] * 1e-9, ratio[turns / 2], same ? "" : "  OTHER BITS");
     fflush(stdout);
