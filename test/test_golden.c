@@ -291,7 +291,7 @@ int main(int argc, char **argv)
         for (tally_dtype d = TALLY_I8; d <= TALLY_F64; d++)
             for (int wide = 0; wide < 2; wide++) {
                 check_operator o;
-                who w = {NULL, o.op, d, NULL, {0}};
+                who w = {NULL, o.op, d, NULL, {0, 0}};
                 if (wide && (d < TALLY_F16 || d == TALLY_F64)) continue;
                 if (!check_operator_make(&o, *op, d, wide) || tl_resolve(NULL, o.op, d, &w.scalar, &w.par)) continue;
                 lines += DATA + 1;

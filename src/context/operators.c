@@ -144,7 +144,7 @@ tally_status tl_resolve(tally *ctx, const char *op, tally_dtype dtype, const tl_
     if (value < row->low || value > row->high)
         return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': %s is %g, must be %g..%g", op, row->param, value, row->low,
                        row->high);
-    par->value = value;
+    *par = (tl_par){.value = value};
     tally_status status = TALLY_OK;
     if (exact) return resolve_exact(ctx, op, length, dtype, acc, scalar);
     if (user)

@@ -97,6 +97,8 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
     if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
         plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
+    int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
+    plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
     plan->fold = own && own->fold ? own : plan->core;
     plan->fold_in = plan->fold == own ? NULL : plan->in;
 }

@@ -23,30 +23,72 @@
 enum {
     BLOCK_BYTES = 128 * 1024,       /* two blocks and a staging buffer fit a 512 KiB L2 */
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
-    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in the down-sweep: there it runs beside the stores */
+    AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
+    RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
     GROUP = 16 /* interleaved sequences scanned together, so that a cache line is read once */
 };
 
-/* One full tile without staging; the kernel leaves the result at the tile's end (or start) to be made here. */
-static void full_tile(const tl_scan *s, tl_counter *c, const char *x, char *out, int stream, int64_t ahead,
-                      const tl_state *prefix, tl_staging at)
+/* `stream` below: how results are stored, through the caches or past them. */
+enum { STORE_CACHED = 0, STORE_STREAM = 1 };
+
+/* The results of the m states that are staged behind S(b). have: there is an S(b). */
+static void lower_tile(const tl_scan *s, tl_staging at, char *out, int64_t m, int64_t b, int have, int stream)
+{
+    const tl_plan *plan = s->plan;
+    int64_t from = plan->core->lead;
+    if (!s->exclusive) {
+        tl_lower_row(plan, at, out, from + 1, m, b + 1, 1, 0, 0, stream);
+    } else if (have) {
+        tl_lower_row(plan, at, out, from, m, b, 1, 0, 0, stream);
+    } else {
+        plan->op->empty(plan->par, out);
+        tl_lower_row(plan, at, out + plan->op->result_bytes, from + 1, m - 1, b + 1, 1, 0, 0, stream);
+    }
+}
+
+/* The m < TL_TILE elements that follow what a counter has. */
+static void push_part(const tl_plan *plan, tl_counter *c, const char *x, int64_t m)
+{
+    tl_state nodes[TL_MAX_LEVELS];
+    int count = tl_nodes(plan, nodes, x, m, c->end, TL_CACHED);
+    for (int j = 0; j < count; j++) {
+        int level = tl_top_level(m);
+        m -= (int64_t)1 << level;
+        tl_counter_push(c, plan->op, level, &nodes[j]);
+    }
+}
+
+/* A tile by a kernel that runs along (kernel.h), in pieces that stay in the first cache. *prefix: S(b), and then
+ * S(b + m). full: without staging. */
+static void run_tile(const tl_scan *s, tl_staging at, const char *x, int64_t m, int64_t b, char *out, int stream,
+                     int64_t ahead, int full, int have, tl_state *prefix, tl_state *node)
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
-    tl_state node;
-    tl_scan_full(plan, at, out, x, c->end, prefix, &node, s->exclusive, stream, ahead);
-    tl_counter_push(c, op, TL_TILE_LEVEL, &node);
-    if (s->exclusive) {
-        if (!prefix) op->empty(plan->par, out);
-        return;
+    int64_t most = full && !plan->in ? m : RUN_BYTES * plan->core->vector_lanes / plan->core->vector_bytes;
+    for (int64_t j = 0; j < m; j += most, have = 1) {
+        int64_t now = m - j < most ? m - j : most;
+        const char *from = x + j * op->elem_bytes;
+        char *to = out + j * op->result_bytes;
+        tl_state piece;
+        if (full) {
+            tl_scan_full(plan, at, to, from, now, b + j, have ? prefix : NULL, &piece, s->exclusive, stream, ahead);
+            if (s->exclusive && !have) op->empty(plan->par, to);
+        } else {
+            tl_scan_tile(plan, at, from, now, b + j, have ? prefix : NULL, &piece, ahead);
+            lower_tile(s, at, to, now, b + j, have, stream);
+        }
+        if (have)
+            op->combine(prefix, &piece, b + j, now);
+        else
+            *prefix = piece;
+        if (j)
+            op->combine(node, &piece, j, now);
+        else
+            *node = piece;
     }
-    tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
-    op->lower(&node, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
 }
-
-/* `stream` below: how results are stored, through the caches or past them. */
-enum { STORE_CACHED = 0, STORE_STREAM = 1 };
 
 /* The next n dense elements on this thread; c is the counter to continue (s->done, or a thread's own). ahead: how many
  * bytes further on to prefetch, 0: no prefetch. */
@@ -55,49 +97,41 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
 {
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
-    tl_state prefix, node, nodes[TL_MAX_LEVELS];
-    while (n > 0) {
-        int64_t b = c->end, m = n < TL_TILE ? n : TL_TILE;
+    const tl_state *init = s->seeded ? &s->init : NULL;
+    tl_state prefix, node;
+    int have = 0, known = 0; /* there is an S(b); it is in prefix */
+    for (int64_t m; n > 0; x += m * op->elem_bytes, out += m * op->result_bytes, n -= m) {
+        int64_t b = c->end;
+        m = n < TL_TILE ? n : TL_TILE;
         /* S(b + j) extends S(b) by nodes of j only up to the alignment of b (streams may stop anywhere). */
         if (b && (b & -b) < m) m = b & -b;
-        int have = tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &prefix);
-        if (m == TL_TILE && plan->core->scan_full && plan->core == plan->lower && !plan->out &&
-            !(stream && (uintptr_t)out % 64)) {
-            full_tile(s, c, x, out, stream, ahead, have ? &prefix : NULL, at);
-            x += m * op->elem_bytes;
-            out += m * op->result_bytes;
-            n -= m;
+        if (!known) have = tl_counter_fold(c, op, init, &prefix);
+        known = 0;
+        if (m < TL_TILE) push_part(plan, c, x, m); /* now: results may take the elements' place */
+        int lead = plan->core->lead, full = (lead || m == TL_TILE) && plan->core->scan_full &&
+                                            plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
+        if (lead) {
+            run_tile(s, at, x, m, b, out, stream, ahead, full, have, &prefix, &node);
+            if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+            have = known = 1;
             continue;
         }
-        if (tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead)) {
-            tl_counter_push(c, op, TL_TILE_LEVEL, &node);
-            tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
-            tl_stage(plan, at.soa, m, &node);
-        } else {
-            int count = tl_nodes(plan, nodes, x, m, b, TL_CACHED);
-            int64_t left = m;
-            for (int j = 0; j < count; j++) {
-                int level = tl_top_level(left);
-                left -= (int64_t)1 << level;
-                tl_counter_push(c, op, level, &nodes[j]);
-            }
-            /* S(b + m) carries into b when m reaches b's alignment, as after a full tile. */
-            if (b && m == (b & -b)) {
-                tl_counter_fold(c, op, s->seeded ? &s->init : NULL, &node);
-                tl_stage(plan, at.soa, m, &node);
-            }
+        const int had = have;
+        if (full)
+            tl_scan_full(plan, at, out, x, m, b, have ? &prefix : NULL, &node, s->exclusive, stream, ahead);
+        else
+            tl_scan_tile(plan, at, x, m, b, have ? &prefix : NULL, &node, ahead);
+        if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
+        if (m == TL_TILE || m == (b & -b)) { /* S(b + m) carries into b */
+            have = known = tl_counter_fold(c, op, init, &prefix);
+            if (!full) tl_stage(plan, at.soa, m, &prefix);
         }
-        if (!s->exclusive) {
-            tl_lower_row(plan, at, out, 1, m, b + 1, 1, 0, 0, stream);
-        } else if (have) {
-            tl_lower_row(plan, at, out, 0, m, b, 1, 0, 0, stream);
-        } else {
+        if (!full)
+            lower_tile(s, at, out, m, b, had, stream);
+        else if (!s->exclusive)
+            op->lower(&prefix, c->end, 0, plan->par, out + (TL_TILE - 1) * op->result_bytes);
+        else if (!had)
             op->empty(plan->par, out);
-            tl_lower_row(plan, at, out + op->result_bytes, 1, m - 1, b + 1, 1, 0, 0, stream);
-        }
-        x += m * op->elem_bytes;
-        out += m * op->result_bytes;
-        n -= m;
     }
 }
 
@@ -198,7 +232,8 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, t
             n -= head;
         }
     }
-    scan_serial(s, &s->done, x, n, out, stream, stream ? AHEAD_BYTES : 0, at);
+    const int64_t ahead = s->plan->core->lead ? tl_fetch_ahead(tl_fetch_way()) : AHEAD_BYTES;
+    scan_serial(s, &s->done, x, n, out, stream, stream ? ahead : 0, at);
 }
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)

@@ -51,12 +51,12 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
     return full;
 }
 
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t b, const tl_state *prefix,
-                  tl_state *node, int exclusive, int stream, int64_t ahead)
+void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
+                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead)
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    plan->core->scan_full(out, widen(plan, at.wide, x, TL_TILE), b, prefix, node, exclusive, stream,
+    plan->core->scan_full(out, widen(plan, at.wide, x, m), m, b, prefix, node, exclusive, stream,
                           tl_next_of(plan, x, ahead), plan->par);
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
@@ -112,8 +112,9 @@ void tl_window_start(const tl_plan *plan, tl_window_work *k, const tl_state *bef
 void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const void *old, int64_t back,
                     int64_t beyond, int64_t lead, int64_t m, int64_t i)
 {
-    k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, TL_FETCH_NEXT);
-    k->next_old = tl_next_of(plan, old, old ? TL_FETCH_NEXT : 0);
+    const int64_t ahead = k->fetch ? tl_fetch_ahead(k->fetch) : 0;
+    k->next = tl_next_of(plan, (const char *)x - lead * plan->op->elem_bytes, ahead);
+    k->next_old = tl_next_of(plan, old, old ? ahead : 0);
     if (plan->in) {
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
                 before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;

@@ -20,15 +20,12 @@ enum { TL_WIDE_BYTES = TL_TILE * 8 }; /* a tile of wide elements, or of wide res
 /* The elements that lie `ahead` bytes after x; ahead 0: nothing. */
 static inline tl_next tl_next_of(const tl_plan *plan, const void *x, int64_t ahead)
 {
-    if (!ahead) return (tl_next){NULL, 0};
-    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes};
+    if (!ahead) return (tl_next){NULL, 0, TL_CACHED};
+    return (tl_next){(const char *)((uintptr_t)x + (uintptr_t)ahead), plan->op->elem_bytes, tl_fetch_way()};
 }
 
 /* Do the plan's folds give states of the kernel instead of the law's? */
 static inline int tl_folds_wide(const tl_plan *plan) { return plan->fold == plan->core && plan->op->from_wide; }
-
-/* fetch: where the elements are expected. TL_FETCHED: in memory, so the kernel prefetches what follows. */
-enum { TL_CACHED = 0, TL_FETCHED = 1 };
 
 static inline int tl_nodes(const tl_plan *plan, tl_state *out, const void *x, int64_t n, int64_t i, int fetch)
 {
@@ -66,8 +63,8 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory); /* in that many byt
 
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b, const tl_state *prefix,
                  tl_state *node, int64_t ahead); /* ahead: bytes from x to what is prefetched; 0: nothing */
-void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t b, const tl_state *prefix,
-                  tl_state *node, int exclusive, int stream, int64_t ahead);
+void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
+                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)
 {

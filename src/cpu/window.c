@@ -81,6 +81,7 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     int mode = mode_of(plan, w);
     if (!tl_window_prepare(room, plan, w, mode)) return 0;
     tl_window_work *work = &room->work;
+    work->fetch = tl_fetches(job->n * in);
     int64_t warm = w - 1, old = 0; /* results of a stream begin at its element `warm` */
     if (mode == TL_WINDOW_SLIDE) {
         tl_state s;

@@ -48,13 +48,14 @@ void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_win
     for (; b < most; b += TL_TILE) {
         int64_t m = most - b < TL_TILE ? most - b : TL_TILE;
         int have = tl_counter_fold(&c, plan->op, NULL, &prefix);
-        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0)) {
+        if (tl_scan_tile(plan, at, job->x + b * plan->op->elem_bytes, m, b, have ? &prefix : NULL, &node, 0) &&
+            m == TL_TILE) {
             tl_counter_push(&c, plan->op, TL_TILE_LEVEL, &node);
             tl_counter_fold(&c, plan->op, NULL, &node);
-            tl_stage(plan, at.soa, m, &node);
+            tl_stage(plan, at.soa, plan->core->lead + m, &node);
         }
-        tl_lower_row(plan, at, tl_window_at(job, length - shift), length - b, b + m - length + 1, length, 1, 0, 0,
-                     job->stream);
+        tl_lower_row(plan, at, tl_window_at(job, length - shift), plan->core->lead + length - b, b + m - length + 1,
+                     length, 1, 0, 0, job->stream);
         length = b + m + 1;
     }
 }

@@ -17,7 +17,7 @@ enum {
 int64_t tl_window_tile(const tl_plan *plan)
 {
     int64_t state = plan->core->vector_bytes / plan->core->vector_lanes;
-    int64_t tile = (plan->in ? 2 * TILE_BYTES : TILE_BYTES >> plan->op->exact) / state & ~(int64_t)127;
+    int64_t tile = (plan->in ? TILE_BYTES : TILE_BYTES >> plan->op->exact) / state & ~(int64_t)127;
     return tile < 256 ? 256 : tile > TL_WINDOW_TILE ? TL_WINDOW_TILE : tile;
 }
 

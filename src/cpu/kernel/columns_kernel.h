@@ -19,7 +19,7 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, int part
             memcpy(&e, x + j * stride, (size_t)m * sizeof(E));
         else
             memcpy(&e, x + j * stride, sizeof e);
-        r[j] = TL_VE(lift)(e, (TL_VE(idx)){0} + (i + j), p);
+        r[j] = TL_VE(lift)(TL_FLIPPED(e, p), (TL_VE(idx)){0} + (i + j), p);
     }
     for (int c = 1 << k; c > 1; c /= 2)
         for (int j = 0; j < c / 2; j++) r[j] = W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);

@@ -21,7 +21,7 @@ enum { W(CHUNK) = 262144 / TL_SIZE };
 
 /* In a loop that reads `bytes` from x + j on. Beside four vectors the test costs nothing. */
 #define TL_FETCH(j, bytes)                                                                                             \
-    if (fetch) tl_fetch(x + (j), bytes, TL_FETCH_NEXT);
+    if (fetch) tl_fetch(x + (j), bytes, tl_fetch_ahead(fetch), fetch);
 
 #if OP_EXTREME
 /* The chunk's extreme as a key (op/max.h, op/min.h). Floats: plain compares, which skip NaN and cannot tell -0 from +0,

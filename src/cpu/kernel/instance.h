@@ -124,6 +124,7 @@
 #undef TL_SAME
 #undef TL_LOWERS
 #undef TL_BARE
+#undef TL_FLIPS
 #undef TL_CONVERTS_STATES
 #undef TL_DT
 #undef TL_INST

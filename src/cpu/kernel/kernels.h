@@ -16,8 +16,9 @@
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
+#define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
 /* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
-#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || OP_ADDS))
+#define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || TL_RUNS))
 #include "columns_kernel.h"
 #include "scan_kernel.h"
 #include "window_kernel.h"
@@ -40,6 +41,7 @@ static const tl_kernel W(row) = {
 #if !defined(OP_CORE) && TL_FULL
     .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
+    .lead = TL_RUNS ? TL_V - 1 : 0,
 #if TL_SCAN_FULL
     .scan_full = W(do_scan_full),
 #endif
@@ -53,6 +55,7 @@ static const tl_kernel W(row) = {
 #endif
 #if TL_LOWERS
     .bare = TL_BARE,
+    .flips = TL_FLIPS,
     .lower_row = W(do_lower_row),
     .window_lower = W(do_window_lower),
 #endif
@@ -62,8 +65,11 @@ static const tl_kernel W(row) = {
 static const tl_kernel W(row) = {.dtype = TL_DTYPE, .acc = TL_ACC_DTYPE};
 #endif
 #undef TL_EXPRESS
+#undef TL_RUNS
 #undef TL_SCAN_FULL
-#undef TL_WINDOW_WIDE
+#undef TL_ONE_FIELD
+#undef TL_FLIPPED
+#undef TL_RESULT
 #undef TL_COUNT_FIELD
 #undef SS
 #undef VS

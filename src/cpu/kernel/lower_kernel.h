@@ -48,10 +48,10 @@ TL_INLINE TL_VE(real) W(counts)(int64_t n, int dn) { return W(numbers)(n, W(ramp
 TL_INLINE void W(lower_one)(TL_OUT_T *out, const W(soa) * b, int64_t j, int64_t n, int64_t first, tl_par p)
 {
     SS s = W(soa_get)(b, j);
-    TL_OUT_T r = TL_S(lower)(s, (TL_REAL_T)n, first, p);
+    TL_OUT_T r = TL_RESULT(TL_S(lower)(s, (TL_REAL_T)n, first, p), p);
     memcpy(out, &r, sizeof r);
 #if OP_LANES == 2
-    r = TL_S(lower_1)(s, (TL_REAL_T)n, first, p);
+    r = TL_RESULT(TL_S(lower_1)(s, (TL_REAL_T)n, first, p), p);
     memcpy(out + 1, &r, sizeof r);
 #endif
 }
@@ -68,7 +68,7 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
             W(lower_one)(out + j, b, from + j, n + j * dn, first + j * dfirst, p);
     for (; j + TL_V <= m; j += TL_V) {
         TL_VE(idx) origin = dfirst ? W(iota)(first + j) : (TL_VE(idx)){0} + first;
-        TL_VE(result) r = TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p);
+        TL_VE(result) r = TL_RESULT(TL_VE(lower)(W(soa_load)(b, from + j), W(counts)(n + j * dn, dn), origin, p), p);
         if (stream)
             tl_stream_store(out + j, &r, sizeof r);
         else

@@ -41,38 +41,52 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
     return W(network)(v, 1);
 }
 
-enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 1024 }; /* elements widened at a time */
+enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) }; /* elements widened at a time */
+
+/* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in the first cache then. */
+TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
+{
+    for (int64_t line = (from + 63) & ~(int64_t)63; line < to; line += 64)
+        __builtin_prefetch((const char *)((uintptr_t)next + (uintptr_t)line), 0, 3);
+}
+
+/* The blocks of 2^k elements that are widened a piece at a time. */
+static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k, int64_t i,
+                                                                const tl_convert *from, int fetch, tl_par p)
+{
+    _Alignas(64) E wide[W(PIECE)];
+    const int64_t bytes = from->from_bytes;
+    int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
+    for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
+        const tl_next next = {x + tl_fetch_ahead(fetch), bytes, fetch};
+        from->apply(wide, x, size);
+        for (int at = 0; at < size; at += TL_V * TL_V) {
+            if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
+            W(soon)(x + size * bytes, at * bytes, (at + TL_V * TL_V) * bytes);
+            *w++ = W(block)(wide + at, i + piece + at, p);
+        }
+    }
+}
 
 /* node(x, k) of the aligned 2^k elements at x, LOG_V <= k <= TL_TILE_LEVEL. */
 static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_t i, const tl_convert *from, int fetch,
                                                     tl_par p)
 {
     VS w[W(BLOCKS)];
-    E wide[W(PIECE)];
-    int count, blocks = k >= 2 * TL_LOG_V;
-    if (blocks && !from) {
-        count = 1 << (k - 2 * TL_LOG_V);
+    const int blocks = k >= 2 * TL_LOG_V;
+    int count = 1 << (k - (blocks ? 2 * TL_LOG_V : TL_LOG_V));
+    if (blocks && from) {
+        W(widened_blocks)(w, x, k, i, from, fetch, p);
+    } else if (blocks) {
         for (int j = 0; j < count; j++) {
             const E *at = (const E *)x + j * (TL_V * TL_V);
-            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), TL_FETCH_NEXT);
+            if (fetch) tl_fetch(at, TL_V * TL_V * sizeof(E), tl_fetch_ahead(fetch), fetch);
             w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
         }
-    } else if (blocks) {
-        const char *source = x;
-        int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
-        count = 0;
-        for (int64_t piece = 0; piece < 1 << k; piece += size, source += size * from->from_bytes) {
-            const tl_next next = {source + TL_FETCH_NEXT, from->from_bytes};
-            from->apply(wide, source, size);
-            for (int at = 0; at < size; at += TL_V * TL_V) {
-                if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
-                w[count++] = W(block)(wide + at, i + piece + at, p);
-            }
-        }
     } else {
+        E wide[TL_V * TL_V];
         const E *at = x;
         if (from) from->apply(wide, x, 1 << k), at = wide;
-        count = 1 << (k - TL_LOG_V);
         for (int j = 0; j < count; j++) w[j] = W(load)(at + j * TL_V, i + j * TL_V, p);
     }
     int64_t size = blocks ? TL_V : 1; /* elements of a lane */
@@ -85,7 +99,7 @@ TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
 {
     TL_S(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_S(lift)(e, i, p);
+    return TL_S(lift)(TL_FLIPPED(e, p), i, p);
 }
 
 /* node(x, k) below the width of a vector. */

@@ -8,8 +8,87 @@
  *           does,
  *           the right one at C(start, left child)
  *
- * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j. */
+ * soa[j] is then S(b + j). Padding lanes hold anything: S(b + j) uses only nodes that end at or before j.
+ *
+ * Class X of one field, with a neutral element, runs along instead (TL_RUNS): any association gives the law's bits, so
+ * the folds of a vector's first lanes follow the fold of all before it, and a tile is as long as one likes. */
 
+#if TL_RUNS
+/* Lane l becomes the fold of lanes 0 .. l. */
+TL_INLINE VS W(prefixes)(VS v, tl_par p)
+{
+    const VS none = TL_VE(neutral)(p);
+    v = W(join)(W(delay1)(none, v), v, 0, 0);
+#if TL_LOG_V >= 2
+    v = W(join)(W(delay2)(none, v), v, 0, 0);
+#endif
+#if TL_LOG_V >= 3
+    v = W(join)(W(delay4)(none, v), v, 0, 0);
+#endif
+#if TL_LOG_V >= 4
+    v = W(join)(W(delay8)(none, v), v, 0, 0);
+#endif
+    return v;
+}
+
+/* S(b + 1) .. S(b + m) to soa or, as results, to out; there `exclusive` means S(b) .. instead. */
+TL_INLINE void W(run_along)(W(soa) * soa, TL_OUT_T *out, const E *x, int64_t m, int64_t b, const tl_state *prefix,
+                            tl_state *node, int exclusive, int stream, tl_next next, tl_par p)
+{
+    VS before = TL_VE(neutral)(p), run = before, r = before, last;
+    SS s;
+    if (prefix) {
+        memcpy(&s, prefix, sizeof s);
+        for (int l = 0; l < TL_V; l++) W(put)(&before, l, s);
+    }
+    if (soa) W(soa_store)(soa, 0, before);
+    last = before;
+    for (int64_t j = 0; j < m; j += TL_V) {
+        if (j % W(FETCHED) == 0) TL_FETCH_SOME(next, j, W(FETCHED), sizeof(E));
+        r = m - j < TL_V ? W(load_part)(x + j, m - j, b + j, p) : W(load)(x + j, b + j, p);
+        r = W(prefixes)(r, p);
+        const VS all = W(ends)(r); /* of r: from vector to vector there is one combine, no shuffle */
+        r = W(join)(run, r, 0, 0);
+        run = W(join)(run, all, 0, 0);
+        const VS whole = W(join)(before, r, 0, 0);
+        if (soa) {
+            W(soa_store)(soa, TL_V + j, whole);
+            continue;
+        }
+        const VS what = exclusive ? W(delay1)(last, whole) : whole;
+        const TL_VE(real) count = W(counts)(b + j + !exclusive, 1);
+        const TL_VE(result) result = TL_RESULT(TL_VE(lower)(what, count, (TL_VE(idx)){0}, p), p);
+        last = whole;
+        if (m - j < TL_V)
+            memcpy(out + j, &result, (size_t)(m - j) * sizeof *out);
+        else if (stream)
+            tl_stream_store(out + j, &result, sizeof result);
+        else
+            memcpy(out + j, &result, sizeof result);
+    }
+    s = W(lane)(r, (int)((m - 1) & (TL_V - 1)));
+    memcpy(node, &s, sizeof s);
+}
+
+static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                           tl_next next, tl_par p)
+{
+    W(run_along)(soa, NULL, data, m, b, prefix, node, 0, 0, next, p);
+    return 1;
+}
+
+#if TL_SCAN_FULL
+static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                            int exclusive, int stream, tl_next next, tl_par p)
+{
+    if (stream && !exclusive)
+        W(run_along)(NULL, out, data, m, b, prefix, node, 0, 1, next, p);
+    else
+        W(run_along)(NULL, out, data, m, b, prefix, node, exclusive, stream, next, p);
+}
+#endif
+
+#else
 /* nodes[2 j] and nodes[2 j + 1] from nodes[j], at step s: the left child of a lane begins where it does. */
 TL_INLINE void W(nodes_below)(TL_VE(real) * nodes, int j, int s)
 {
@@ -177,7 +256,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     TL_UNROLL for (int k = 0; k < TL_V; k++)
     {
         TL_VE(real) count = W(numbers)(at + !exclusive, W(ramp)() + (TL_REAL_T)(k * TL_V), 1);
-        TL_VE(result) r = TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p);
+        TL_VE(result) r = TL_RESULT(TL_VE(lower)(exclusive ? from[k] : to[k], count, (TL_VE(idx)){0}, p), p);
         if (stream)
             tl_stream_store(out + k * TL_V, &r, sizeof r);
         else
@@ -187,7 +266,7 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
 
 /* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE -
  * 1] to the caller. stream: out is aligned to a vector of results. */
-static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_state *prefix, tl_state *node,
+static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                             int exclusive, int stream, tl_next next, tl_par p)
 {
     enum { TOP = TL_TILE_LEVEL / TL_LOG_V - 1, BLOCKS = TL_TILE / (TL_V * TL_V) };
@@ -232,7 +311,9 @@ static void W(do_scan_full)(void *to, const void *data, int64_t b, const tl_stat
             W(down_out)(o, v, start, end, 0, exclusive, at, 0, p);
     }
     memcpy(node, &whole, sizeof whole);
+    (void)m;
 }
+#endif
 #endif
 
 static void W(do_stage)(void *soa, int64_t j, const tl_state *s)

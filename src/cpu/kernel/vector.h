@@ -63,8 +63,8 @@ TL_INLINE SS W(twin_s)(SS a, SS b, int64_t n)
 TL_INLINE TL_VE(idx) W(iota)(int64_t i)
 {
     TL_VE(idx) r = {0};
-    for (int lane = 0; lane < TL_V; lane++) r[lane] = i + lane;
-    return r;
+    TL_UNROLL for (int lane = 0; lane < TL_V; lane++) r[lane] = lane;
+    return r + i;
 }
 
 TL_INLINE TL_VE(real) W(ramp)(void)
@@ -84,20 +84,32 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
     return k * (TL_REAL_T)step + (TL_REAL_T)from;
 }
 
+/* Elements, and results that are elements, of keys that may be unsigned (tl_par). */
+#if TL_FLIPS
+#define TL_FLIPPED(e, p) ((e) ^ (E)(p).flip)
+#else
+#define TL_FLIPPED(e, p) (e)
+#endif
+#if TL_OUT_SAME
+#define TL_RESULT(r, p) TL_FLIPPED(r, p)
+#else
+#define TL_RESULT(r, p) (r)
+#endif
+
 /* The states of V neighbouring elements. */
 TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
 {
     TL_VE(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_VE(lift)(e, W(iota)(i), p);
+    return TL_VE(lift)(TL_FLIPPED(e, p), W(iota)(i), p);
 }
 
-/* The same of m < V elements; the other lanes lift zeros and are never looked at. */
+/* The same of m < V elements; the other lanes lift anything and are never looked at. */
 TL_INLINE VS W(load_part)(const E *x, int64_t m, int64_t i, tl_par p)
 {
     TL_VE(elem) e = {0};
     memcpy(&e, x, (size_t)m * sizeof(E));
-    return TL_VE(lift)(e, W(iota)(i), p);
+    return TL_VE(lift)(TL_FLIPPED(e, p), W(iota)(i), p);
 }
 
 TL_INLINE SS W(lane)(VS v, int lane)

@@ -36,6 +36,13 @@
 #define TL_SAME 0
 #endif
 
+/* Its elements are keys of both kinds of integers (tl_par). */
+#if TL_FULL && TL_KIND == 1 && (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_VALUE)
+#define TL_FLIPS 1
+#else
+#define TL_FLIPS 0
+#endif
+
 /* The state of an element is the element, and the result is the state. */
 #if TL_FULL && OP_LANES == 1 && TL_OUT_SAME &&                                                                         \
     (TL_WIDEN == TL_WIDEN_LOW || TL_WIDEN == TL_WIDEN_HIGH || TL_WIDEN == TL_WIDEN_BITS)

@@ -15,23 +15,11 @@
 
 #if OP_INVERSE
 /* The V windows after *before, from the differences d = (what comes in) - (what goes out): prefixes in a register. */
-TL_INLINE VS W(slide_some)(VS *before, VS d, VS none)
+TL_INLINE VS W(slide_some)(VS *before, VS d, tl_par p)
 {
-    d = JOIN(W(delay1)(none, d), d);
-#if TL_LOG_V >= 2
-    d = JOIN(W(delay2)(none, d), d);
-#endif
-#if TL_LOG_V >= 3
-    d = JOIN(W(delay4)(none, d), d);
-#endif
-#if TL_LOG_V >= 4
-    d = JOIN(W(delay8)(none, d), d);
-#endif
-    VS r = JOIN(*before, d), last;
-#define LAST(type, f) last.f = (__typeof__(last.f)){0} + d.f[TL_V - 1];
-    OP_FIELDS(LAST)
-#undef LAST
-    *before = JOIN(*before, last); /* of d, not of r: one addition from vector to vector, no shuffle */
+    d = W(prefixes)(d, p);
+    VS r = JOIN(*before, d);
+    *before = JOIN(*before, W(ends)(d)); /* of d, not of r: one addition from vector to vector, no shuffle */
     return r;
 }
 
@@ -40,7 +28,7 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
 {
     W(soa) *past = k->past;
     VS *carry = k->carry;
-    VS before = *carry, none = TL_VE(neutral)(p);
+    VS before = *carry;
     int64_t j = 0;
     for (; j + TL_V <= m; j += TL_V) {
         if (j % W(FETCHED) == 0) {
@@ -48,12 +36,12 @@ static __attribute__((noinline)) void W(slide)(tl_window_work *k, const E *x, co
             TL_FETCH_SOME(k->next_old, j, W(FETCHED), sizeof(E));
         }
         VS d = TL_VE(uncombine)(W(load)(x + j, i + j, p), W(load)(old + j, i + j, p));
-        W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
+        W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
     }
     *carry = before;
     if (j == m) return;
     VS d = TL_VE(uncombine)(W(load_part)(x + j, m - j, i + j, p), W(load_part)(old + j, m - j, i + j, p));
-    W(soa_store)(past, at + j, W(slide_some)(&before, d, none));
+    W(soa_store)(past, at + j, W(slide_some)(&before, d, p));
     SS s = W(soa_get)(past, at + m - 1);
     for (int l = 0; l < TL_V; l++) W(put)(carry, l, s);
 }

@@ -71,7 +71,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
         EACH(v[j] = W(climb)(last, z0, z2, at + j * TL_V, p));
         UP(0)
         UP(1)
-#if TL_WINDOW_WIDE
+#if TL_ONE_FIELD
         UP(2)
 #endif
         int64_t base = 0, size = 1;
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void W(ladder)(tl_window_work *k, int64_t w, in
                 v[j] = fold_j;
             });
         }
-#if TL_WINDOW_WIDE
+#if TL_ONE_FIELD
         DOWN(2)
 #endif
         DOWN(1)

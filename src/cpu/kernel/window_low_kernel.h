@@ -8,11 +8,11 @@
  * climb itself goes through registers: from Z_1 on its delays are shuffles, cheaper than loads that straddle lines. */
 #include "window_work.h"
 #define TL_COUNT_FIELD(type, f) +1
-#define TL_WINDOW_WIDE          (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
+#define TL_ONE_FIELD            (0 OP_FIELDS(TL_COUNT_FIELD) == 1)
 
 enum {
     W(HISTORY) = TL_WINDOW_HISTORY,
-    W(LOG_VECTORS) = TL_WINDOW_WIDE ? 3 : 2,
+    W(LOG_VECTORS) = TL_ONE_FIELD ? 3 : 2,
     W(VECTORS) = 1 << W(LOG_VECTORS), /* vectors of a row, the unit of the ladder */
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements between two looks at what comes next */
@@ -22,7 +22,7 @@ enum {
 
 /* combine and twin of states that have folded na and nb, or n and n elements; the extremes of keys that fill a vector
  * in one instruction. */
-#if OP_EXTREME && TL_WINDOW_WIDE && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
+#if OP_EXTREME && TL_ONE_FIELD && ((TL_SIZE == 4 && TL_HAVE_MOST_4) || (TL_SIZE == 8 && TL_HAVE_MOST_8))
 TL_INLINE VS W(join)(VS a, VS b, int64_t na, int64_t nb)
 {
     VS r;
@@ -74,15 +74,19 @@ TL_INLINE VS W(low)(const void *z, const void *z2, int b, int64_t at, tl_par p)
 
 /* b delayed by 1, 2, 4 or 8 lanes, with a before it. */
 #if TL_V == 2
+#define TL_ENDS   1, 1
 #define TL_DELAY1 1, 2
 #elif TL_V == 4
+#define TL_ENDS   3, 3, 3, 3
 #define TL_DELAY1 3, 4, 5, 6
 #define TL_DELAY2 2, 3, 4, 5
 #elif TL_V == 8
+#define TL_ENDS   7, 7, 7, 7, 7, 7, 7, 7
 #define TL_DELAY1 7, 8, 9, 10, 11, 12, 13, 14
 #define TL_DELAY2 6, 7, 8, 9, 10, 11, 12, 13
 #define TL_DELAY4 4, 5, 6, 7, 8, 9, 10, 11
 #else
+#define TL_ENDS   15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15, 15
 #define TL_DELAY1 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30
 #define TL_DELAY2 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29
 #define TL_DELAY4 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27
@@ -110,10 +114,21 @@ DELAYER(delay4, MOVE4)
 DELAYER(delay8, MOVE8)
 #endif
 #undef DELAYER
+
+/* The last lane in every lane. */
+TL_INLINE VS W(ends)(VS a)
+{
+    VS r;
+#define LAST(type, f) r.f = TL_SHUFFLE(a.f, a.f, TL_ENDS);
+    OP_FIELDS(LAST)
+#undef LAST
+    return r;
+}
 #undef MOVE1
 #undef MOVE2
 #undef MOVE4
 #undef MOVE8
+#undef TL_ENDS
 #undef TL_DELAY1
 #undef TL_DELAY2
 #undef TL_DELAY4
@@ -148,9 +163,9 @@ TL_INLINE VS W(climb)(VS *last, const void *z, W(soa) * z2, int64_t at, tl_par p
 TL_INLINE void W(lower_some)(TL_OUT_T *out, VS s, int64_t m, TL_VE(real) n, int64_t first, int stream, tl_par p)
 {
     TL_VE(idx) origin = W(iota)(first);
-    TL_VE(result) r = TL_VE(lower)(s, n, origin, p);
+    TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, n, origin, p), p);
 #if OP_LANES == 2
-    TL_VE(result) r1 = TL_VE(lower_1)(s, n, origin, p);
+    TL_VE(result) r1 = TL_RESULT(TL_VE(lower_1)(s, n, origin, p), p);
     TL_OUT_T both[2 * TL_V];
     for (int l = 0; l < TL_V; l++) {
         both[2 * l] = r[l];

@@ -23,7 +23,8 @@ typedef struct tl_window_work {
     int mode;               /* TL_WINDOW_LADDER any operator; SLIDE with an inverse; BLOCKS, TWO idempotent */
     int64_t last;           /* places of the tile before */
     int64_t row;            /* rows (BLOCKS: vectors of the block) fed so far */
-    tl_next next, next_old; /* the elements to prefetch from the tile's first place on, and those that leave */
+    int fetch;              /* how to ask for elements that come from memory (tl_fetches), */
+    tl_next next, next_old; /* the elements to ask for from the tile's first place on, and those that leave */
     void *wide;             /* widened elements and results (widen.h) */
     void *stage;            /* staging buffers (soa), TL_WINDOW_HISTORY states and a tile: elements' states */
     const void *z0;         /* the same, or where to find them without staging */

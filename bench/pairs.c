@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pairs.c - two builds of the library in one process, in turns, on one thread:
+ *
+ *     pairs BEFORE.so AFTER.so BYTES SECONDS JOB...      JOB: reduce/sum/f32, scan/max/u8, window/mean/f64/50
+ *
+ * First their results are compared, byte by byte. Then a line for each job: GB/s of both (what is read and what is
+ * written, in the processor time of the thread, the best turn) and the speed of AFTER as a multiple of BEFORE's, the
+ * median of the turns. Where other programs share the machine, only the ratio means something; run it several times,
+ * because where buffers come to lie changes it by some hundredths.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "tally.h"
+
+typedef struct {
+    tally *ctx;
+    __typeof__(tally_open) *open;
+    __typeof__(tally_reduce) *reduce;
+    __typeof__(tally_scan) *scan;
+    __typeof__(tally_window) *window;
+    __typeof__(tally_operator) *operator;
+} library;
+
+typedef struct {
+    char verb[16], op[32], dtype[8];
+    int width;
+    tally_view in, out;
+} job;
+
+enum { TURNS_LEAST = 7, TURNS_MOST = 400 };
+static const struct {
+    const char *name;
+    tally_dtype dtype;
+    int bytes;
+} types[] = {{"i8", TALLY_I8, 1},   {"u8", TALLY_U8, 1},     {"i16", TALLY_I16, 2}, {"u16", TALLY_U16, 2},
+             {"i32", TALLY_I32, 4}, {"u32", TALLY_U32, 4},   {"i64", TALLY_I64, 8}, {"u64", TALLY_U64, 8},
+             {"f16", TALLY_F16, 2}, {"bf16", TALLY_BF16, 2}, {"f32", TALLY_F32, 4}, {"f64", TALLY_F64, 8}};
+enum { TYPES = sizeof types / sizeof *types };
+
+static library libraries[2];
+
+static void stop(const char *what, const char *why)
+{
+    fprintf(stderr, "pairs: %s: %s\n", what, why);
+    exit(2);
+}
+
+static void load(library *l, const char *path)
+{
+    void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (!h) stop(path, dlerror());
+    *(void **)&l->open = dlsym(h, "tally_open");
+    *(void **)&l->reduce = dlsym(h, "tally_reduce");
+    *(void **)&l->scan = dlsym(h, "tally_scan");
+    *(void **)&l->window = dlsym(h, "tally_window");
+    *(void **)&l->operator= dlsym(h, "tally_operator");
+    if (!l->open || !l->reduce || !l->scan || !l->window || !l->operator) stop(path, "is no tally library");
+    if (l->open(&l->ctx, "cpu,threads=1")) stop(path, "cannot be opened");
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double run(const library *l, const job *j, long repeat)
+{
+    const tally_window_options window = {.before = j->width - 1};
+    tally_status status = TALLY_OK;
+    double begin = now();
+    for (long r = 0; r < repeat; r++)
+        status |= *j->verb == 'r'   ? l->reduce(l->ctx, j->op, &j->in, j->out.data)
+                  : *j->verb == 's' ? l->scan(l->ctx, j->op, &j->in, &j->out, NULL)
+                                    : l->window(l->ctx, j->op, &j->in, &j->out, &window);
+    if (status) stop(j->op, "failed");
+    return (now() - begin) / (double)repeat;
+}
+
+/* Small numbers, exact in every type, without a NaN. */
+static void fill(void *x, int64_t n, tally_dtype dtype, int bytes)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t r = (i * 7919 + i / 3) % 97;
+        float f = (float)r * 0.0078125f + 1;
+        double d = f;
+        uint16_t half = (uint16_t)((dtype == TALLY_F16 ? 0x3c00 : 0x3f80) + r);
+        const void *from = dtype == TALLY_F32                          ? (void *)&f
+                           : dtype == TALLY_F64                        ? (void *)&d
+                           : dtype == TALLY_F16 || dtype == TALLY_BF16 ? (void *)&half
+                                                                       : (void *)&r;
+        memcpy((char *)x + i * bytes, from, (size_t)bytes);
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void measure(const char *name, int64_t bytes, double seconds)
+{
+    job j = {.width = 50};
+    int t = 0;
+    if (sscanf(name, "%15[^/]/%31[^/]/%7[^/]/%d", j.verb, j.op, j.dtype, &j.width) < 3) stop(name, "is no job");
+    while (t < TYPES && strcmp(types[t].name, j.dtype)) t++;
+    if (t == TYPES) stop(name, "has no such type");
+    const int64_t n = bytes / types[t].bytes;
+    tally_operator_info info;
+    if (libraries[0].operator(libraries[0].ctx, j.op, types[t].dtype, &info)) stop(name, "is not in BEFORE");
+    int out = 0;
+    while (types[out].dtype != info.output) out++;
+    const size_t result = (size_t)(*j.verb == 'r' ? 0 : n) * (size_t)(info.lanes * types[out].bytes);
+    const size_t written = (result + 8191) & ~(size_t)4095;
+    char *x = aligned_alloc(4096, ((size_t)bytes + 8191) & ~(size_t)4095), *y = aligned_alloc(4096, written);
+    char *wanted = malloc(written);
+    if (!x || !y || !wanted) stop(name, "out of memory");
+    fill(x, n, types[t].dtype, types[t].bytes);
+    memset(y, 1, written);
+    j.in = (tally_view){.data = x, .dtype = types[t].dtype, .rows = 1, .n = n, .row_stride = n, .stride = 1};
+    j.out = (tally_view){.data = y, .dtype = info.output, .rows = 1, .n = n, .row_stride = n, .stride = 1};
+    double best[2] = {1e9, 1e9}, ratio[TURNS_MOST];
+    run(&libraries[0], &j, 1);
+    memcpy(wanted, y, written);
+    memset(y, 1, written);
+    const double once = run(&libraries[1], &j, 1);
+    const int same = !memcmp(wanted, y, written);
+    const long repeat = once < 2e-4 ? 1 + (long)(4e-4 / once) : 1;
+    int turns = 0;
+    for (double begin = now(); turns < TURNS_MOST && (turns < TURNS_LEAST || now() - begin < seconds); turns++) {
+        double took[2];
+        for (int s = 0; s < 2; s++) {
+            const int which = (s + turns) & 1;
+            took[which] = run(&libraries[which], &j, repeat);
+            if (took[which] < best[which]) best[which] = took[which];
+        }
+        ratio[turns] = took[0] / took[1];
+    }
+    qsort(ratio, (size_t)turns, sizeof *ratio, ascending);
+    const double moved = (double)bytes + (double)result;
+    printf("%-20s before %7.2f GB/s  after %7.2f GB/s  speed %.3f%s\n", name, moved / best[0] * 1e-9,
+           moved / best[1] * 1e-9, ratio[turns / 2], same ? "" : "  OTHER BITS");
+    fflush(stdout);
+    free(x);
+    free(y);
+    free(wanted);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 6) stop("usage", "pairs BEFORE.so AFTER.so BYTES SECONDS JOB...");
+    for (int i = 0; i < 2; i++) load(&libraries[i], argv[1 + i]);
+    for (int i = 5; i < argc; i++) measure(argv[i], atoll(argv[3]), atof(argv[4]));
+    return 0;
+}
