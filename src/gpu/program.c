@@ -321,6 +321,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
+    if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
     if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
     if (b.failed) {
         free(b.text);

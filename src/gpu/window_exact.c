@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ * Windows of class X (gpu/kernel/window_exact.cl). */
+#include "window.h"
+#include "gpu/kernel/constants.h"
+
+/* Tiles have up to so many rounds of results, so that they read few items twice; OVERLAP: w is at most a share of a
+ * tile's results, if two groups have room for that. */
+enum { ROUNDS_MOST = 8, OVERLAP = 5 };
+
+static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
+
+/* Results of a tile of so many rounds, and the local memory it needs. */
+static int64_t each_of(const tl_batch *b, int rounds)
+{
+    return (int64_t)rounds * WINDOW_THREADS * EXACT_RUN(tl_gpu_state_bytes(b->plan->op));
+}
+static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
+{
+    const tl_scalar *op = b->plan->op;
+    return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds), w - 1);
+}
+
+int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+{
+    const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
+    const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
+    return b->plan->op->exact && dense && (g->valid || g->whole) && g->least <= w && w <= b->n &&
+           w > EXACT_RUN(tl_gpu_state_bytes(b->plan->op)) && w < room && room_of(b, w, 1) <= room;
+}
+
+tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+{
+    const int64_t w = width(g), count = g->valid ? b->n - (w - 1) : b->n, room = d->gpu->calls->local_bytes(d->gpu);
+    int rounds = 1;
+    while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w && room_of(b, w, rounds + 1) <= room / 2) rounds++;
+    const int64_t each = each_of(b, rounds), jobs = (count + each - 1) / each;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    if (status) return status;
+    return TL_GO(&l, window_exact, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .lead = tl_i64(g->valid ? 0 : -g->before), .width = tl_i64(w),
+                 .count = tl_i64(count), .each = tl_i64(each), .jobs = tl_i64(jobs),
+                 .local_bytes = tl_room(room_of(b, w, rounds)));
+}
