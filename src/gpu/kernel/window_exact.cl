@@ -39,37 +39,31 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
     z += shift;
     if (!near) {
-        for (int i = from + me; i < to; i += WINDOW_THREADS) z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
+        ROLLED for (int i = from + me; i < to; i += WINDOW_THREADS) z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
         return shift;
     }
 #if KEEPS_STATES
-    for (int i = from + me; i < to; i += LOADS * WINDOW_THREADS) {
-        elem e[LOADS];
+    const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
+    GLOBAL const elem *e = (GLOBAL const elem *)x;
+    for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
+        elem some[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[i + k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            if (i + k * WINDOW_THREADS < to) e[k] = ((GLOBAL const elem *)x)[i + k * WINDOW_THREADS];
-        }
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            const int at = i + k * WINDOW_THREADS;
-            if (at < to) z[at] = keep(e[k], lo + at, b.p);
-        }
+            z[i + k * WINDOW_THREADS] = keep(some[k], lo + i + k * WINDOW_THREADS, b.p);
     }
+    ROLLED for (int i = (full > from ? full : from) + me; i < to; i += WINDOW_THREADS) z[i] = keep(e[i], lo + i, b.p);
 #else
     /* whole lines, and what is before and after them */
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
     GLOBAL const line *lines = (GLOBAL const line *)(x - shift * TL_SIZE);
-    for (int u = first + me; u < last; u += LOADS * WINDOW_THREADS) {
+    LOCAL line *to_lines = (LOCAL line *)(z - shift);
+    int u = first + me;
+    for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
         line e[LOADS];
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            if (u + k * WINDOW_THREADS < last) e[k] = lines[u + k * WINDOW_THREADS];
-        }
-        UNROLL for (int k = 0; k < LOADS; k++)
-        {
-            if (u + k * WINDOW_THREADS < last) ((LOCAL line *)(z - shift))[u + k * WINDOW_THREADS] = e[k];
-        }
+        UNROLL for (int k = 0; k < LOADS; k++) e[k] = lines[u + k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = e[k];
     }
+    ROLLED for (; u < last; u += WINDOW_THREADS) to_lines[u] = lines[u];
     const int before = first * LINE - shift, after = last * LINE - shift;
     if (from + me < to && from + me < before) z[from + me] = ((GLOBAL const elem *)x)[from + me];
     const int rest = (after > from ? after : from) + me;
@@ -102,11 +96,11 @@ fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, 
     for (int k = 0; middle >> k; k++) {
         const int size = 1 << k, doubled = middle >> (k + 1) ? runs - size : 0;
         if (middle & size) {
-            for (int g = thread_index(); g < heads; g += WINDOW_THREADS)
+            ROLLED for (int g = thread_index(); g < heads; g += WINDOW_THREADS)
                 mid[g] = at == 1 ? y[g + 1] : COMBINE(mid[g], y[g + at], (i64)(at - 1) * RUN, (i64)size * RUN);
             at += size;
         }
-        for (int g = thread_index(); g < doubled; g += WINDOW_THREADS)
+        ROLLED for (int g = thread_index(); g < doubled; g += WINDOW_THREADS)
             next[g] = TWIN(y[g], y[g + size], (i64)size * RUN);
         BARRIER();
         LOCAL state *swap = y;
@@ -137,8 +131,21 @@ fn void store_side_by_side(GLOBAL u8 *to, LOCAL const u8 *from, int count)
 {
     const int values = count * VALUES, lines = ADDRESS(to) % 16 ? 0 : count * OUT_BYTES / 16;
     for (int u = thread_index(); u < lines; u += WINDOW_THREADS) ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
-    for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values; i += WINDOW_THREADS)
+    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values; i += WINDOW_THREADS)
         store_bytes(to + i * TL_OUT_SIZE, ((LOCAL const result *)from)[i]);
+}
+
+/* The results of a run's windows that are not whole; start: number of the first item. */
+far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
+{
+    ROLLED for (int j = 0; j < RUN; j++)
+    {
+        if (start + j >= 0 && start + j + d < n) continue;
+        to[j * VALUES] = empty(p);
+#if OP_LANES == 2
+        to[j * VALUES + 1] = empty_1(p);
+#endif
+    }
 }
 
 /* lead: number of the first item of result 0's window; each: results of a tile, a round of WINDOW_THREADS runs or
@@ -183,13 +190,12 @@ KERNEL_OF(window_exact)
                 LOCAL result *mine = (LOCAL result *)to + me * (RUN * VALUES);
                 UNROLL for (int j = 0; j < RUN; j++)
                 {
-                    const i64 start = lo + at + j;
-                    const int whole = inside || (start >= 0 && start + d < b.n);
-                    mine[j * VALUES] = whole ? lower(v[j], (real)width, start, b.p) : empty(b.p);
+                    mine[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
 #if OP_LANES == 2
-                    mine[j * VALUES + 1] = whole ? lower_1(v[j], (real)width, start, b.p) : empty_1(b.p);
+                    mine[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
 #endif
                 }
+                if (!inside) set_empty(mine, lo + at, d, b.n, b.p);
             }
             BARRIER();
             store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,
