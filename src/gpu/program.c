@@ -227,7 +227,13 @@ int tl_gpu_once_blocks(const tl_scalar *op)
     int bytes = tl_gpu_state_bytes(op);
     return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
 }
-int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
+int tl_gpu_once_log(const tl_scalar *op)
+{
+    const int bytes = op->elem_bytes; /* class X whose results are not apart: 4 KiB for a warp (scan_lines.cl) */
+    if (op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8))
+        return 15 - __builtin_ctz(bytes);
+    return bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13;
+}
 
 static void add_rows(buffer *b, const char *name, int each, int rows, int log_rows)
 {
@@ -319,7 +325,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
+    if (!strcmp(shape, "scan")) {
+        add_file(&b, "gpu/kernel/scan_lines.cl");
+        add_file(&b, "gpu/kernel/scan_once.cl");
+    }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
     if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
