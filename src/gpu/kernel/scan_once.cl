@@ -254,7 +254,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, LOCAL state 
     if (dense)
         lines_put(stage, e);
     else
-        lines_gather(stage, t.b, start + at, t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
+        lines_gather(stage, t.b, start + at * t.b.stride, t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
     WARP_BARRIER();
     state left[5];
     *kept = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
