@@ -105,10 +105,10 @@ static struct {
 } scan;
 static void run_scan(void)
 {
-    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL, NULL,
-                scan.parameter, 0, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0,
-                scan.epoch, scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive,
-                scan.init ? SEED_VALUE : SEED_NONE, scan.init);
+    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL, NULL, scan.parameter,
+                0, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
+                scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
+                scan.init);
 }
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
@@ -186,9 +186,9 @@ int main(int argc, char **argv)
                 {"argmax", TALLY_U8}, {"argmax", TALLY_F64}, {"nanargmin", TALLY_F32}, {"sum", TALLY_I8},
                 {"sum", TALLY_U16},   {"mean", TALLY_I16},   {"mean", TALLY_I64},      {"minmax", TALLY_F32},
                 {"var", TALLY_U8},    {"var", TALLY_I16},    {"var", TALLY_F32},       {"sum", TALLY_BF16},
-                {"sum", TALLY_F32},   {"var", TALLY_F64},     {"max", TALLY_I8},
-                 {"sum", TALLY_I8},    {"max", TALLY_F32},     {"argmin", TALLY_I16},    {"last", TALLY_F64},
-                 {"nanmin", TALLY_F16}, {"mean", TALLY_U32},   {"sum", TALLY_F32}};
+                {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
+                {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
+                {"mean", TALLY_U32},  {"sum", TALLY_F32}};
     enum { SCANS = 8 }; /* the last ones */
     const size_t count = sizeof some / sizeof *some;
     char command[200];
@@ -205,8 +205,7 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
-                    REDUCE | SCAN);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, REDUCE | SCAN);
         else
             for (size_t i = 0; i < count; i++)
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS, i + SCANS < count ? REDUCE : SCAN);

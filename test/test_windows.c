@@ -98,7 +98,8 @@ static void check_exact(const char *name, const instance *o)
     char *const all = x;
     for (int i = 0, w = 0; i < (check_quick ? 40 : 120); i++) {
         const int64_t few = 1 + (int64_t)(tl_random(&check_state) % (uint64_t)(most - 64));
-        w = i < (int)(sizeof edges / sizeof *edges) ? (int)edges[i] : 2 + (int)(tl_random(&check_state) % (i % 3 ? 700 : 12000));
+        w = i < (int)(sizeof edges / sizeof *edges) ? (int)edges[i]
+                                                    : 2 + (int)(tl_random(&check_state) % (i % 3 ? 700 : 12000));
         one_case c = {.w = w, .rows = 1, .stride = 1, .n = i % 4 ? most - 64 - i : few, .shift = i % 3 ? i % 19 : 0};
         if (c.w > c.n) c.w = c.n;
         c.edges = i % 2 ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING;

@@ -238,7 +238,8 @@ int tl_gpu_once_log(const tl_scalar *op)
 /* item NULL: only what folds rows across lanes. */
 static void add_chunk(buffer *b, const char *name, const char *item, int each, int rows, int log_rows)
 {
-    say(b, "\n#undef ITEM\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
+    say(b, "\n#undef ITEM\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n",
+        name);
     say(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", each, rows, log_rows);
     if (item) say(b, "#define ITEM %s\n", item);
     add_file(b, "gpu/kernel/chunk.cl");

@@ -152,8 +152,9 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     const tl_scalar *op = b->plan->op;
     const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1, quarter = ((int64_t)1 << tl_gpu_once_log(op)) / 4;
     *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || (b->rows > 1 && b->n < (quarter > 4096 ? quarter : 4096)) ||
-        tiles >= ONCE_TILES || b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs ||
+        (b->rows > 1 && b->n < (quarter > 4096 ? quarter : 4096)) || tiles >= ONCE_TILES ||
+        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
         return 0;
     const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
     return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
