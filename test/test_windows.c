@@ -19,8 +19,8 @@ static const instance instances[] = {
     {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
     {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
     {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
-static const instance exact[] = {{"last", TALLY_I8, TALLY_I8, 1},     {"argmin", TALLY_F32, TALLY_I64, 1},
-                                 {"max", TALLY_F32, TALLY_F32, 1},    {"sum", TALLY_I16, TALLY_I64, 1},
+static const instance exact[] = {{"sum", TALLY_I16, TALLY_I64, 1},    {"argmin", TALLY_F32, TALLY_I64, 1},
+                                 {"max", TALLY_F32, TALLY_F32, 1},    {"last", TALLY_I8, TALLY_I8, 1},
                                  {"nanmax", TALLY_F16, TALLY_F16, 1}, {"minmax", TALLY_F64, TALLY_F64, 2},
                                  {"mean", TALLY_U8, TALLY_F64, 1},    {"xor", TALLY_U64, TALLY_U64, 1}};
 
