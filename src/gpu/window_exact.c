@@ -3,9 +3,9 @@
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
-/* Tiles have up to so many rounds of results, so that they read few items twice; OVERLAP: w is at most a share of a
- * tile's results, if two groups have room for that. */
-enum { ROUNDS_MOST = 8, OVERLAP = 5 };
+/* A tile has up to ROUNDS_MOST rounds of results, so that it reads few items twice: none more if it has OVERLAP * w
+ * results. GROUPS: as many tiles share the local memory, or fewer if theirs would have less than w results. */
+enum { ROUNDS_MOST = 8, OVERLAP = 5, GROUPS = 3 };
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
@@ -20,19 +20,30 @@ static int64_t room_of(const tl_batch *b, int64_t w, int rounds)
     return EXACT_BYTES(op->elem_bytes, tl_gpu_state_bytes(op), op->result_bytes, each_of(b, rounds), w - 1);
 }
 
+/* The rounds of a tile; 0: local memory would not hold tiles of half as many results as a window has elements. */
+static int rounds_of(const tl_batch *b, int64_t w, int64_t room)
+{
+    for (int groups = GROUPS; groups > 0; groups--) {
+        int rounds = 0;
+        while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w && room_of(b, w, rounds + 1) <= room / groups)
+            rounds++;
+        if (rounds && each_of(b, rounds) >= (groups > 1 ? w : w / 2)) return rounds;
+    }
+    return 0;
+}
+
 int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r, const tl_geometry *g)
 {
     const int64_t w = width(g), room = d->gpu->calls->local_bytes(d->gpu);
     const int dense = b->rows == 1 && !b->listed && b->stride == 1 && r->stride == 1;
     return b->plan->op->exact && dense && (g->valid || g->whole) && g->least <= w && w <= b->n &&
-           w > EXACT_RUN(tl_gpu_state_bytes(b->plan->op)) && w < room && room_of(b, w, 1) <= room;
+           w > EXACT_RUN(tl_gpu_state_bytes(b->plan->op)) && w < room && rounds_of(b, w, room) > 0;
 }
 
 tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
 {
     const int64_t w = width(g), count = g->valid ? b->n - (w - 1) : b->n, room = d->gpu->calls->local_bytes(d->gpu);
-    int rounds = 1;
-    while (rounds < ROUNDS_MOST && each_of(b, rounds) < OVERLAP * w && room_of(b, w, rounds + 1) <= room / 2) rounds++;
+    const int rounds = rounds_of(b, w, room);
     const int64_t each = each_of(b, rounds), jobs = (count + each - 1) / each;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};

@@ -29,6 +29,7 @@ typedef struct ALIGNED(16) {
     u32 w[4];
 } line;
 enum { LINE = 16 / TL_SIZE, LOADS = 8 };
+fn int lesser(int a, int b) { return a < b ? a : b; }
 
 /* Items `from` .. to - 1 of a tile whose item 0 has number lo. Where that is in z: item 0 is at its place in its line.
  */
@@ -39,7 +40,8 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
     const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
     z += shift;
     if (!near) {
-        ROLLED for (int i = from + me; i < to; i += WINDOW_THREADS) z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
+        ROLLED for (int i = from + me; i < to; i += WINDOW_THREADS)
+            z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
         return shift;
     }
 #if KEEPS_STATES
@@ -51,7 +53,17 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
         UNROLL for (int k = 0; k < LOADS; k++)
             z[i + k * WINDOW_THREADS] = keep(some[k], lo + i + k * WINDOW_THREADS, b.p);
     }
-    ROLLED for (int i = (full > from ? full : from) + me; i < to; i += WINDOW_THREADS) z[i] = keep(e[i], lo + i, b.p);
+    /* the rest: threads beyond the end load the last one too, so that these loads run together */
+    if (full + me < to) {
+        elem some[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+        UNROLL for (int k = 0; k < LOADS; k++)
+        {
+            const int i = full + me + k * WINDOW_THREADS;
+            const kept v = keep(some[k], lo + i, b.p);
+            if (i < to) z[i] = v;
+        }
+    }
 #else
     /* whole lines, and what is before and after them */
     const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
@@ -63,7 +75,15 @@ fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
         UNROLL for (int k = 0; k < LOADS; k++) e[k] = lines[u + k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = e[k];
     }
-    ROLLED for (; u < last; u += WINDOW_THREADS) to_lines[u] = lines[u];
+    ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
+    {
+        line e[LOADS / 2];
+        UNROLL for (int k = 0; k < LOADS / 2; k++) e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        UNROLL for (int k = 0; k < LOADS / 2; k++)
+        {
+            if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = e[k];
+        }
+    }
     const int before = first * LINE - shift, after = last * LINE - shift;
     if (from + me < to && from + me < before) z[from + me] = ((GLOBAL const elem *)x)[from + me];
     const int rest = (after > from ? after : from) + me;
@@ -89,19 +109,28 @@ fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first,
 }
 
 /* mid[g] of the first `heads` runs: the fold of the `middle` runs after run g. y, next: `runs` nodes; both are changed.
- * The bits of `middle` are taken from the lowest to the highest, as the levels come. */
+ * Two levels at a time; the digits of `middle` in base 4 are taken from the lowest to the highest, as the levels come.
+ */
 fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs, int middle)
 {
     int at = 1;
-    for (int k = 0; middle >> k; k++) {
-        const int size = 1 << k, doubled = middle >> (k + 1) ? runs - size : 0;
-        if (middle & size) {
-            ROLLED for (int g = thread_index(); g < heads; g += WINDOW_THREADS)
-                mid[g] = at == 1 ? y[g + 1] : COMBINE(mid[g], y[g + at], (i64)(at - 1) * RUN, (i64)size * RUN);
-            at += size;
+    for (int log = 0; middle >> log; log += 2) {
+        const int size = 1 << log, digit = middle >> log & 3, made = middle >> log >= 4 ? runs - 3 * size : 0;
+        const i64 each = (i64)RUN << log;
+        ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
+        {
+            LOCAL const state *from = y + g, *more = from + at;
+            if (g < made)
+                next[g] = TWIN(TWIN(from[0], from[size], each), TWIN(from[2 * size], from[3 * size], each), 2 * each);
+            if (digit && g < heads) {
+                state v = more[0];
+                if (at > 1) v = COMBINE(mid[g], v, (i64)(at - 1) * RUN, each);
+                if (digit > 1) v = COMBINE(v, more[size], (i64)(at - 1) * RUN + each, each);
+                if (digit > 2) v = COMBINE(v, more[2 * size], (i64)(at - 1) * RUN + 2 * each, each);
+                mid[g] = v;
+            }
         }
-        ROLLED for (int g = thread_index(); g < doubled; g += WINDOW_THREADS)
-            next[g] = TWIN(y[g], y[g + size], (i64)size * RUN);
+        at += digit << log;
         BARRIER();
         LOCAL state *swap = y;
         y = next, next = swap;
