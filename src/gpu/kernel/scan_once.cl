@@ -226,13 +226,11 @@ fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LO
 }
 
 #if SCAN_LINES
-/* As worker below. lanes: the nodes of this lane's elements of a tile, `STAGES` of them. */
-fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, LOCAL state *lanes, int warp, bundle *e,
-    LOCAL state *box)
+/* As worker below. mine: the nodes of this lane's elements of tiles i, i + 1, i + 2; one further afterwards. */
+fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp, bundle *e, LOCAL state *box)
 {
     const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
     LOCAL bundle *stage = stages + turn * (LINES * LANES);
-    LOCAL state *kept = lanes + turn * LANES + lane_index();
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
@@ -245,11 +243,12 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, LOCAL state 
         const i64 from = (now.k << TILE_LOG) + warp * WARP_ITEMS;
         const around c = around_chunk(t, r, i, now, warp, box);
         state left[5];
-        row_node_s(*kept, LANE_ITEMS_L, left, box);
-        const maybe mine = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
-        if (from < t.b.n) lines_scan(t.out, t.b, now.s, stage, from, mine, t.exclusive);
+        row_node_s(mine[0], LANE_ITEMS_L, left, box);
+        const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
+        if (from < t.b.n) lines_scan(t.out, t.b, now.s, stage, from, before, t.exclusive);
         WARP_BARRIER();
     }
+    UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
     if (!some) return;
     if (dense)
         lines_put(stage, e);
@@ -257,8 +256,8 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, LOCAL state 
         lines_gather(stage, t.b, start + at * t.b.stride, t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
     WARP_BARRIER();
     state left[5];
-    *kept = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
-    const state node = row_node_s(*kept, LANE_ITEMS_L, left, box);
+    mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
+    const state node = row_node_s(mine[STAGES - 1], LANE_ITEMS_L, left, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
 }
 #else
@@ -314,7 +313,7 @@ KERNEL_OF(scan_once)
     BOX
     SHARED rings r;
 #if SCAN_LINES
-    SHARED state lanes[STAGES * TILE_WARPS * LANES];
+    state mine[STAGES];
 #endif
     const int warp = thread_index() / LANES;
     task t;
@@ -333,7 +332,7 @@ KERNEL_OF(scan_once)
         } else {
 #if SCAN_LINES
             bundle e[LINES];
-            worker(t, &r, i, (LOCAL bundle *)ROOM_OF_PARAMETER, lanes, warp, e, box);
+            worker(t, &r, i, (LOCAL bundle *)ROOM_OF_PARAMETER, mine, warp, e, box);
 #else
             elem e[ROWS_P][QUAD];
             worker(t, &r, i, (LOCAL quad *)ROOM_OF_PARAMETER, warp, e, box);
