@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * How long it takes to put 10^4 fragments of random lengths together, in random order.
+ * How long it takes to put 10^4 fragments of random lengths together, in random order; and what a merge of two
+ * neighbours costs that come and go as bytes, as they do between ranks (doc/scale.md).
  *   cc -O2 -Iinclude bench/fragments.c build/libtally.a -fopenmp -ldl -lm -o fragments && ./fragments sum var */
 #define _POSIX_C_SOURCE 200809L
 #include "tally.h"
@@ -55,8 +56,34 @@ static int measure(tally *ctx, const char *op, const double *x)
         }
         tally_fragment_free(all);
     }
+    double pair = 1e9;
+    size_t bytes = 0;
+    for (int run = 0; run < RUNS; run++) {
+        static char a[8192], b[8192], c[8192];
+        tally_fragment *left, *right, *halves[2];
+        size_t a_bytes = sizeof a, b_bytes = sizeof b;
+        if (tally_fragment_make(ctx, op, TALLY_F64, x, 1, N / 2, &halves[0]) ||
+            tally_fragment_make(ctx, op, TALLY_F64, x, N / 2 + 1, N / 2 - 2, &halves[1]))
+            return 1;
+        if (tally_fragment_save(halves[0], a, &a_bytes) || tally_fragment_save(halves[1], b, &b_bytes)) return 1;
+        const double start = now();
+        for (int i = 0; i < 1000; i++) {
+            bytes = sizeof c;
+            if (tally_fragment_load(ctx, a, a_bytes, &left) || tally_fragment_load(ctx, b, b_bytes, &right) ||
+                tally_fragment_merge(left, right) || tally_fragment_save(left, c, &bytes))
+                return 1;
+            tally_fragment_free(left);
+            tally_fragment_free(right);
+        }
+        const double took = (now() - start) / 1000;
+        if (took < pair) pair = took;
+        tally_fragment_free(halves[0]);
+        tally_fragment_free(halves[1]);
+    }
     for (int i = 0; i < PARTS; i++) tally_fragment_free(part[i]);
-    printf("%s f64: %d fragments in %.2f ms, the best of %d runs\n", op, PARTS, best * 1e3, RUNS);
+    printf(
+        "%s f64: %d fragments in %.2f ms; two neighbours through bytes in %.1f us (%zu bytes); the best of %d runs\n",
+        op, PARTS, best * 1e3, pair * 1e6, bytes, RUNS);
     return 0;
 }
 

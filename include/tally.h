@@ -147,9 +147,9 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *                   it is page-locked already (cudaHostAlloc, cudaHostRegister), dense pieces are copied directly.
  *   Device memory   is used in place. On CUDA it is any address of this device (from cudaMalloc or cuMemAlloc of any
  *                   library in this process: the primary context is used). On OpenCL see tally_device_pointer.
- *   Offsets         are in host memory or in device memory (aligned to 8 bytes). tally_reduce of segments reads device
- *                   offsets on the device, which saves the check and the copy (the call waits once, for 64 bytes). All
- *                   other calls copy them to the host first.
+ *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
+ *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
+ *                   once, for 64 bytes). Other calls copy them to the host first.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 
@@ -310,6 +310,9 @@ TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int6
 /* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
+/* A stream of reduce or scan that was pushed nothing yet goes on after what the fragment (section 7) has, which must be
+ * every element from 0 on: the same operator and dtype; the fragment stays as it is. */
+TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
 
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
  * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n aligned nodes. Fragments

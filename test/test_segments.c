@@ -140,6 +140,20 @@ static void check_case(int which, int o, int shift, int64_t stride)
         check_same(got, want, last, out, form, CASE);
         check((unsigned char)got[last * out] == 0xa5, "%s, %s: written behind the scan", op, layouts[which].name);
     }
+    /* windows of some of them */
+    const tally_window_options w = {shift * 5 % 40, shift % 3, (tally_edges)(shift & 1), shift % 5 ? 0 : 1};
+    if (o == 0 || o == 3) { /* more would be more for PoCL to compile */
+        memset(got, 0xa5, (size_t)(last * out + GUARD));
+        memset(want, 0xa5, (size_t)(last * out + GUARD));
+        if (!check_ok(cpu, tally_window(cpu, op, &a, &to, &w), "cpu")) return;
+        put(&results, got, (size_t)(last * out + GUARD));
+        if (check_ok(ctx, tally_window(ctx, op, &b, &by, &w), op))
+            check_same(got, want, last * out + GUARD, 1, form, CASE);
+        if (check_ok(ctx, tally_window(ctx, op, &b, &at, &w), op)) {
+            calls->read(gpu, ctx, got, &results.memory, 0, (size_t)(last * out + GUARD));
+            check_same(got, want, last * out + GUARD, 1, form, CASE);
+        }
+    }
     b.offsets = offsets;
     if (check_ok(ctx, tally_reduce(ctx, op, &b, got), op)) check_same(got, want_reduced, rows, out, form, CASE);
 #undef CASE

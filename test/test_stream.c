@@ -111,6 +111,34 @@ static void stream_scan(void)
     tally_stream_close(s);
 }
 
+/* A stream that goes on after a fragment. */
+static void resumed(void)
+{
+    flow f = pick(check_below(10) ? 5000 : MOST);
+    const int64_t cut = check_below(f.n + 1);
+    const int scans = (int)check_below(2);
+    tally_stream *s;
+    tally_fragment *before;
+    tally_scan_options o = {.exclusive = (int)check_below(2)};
+    tally_view in = tally_flat(f.x, f.o.dtype, f.n), out = tally_flat(want, f.o.info.output, f.n);
+    tally *owner = contexts[check_below(context_count)];
+    check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, f.x, 0, cut, &before), f.what);
+    check_ok(f.ctx, scans ? tally_scan(f.ctx, f.o.op, &in, &out, &o) : tally_reduce(f.ctx, f.o.op, &in, want), f.what);
+    if (!check_ok(f.ctx,
+                  scans ? tally_stream_scan(f.ctx, f.o.op, f.o.dtype, &o, &s)
+                        : tally_stream_reduce(f.ctx, f.o.op, f.o.dtype, &s),
+                  f.what))
+        return;
+    check_ok(f.ctx, tally_stream_resume(s, before), f.what);
+    tally_fragment_free(before);
+    const flow rest = {.o = f.o, .ctx = f.ctx, .x = f.x + cut * f.o.bytes, .n = f.n - cut};
+    const int64_t made = pump(&rest, s, got, 1 + check_size(f.n + 1), 0);
+    check(made == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)made, (long long)cut, f.what);
+    check_same(got, want + (scans ? cut * f.o.result : 0), made, f.o.result, "resumed at %lld: %s", (long long)cut,
+               f.what);
+    tally_stream_close(s);
+}
+
 static void stream_window(void)
 {
     flow f = pick(check_below(10) ? 1500 : 70000);
@@ -148,6 +176,29 @@ static void misuse(void)
     check(tally_stream_window(ctx, "sum", TALLY_F32, &bad, &s) == TALLY_INVALID && !s, "window stream before -1");
     check(tally_stream_window(ctx, "sum", TALLY_F32, NULL, &s) == TALLY_INVALID && !s, "window stream without options");
     check(tally_stream_reduce(ctx, "summ", TALLY_F32, &s) == TALLY_INVALID && !s, "stream of an unknown operator");
+    static const struct {
+        const char *op;
+        int64_t start, pushed;
+        int window;
+        const char *says;
+    } resume[] = {{"sum", 0, 1, 0, "has 1 elements"},
+                  {"max", 0, 0, 0, "max of f32"},
+                  {"sum", 5, 0, 0, "lacks [0, 5)"},
+                  {"sum", 0, 0, 1, "is a window"}};
+    for (size_t i = 0; i < sizeof resume / sizeof *resume; i++) {
+        tally_fragment *f;
+        check_ok(ctx, tally_fragment_make(ctx, resume[i].op, TALLY_F32, x, resume[i].start, 10, &f), "fragment");
+        check_ok(ctx,
+                 resume[i].window ? tally_stream_window(ctx, "sum", TALLY_F32, &w, &s)
+                                  : tally_stream_reduce(ctx, "sum", TALLY_F32, &s),
+                 "stream");
+        check(!tally_stream_push(s, x, resume[i].pushed, y, NULL), "push");
+        check(tally_stream_resume(s, f) != TALLY_OK && strstr(tally_error(ctx), resume[i].says),
+              "resume: '%s', not '%s'", tally_error(ctx), resume[i].says);
+        check(tally_stream_resume(s, NULL) == TALLY_INVALID && tally_stream_resume(NULL, f) == TALLY_INVALID, "NULL");
+        tally_stream_close(s);
+        tally_fragment_free(f);
+    }
     check(tally_stream_reduce(ctx, "sum", (tally_dtype)77, &s) == TALLY_INVALID && !s, "stream of an unknown dtype");
     check(tally_stream_reduce(ctx, "sum", TALLY_F32, NULL) == TALLY_INVALID, "stream NULL");
     check(tally_stream_reduce(NULL, "sum", TALLY_F32, &s) == TALLY_INVALID, "ctx NULL");
@@ -209,6 +260,7 @@ int main(void)
     for (int64_t k = 0; k < (check_quick ? 80 : 1500); k++) {
         stream_reduce();
         stream_scan();
+        resumed();
         stream_window();
         stream_window();
     }

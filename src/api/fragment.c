@@ -84,19 +84,26 @@ static int first_gap(const tally_fragment *f, int64_t *start, int64_t *end)
     return *end > *start;
 }
 
-tally_status tally_fragment_result(const tally_fragment *f, void *out)
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f, tl_counter *c)
 {
     int64_t start, end;
-    if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
-    if (!out) return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for one result");
     if (first_gap(f, &start, &end))
-        return tl_fail(f->ctx, TALLY_INVALID,
+        return tl_fail(ctx, TALLY_INVALID,
                        "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
                        (long long)start, (long long)end);
+    tl_counter_init(c, 0);
+    if (f->slabs.count) tl_slabs_counter(f->slabs.slab[0], c);
+    return TALLY_OK;
+}
+
+tally_status tally_fragment_result(const tally_fragment *f, void *out)
+{
+    if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
+    if (!out) return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for one result");
     tl_counter c;
     tl_state s;
-    tl_counter_init(&c, 0);
-    if (f->slabs.count) tl_slabs_counter(f->slabs.slab[0], &c);
+    const tally_status status = tl_fragment_whole(f->ctx, f, &c);
+    if (status) return status;
     tl_fp fp = tl_fp_enter();
     if (tl_counter_fold(&c, f->plan.op, NULL, &s))
         f->plan.op->lower(&s, c.end, 0, f->plan.par, out);

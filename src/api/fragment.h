@@ -18,4 +18,6 @@ struct tally_fragment {
 
 /* A fragment without an element. */
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, tally_fragment **fragment);
+/* All that f has, as a counter from 0 on; a failure if something is missing. */
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f, tl_counter *c);
 #endif

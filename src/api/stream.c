@@ -6,7 +6,8 @@
  *     the chunk itself                   the windows that start in the chunk
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
-#include "context/device.h"
+#include "context/user.h"
+#include "fragment.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,22 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     if (n < 0) return s->verb == REDUCE ? 1 : s->verb == SCAN ? 0 : s->kept;
     if (s->verb != WINDOW) return s->verb == REDUCE ? 0 : n;
     return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
+}
+
+tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
+{
+    if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
+    if (s->verb == WINDOW)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED,
+                       "stream is a window: it needs the elements before it, not a fragment");
+    if (s->pushed || s->finished)
+        return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none", (long long)s->pushed);
+    if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
+        return tl_fail(s->ctx, TALLY_INVALID, "before is %s of %s: must be the stream's operator and dtype", f->op,
+                       tally_dtype_name(f->dtype));
+    const tally_status status = tl_fragment_whole(s->ctx, f, &s->scan.done);
+    if (!status) s->pushed = s->scan.done.end;
+    return status;
 }
 
 /* One slice through the device's window; *out moves on by the results that it gave. */

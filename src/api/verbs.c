@@ -172,11 +172,15 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
 {
     tl_plan plan, count;
     views v;
+    int done = 0;
     tally_status status = begin(ctx, op, in, &plan);
-    if (status) return status;
+    if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
+    if (!status && in->offsets && in->rows > 0 && out && ctx->device->calls->window_segments &&
+        !tl_check_window(ctx, o) && o->edges != TALLY_EDGES_VALID)
+        status = ctx->device->calls->window_segments(ctx->device, ctx, &plan, &count, in, out, o, &done);
+    if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
-    if (!status) status = tl_plan_of(ctx, "count", in->dtype, &count);
     if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
         status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
     if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);

@@ -35,12 +35,14 @@ typedef struct tl_device_calls {
     tally_status (*plan_host)(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan);
 
     tally_status (*reduce)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out);
-    /* Views whose offsets are memory of the device; NULL: this kind has none. reduce_segments and
-     * scan_segments take those views that they can (*done), of which nothing is checked but in->rows > 0. offsets: a
-     * copy on the host, which the caller frees; NULL if they are host memory. */
+    /* Views whose offsets are memory of the device; NULL: this kind has none. reduce_segments, scan_segments and
+     * window_segments take those views that they can (*done), of which nothing is checked but in->rows > 0; options are
+     * good. offsets: a copy on the host, which the caller frees; NULL if they are host memory. */
     tally_status (*reduce_segments)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
     tally_status (*scan_segments)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                                   const tally_scan_options *, int *done);
+    tally_status (*window_segments)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
+                                    const tally_view *out, const tally_window_options *, int *done);
     tally_status (*offsets)(tl_device *, tally *, const tally_view *v, int64_t **copy);
     tally_status (*scan)(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                          const tally_scan_options *);

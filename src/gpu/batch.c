@@ -83,6 +83,7 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
                     .stride = in->stride,
                     .n = in->n,
                     .rows = in->rows,
+                    .elements = in->offsets ? 0 : in->rows * in->n,
                     .listed = in->offsets != NULL};
     if (high > low && d->gpu->calls->owns(d->gpu, (char *)in->data + low, &b->x, &offset)) {
         b->x_byte = (int64_t)offset - low;
@@ -102,6 +103,7 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     if (status) return status;
     if (in->offsets) {
         b->host_offsets = in->offsets;
+        b->elements = in->offsets[in->rows] - in->offsets[0];
         status = tl_gpu_upload(d, ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b->offsets);
         return status ? status : choose_long(d, ctx, b);
     }
@@ -111,6 +113,12 @@ tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
     count_levels(b);
     for (int l = 1; l <= b->levels; l++) b->counts[l] = in->rows * tl_level_count(in->n, l);
     return status;
+}
+
+int tl_batch_across(const tl_batch *b)
+{
+    enum { LEAST = 16 }; /* columns worth a lane each */
+    return !b->listed && b->rows >= LEAST && llabs(b->row_stride) < llabs(b->stride);
 }
 
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)

@@ -145,6 +145,8 @@ tally_status tl_gpu_reduce(tl_device *, tally *, const tl_plan *, const tally_vi
 tally_status tl_gpu_reduce_segments(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
 tally_status tl_gpu_scan_segments(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                                   const tally_scan_options *, int *done);
+tally_status tl_gpu_window_segments(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
+                                    const tally_view *out, const tally_window_options *, int *done);
 tally_status tl_gpu_offsets(tl_device *, tally *, const tally_view *, int64_t **copy);
 tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view *in, const tally_view *out,
                          const tally_scan_options *);
@@ -166,7 +168,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
     .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text, .reduce_segments = tl_gpu_reduce_segments,          \
-    .scan_segments = tl_gpu_scan_segments, .offsets = tl_gpu_offsets
+    .scan_segments = tl_gpu_scan_segments, .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets
 
 /* ---- program.c ---- */
 

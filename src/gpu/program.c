@@ -270,7 +270,6 @@ static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cu
 static void add_once(buffer *b, const tl_scalar *op)
 {
     add_wide(b, op);
-    add_file(b, "gpu/kernel/tile.cl");
     add_file(b, "gpu/kernel/once.cl");
 }
 
@@ -310,6 +309,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
+    if (window) add_file(&b, "gpu/kernel/window_place.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
     add_file(&b, name);
     if (!strcmp(shape, "reduce")) {
@@ -326,8 +326,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/scan_once.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
+    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
     if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
-    if (is_long) add_file(&b, "gpu/kernel/window_long.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

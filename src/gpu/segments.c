@@ -82,6 +82,8 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
+    b->elements = s->ends[1] - s->ends[0];
+    b->longest = b->longs ? b->elements : CHUNK - 1; /* at most */
     b->shorts = b->longs < s->in->rows;
     for (int l = 1; l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
@@ -103,21 +105,32 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, se
     return status;
 }
 
-static tally_status scan(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, const tally_view *out,
-                         const tally_scan_options *o)
+/* What gives a result for each element: a scan, or windows. */
+typedef struct {
+    const tally_scan_options *scan;
+    const tally_window_options *window; /* NULL: a scan */
+    const tl_plan *count;
+} each_verb;
+
+static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, const tally_view *out,
+                            const each_verb *v)
 {
     int64_t bytes = plan->op->elem_bytes, each = plan->op->result_bytes;
     tally_view to = s->all, rows, out_rows;
     to.data = out->data, to.dtype = out->dtype, to.stride = out->stride, to.row_stride = out->row_stride;
     tally_status status = tl_view_check(ctx, &to, "out", each);
     if (!status) status = tl_view_distinct(ctx, &to, "out");
-    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, 1);
+    if (!status) status = tl_view_overlap(ctx, &s->all, bytes, &to, each, !v->window);
     if (status) return status;
     if (are_rows(s->in, &s->m, bytes, &rows) && are_rows(out, &s->m, each, &out_rows))
-        return tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, o);
+        return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows, &out_rows, v->window)
+                         : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
     tl_batch b;
     status = open_segments(d, ctx, plan, s, &b);
-    status = tl_gpu_scan_batch(d, ctx, &b, &to, o, status);
+    if (v->window)
+        status = tl_gpu_window_batch(d, ctx, &b, v->count, &to, v->window, status);
+    else
+        status = tl_gpu_scan_batch(d, ctx, &b, &to, v->scan, status);
     tl_batch_close(d, &b);
     return status;
 }
@@ -163,21 +176,34 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     return status;
 }
 
-tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
-                                  const tally_view *out, const tally_scan_options *o, int *done)
+static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in,
+                            const tally_view *out, const each_verb *v, int *done)
 {
-    tl_gpu_device *d = tl_gpu_of(base);
     segments s;
     *done = 0;
-    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out || (o && o->reverse))
-        return TALLY_OK;
+    if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out) return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
     *done = look(d, ctx, plan, in, &s, &status);
-    if (*done && !status) status = scan(d, ctx, plan, &s, out, o);
+    if (*done && !status) status = each_of(d, ctx, plan, &s, out, v);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
     return status;
+}
+
+tally_status tl_gpu_scan_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in,
+                                  const tally_view *out, const tally_scan_options *o, int *done)
+{
+    *done = 0;
+    if (o && o->reverse) return TALLY_OK;
+    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.scan = o}, done);
+}
+
+tally_status tl_gpu_window_segments(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
+                                    const tally_view *in, const tally_view *out, const tally_window_options *o,
+                                    int *done)
+{
+    return each_if(tl_gpu_of(base), ctx, plan, in, out, &(each_verb){.window = o, .count = count}, done);
 }
 
 tally_status tl_gpu_offsets(tl_device *base, tally *ctx, const tally_view *v, int64_t **copy)

@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum {
-    ACROSS_LEAST = 16, /* columns worth a lane each */
-    TILES_EACH = 3     /* tiles of the kernel once for each processor that are worth larger tiles */
+    TILES_EACH = 3 /* tiles of the kernel once for each processor that are worth larger tiles */
 };
 
 /* ---- nodes ---- */
@@ -21,7 +20,7 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
     const tl_memory_argument to = tl_memory_of(nodes);
-    if (!b->listed && b->row_stride == 1 && b->stride != 1 && b->rows >= ACROSS_LEAST) {
+    if (tl_batch_across(b)) {
         const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
     } else {
@@ -152,7 +151,7 @@ static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
     const tl_scalar *op = b->plan->op;
     const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1, quarter = ((int64_t)1 << tl_gpu_once_log(op)) / 4;
     *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs ||
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || tl_batch_across(b) ||
         (b->rows > 1 && b->n < (quarter > 4096 ? quarter : 4096)) || tiles >= ONCE_TILES ||
         b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
         return 0;
@@ -197,6 +196,17 @@ static tally_status make_prefix(const tl_launch *l, const tl_batch *b, const tl_
     return status;
 }
 
+/* The elements of sequences that lie across. */
+static tally_status scan_columns(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *prefix,
+                                 const tl_before *from)
+{
+    const int64_t jobs = (b->rows + LANES - 1) / LANES * (tl_level_count(b->n, 1) + (b->n % CHUNK != 0));
+    return TL_GO(l, scan_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .prefix = tl_memory_of(b->longs ? prefix : &b->x), .results = tl_results_arguments(r),
+                 .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded),
+                 .init = tl_memory_of(from->memory));
+}
+
 /* The elements of the long sequences. */
 static tally_status scan_elements(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *prefix,
                                   const tl_before *from)
@@ -225,12 +235,13 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, op, "scan", &program);
-    const int once = !status && takes_once(d, b, &room), steps = b->longs && !once;
+    const int across = tl_batch_across(b), once = !status && takes_once(d, b, &room), steps = b->longs && !once;
     if (once) status = scan_once(&l, b, &r, room, &from);
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
-    if (!status && b->shorts) status = tl_forest_scan(&l, b, &r, &from);
-    if (!status && steps) status = scan_elements(&l, b, &r, &prefix, &from);
+    if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);
+    if (!status && steps && !across) status = scan_elements(&l, b, &r, &prefix, &from);
+    if (!status && across) status = scan_columns(&l, b, &r, &prefix, &from);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     tl_gpu_give(d, &prefix);

@@ -4,6 +4,7 @@
  *   window.c        which windows go where
  *   window_long.c   those that no tile holds
  *   window_exact.c  those of class X, of one sequence
+ *   window_columns.c  those of columns
  *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
 #ifndef TL_GPU_WINDOW_H
 #define TL_GPU_WINDOW_H
@@ -27,6 +28,14 @@ typedef struct tl_levels {
 tl_levels tl_levels_of(int64_t w, int from);
 tl_arguments_levels_part tl_levels_arguments(int top, int kept);
 
+/* All windows of a batch, numbered end to end (gpu/kernel/window_place.cl). */
+int64_t tl_windows_of(const tl_batch *b, const tl_geometry *g);
+/* Of segments: b->first becomes what the tiles of a launch need of borders; the caller gives it back. at: the flat
+ * number of the launch's first window. */
+tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t each, int64_t jobs);
+/* A launch of `count` windows, `each` per tile. */
+tl_arguments_tiles_part tl_tiles_arguments(int64_t count, int64_t each, int edges);
+
 /* Which of these windows window_whole takes. */
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
@@ -41,8 +50,14 @@ int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *
 tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g);
 
+/* ---- window_columns.c ---- */
+
+/* Windows of sequences that lie across, if a lane's part of them fits into local memory; *done says so. */
+tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                               const tl_geometry *g, int *done);
+
 /* ---- window_long.c ---- */
 
-/* Windows of any length, one sequence after the other. */
+/* Windows of any length. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
- * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). */
+ * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
+ * a batch go together, as one with borders (window_place.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -16,26 +17,28 @@ enum {
  * times as long: there are more launches, and the end of each launch leaves the device idle.) */
 static const int64_t SLAB = 1 << 22, SLAB_BYTES = 1 << 27;
 
-/* One sequence, and which of its results. */
 typedef struct {
     tl_gpu_device *d;
     tally *ctx;
     const tl_batch *b;
     const tl_results *r;
     const tl_geometry *g;
-    int64_t s, n, w;
+    int64_t w;
 } long_case;
+
+static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
+/* Elements before and after the one whose number a result has (gpu/kernel/window_place.cl). */
+static int64_t before(const long_case *c) { return c->g->valid ? 0 : c->g->before; }
+static int64_t after(const long_case *c) { return c->w - 1 - before(c); }
 
 /* ---- any window: every level is an array ---- */
 
-static tl_launch launch_of(const long_case *c, const tl_built *program) { return (tl_launch){c->d, c->ctx, program}; }
 static int64_t groups(int64_t items) { return (items + WINDOW_THREADS - 1) / WINDOW_THREADS; }
 
 static tally_status slab_by_levels(const long_case *c, const tl_built *program, int64_t j0, int64_t j1)
 {
-    const tl_geometry *g = c->g;
-    const int64_t shift = g->valid ? g->before : 0, lo = j0 + shift > g->before ? j0 + shift - g->before : 0;
-    const int64_t hi = g->after < c->n - (j1 + shift) ? j1 + shift + g->after : c->n, items = hi - lo;
+    const int64_t lo = j0 > before(c) ? j0 - before(c) : 0,
+                  hi = after(c) < c->b->elements - j1 ? j1 + after(c) : c->b->elements, items = hi - lo;
     int levels = 1;
     while (levels < 62 && c->w >> levels && items >> levels) levels++;
     const tl_launch l = launch_of(c, program);
@@ -44,15 +47,15 @@ static tally_status slab_by_levels(const long_case *c, const tl_built *program, 
         tl_gpu_take(c->d, c->ctx, (size_t)items * (size_t)levels * (size_t)tl_gpu_state_bytes(c->b->plan->op), &y);
     const tl_arguments_batch_part batch = tl_batch_arguments(c->b, TL_ALL_SEQUENCES);
     if (!status)
-        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y), .s = tl_i64(c->s),
-                       .lo = tl_i64(lo), .count = tl_i64(items));
+        status = TL_GO(&l, lift_all, groups(items), .batch = batch, .y = tl_memory_of(&y), .lo = tl_i64(lo),
+                       .count = tl_i64(items));
     for (int k = 0; !status && k + 1 < levels; k++)
         status = TL_GO(&l, double_all, groups(items), .y = tl_memory_of(&y), .room = tl_i64(items), .level = tl_i64(k),
                        .count = tl_i64(items));
     if (!status)
         status = TL_GO(&l, fold_all, groups(j1 - j0), .batch = batch, .results = tl_results_arguments(c->r),
-                       .windows = tl_window_arguments(g), .y = tl_memory_of(&y), .room = tl_i64(items),
-                       .s = tl_i64(c->s), .lo = tl_i64(lo), .j0 = tl_i64(j0), .j1 = tl_i64(j1));
+                       .windows = tl_window_arguments(c->g), .y = tl_memory_of(&y), .room = tl_i64(items),
+                       .lo = tl_i64(lo), .j0 = tl_i64(j0), .j1 = tl_i64(j1));
     tl_gpu_give(c->d, &y);
     return status;
 }
@@ -101,28 +104,25 @@ static int cut_levels(const long_case *c, cutting *k)
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items: windows of w, of the elements from number `at` + shift on, for `results`
- * results. */
+/* A launch of tiles of neighbouring items: `width` elements of each of `count` windows, from element `shift` of them
+ * on. at: the element that the first window begins at. */
 static tally_status items(const long_case *c, const cutting *k, const tl_built *program, int what, int64_t at,
-                          int64_t shift, int64_t w, int64_t results, const tl_results *to, const tl_memory *states)
+                          int64_t shift, int64_t width, int64_t count, const tl_memory *states)
 {
     const tl_launch l = launch_of(c, program);
-    const tl_levels levels = tl_levels_of(w, 0);
-    const int64_t each = (((int64_t)1 << k->log) - (w - 1)) & -QUAD, tiles = (results + each - 1) / each;
-    const int64_t start = c->b->host_offsets ? c->b->host_offsets[c->s] * c->b->stride : c->s * c->b->row_stride;
-    const tl_geometry g = {.before = w - 1, .valid = 1};
-    tl_batch one = *c->b;
-    one.x_byte += (start + (at + shift) * one.stride) * one.plan->op->elem_bytes;
-    one.n = results + w - 1;
-    one.rows = 1;
-    one.listed = 0;
-    return TL_GO(&l, window_part, tiles, .batch = tl_batch_arguments(&one, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(to), .windows = tl_window_arguments(&g),
-                 .tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(tiles), .jobs = tl_i64(tiles), .each = tl_i64(each),
-                                       .edges = tl_i64(EDGES_TOO)),
-                 .levels = tl_levels_arguments(levels.top, levels.kept), .states = tl_memory_of(states),
-                 .what = tl_i64(what), .shift = tl_i64(shift), .length = tl_i64(c->w),
-                 .local_bytes = tl_room(room_of(k, levels)));
+    const tl_levels levels = tl_levels_of(width, 0);
+    const int64_t each = (((int64_t)1 << k->log) - (width - 1)) & -QUAD, tiles = (count + each - 1) / each;
+    tl_batch b = *c->b;
+    tally_status status = tl_tile_firsts(&l, &b, at, each, tiles);
+    if (!status)
+        status = TL_GO(&l, window_part, tiles, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
+                       .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
+                       .tiles = tl_tiles_arguments(count, each, EDGES_TOO),
+                       .levels = tl_levels_arguments(levels.top, levels.kept), .states = tl_memory_of(states),
+                       .what = tl_i64(what), .at = tl_i64(at), .shift = tl_i64(shift), .width = tl_i64(width),
+                       .local_bytes = tl_room(room_of(k, levels)));
+    tl_gpu_give(c->d, &b.first);
+    return status;
 }
 
 /* Windows of w rows of 2^log items, from row `shift` on of from's `count` items, for `results` items of to. */
@@ -146,10 +146,10 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
 }
 
-/* Results of `count` full windows that begin at element `at` and after; to: the place of the first. y[i]: Y at level
- * first[i]; y[0]: what the higher bits gave. */
+/* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher
+ * bits gave. */
 static tally_status slab_by_groups(const long_case *c, const cutting *k, const tl_built *program, int64_t at,
-                                   int64_t count, const tl_results *to)
+                                   int64_t count)
 {
     tl_memory y[GROUPS_MOST + 1] = {{0}};
     const int last = k->last, low = k->first[1];
@@ -159,7 +159,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     for (int i = 0; !status && i <= last; i++)
         status =
             tl_gpu_take(c->d, c->ctx, (size_t)((i ? ITEMS(k->first[i]) : count) + 3) / 4 * 4 * (size_t)k->state, &y[i]);
-    if (!status) status = items(c, k, program, PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), to, &y[1]);
+    if (!status) status = items(c, k, program, PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]);
     for (int i = 1; !status && i < last; i++)
         status = rows(
             c, k, program,
@@ -173,51 +173,64 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     }
     const int64_t w = bits_of(k, c->w, 0), above = (c->w >> low) - 1;
     const int none = w == (int64_t)1 << low; /* then results are made, and no level */
-    if (!status)
-        status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, to, &y[0]);
+    if (!status) status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, &y[0]);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;
 #undef ITEMS
 }
 
-/* Results j0 .. j1 - 1, of full windows. */
+/* Results j0 .. j1 - 1; those whose windows are not full are empty. */
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
-    const int64_t first = c->g->valid ? 0 : c->g->before; /* the result whose window begins at element 0 */
-    const int64_t most = SLAB_BYTES / k->state & -4, slab = c->w > most ? (c->w + 3) & -4 : most,
-                  bytes = c->b->plan->op->result_bytes;
-    const int64_t row = c->b->host_offsets ? c->b->host_offsets[c->s] * c->r->stride : c->s * c->r->row_stride;
+    const int64_t most = SLAB_BYTES / k->state & -4, slab = c->w > most ? (c->w + 3) & -4 : most;
     tl_built program = {0};
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
-    for (; !status && j0 < j1; j0 += slab) {
-        tl_results to = *c->r;
-        to.byte += (row + j0 * c->r->stride) * bytes;
-        status = slab_by_groups(c, k, &program, j0 - first, j0 + slab < j1 ? slab : j1 - j0, &to);
-    }
+    for (; !status && j0 < j1; j0 += slab)
+        status = slab_by_groups(c, k, &program, j0 - before(c), j0 + slab < j1 ? slab : j1 - j0);
     return status;
+}
+
+/* Sequence s of a batch, and its results, as a batch of one. */
+static tl_batch one_of(const tl_batch *b, const tl_results *r, int64_t s, tl_results *to)
+{
+    const tl_scalar *op = b->plan->op;
+    const int64_t *o = b->host_offsets;
+    tl_batch one = *b;
+    *to = *r;
+    one.x_byte += (o ? o[s] * b->stride : s * b->row_stride) * op->elem_bytes;
+    to->byte += (o ? o[s] * r->stride : s * r->row_stride) * op->result_bytes;
+    one.n = one.elements = o ? o[s + 1] - o[s] : b->n;
+    one.rows = 1;
+    one.listed = 0;
+    return one;
+}
+
+/* A batch in one go. Windows that are not full and yet have a value are made level by level; of a batch of one they are
+ * the first and the last ones. */
+static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
+{
+    const long_case c = {d, ctx, b, r, g, g->before + 1 + g->after};
+    const int64_t count = tl_windows_of(b, g), shrink = !g->valid && !g->whole;
+    /* quads of results are aligned if the batch's first one is */
+    int64_t whole = (before(&c) + 3) / 4 * 4, end = g->valid ? count : b->elements - g->after;
+    cutting k;
+    if (count <= 0) return TALLY_OK;
+    if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, &k)) whole = end = count;
+    tally_status status = by_levels(&c, 0, whole);
+    if (!status && whole < end) status = by_groups(&c, &k, whole, end);
+    return status ? status : by_levels(&c, end, count);
 }
 
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g)
 {
+    enum { FEW = 16 }; /* sequences that may have launches of their own, so that levels are made at their ends alone */
     tally_status status = TALLY_OK;
+    if (b->rows == 1 || b->rows > FEW || g->valid || g->whole || (b->listed && !b->host_offsets))
+        return together(d, ctx, b, r, g);
     for (int64_t s = 0; !status && s < b->rows; s++) {
-        long_case c = {d,
-                       ctx,
-                       b,
-                       r,
-                       g,
-                       s,
-                       b->host_offsets ? b->host_offsets[s + 1] - b->host_offsets[s] : b->n,
-                       g->before + 1 + g->after};
-        cutting k;
-        const int64_t count = g->valid ? c.n - g->before - g->after : c.n;
-        /* quads of results are aligned if the sequence's first one is */
-        int64_t whole = g->valid ? 0 : (g->before + 3) / 4 * 4, end = g->valid ? count : c.n - g->after;
-        if (count <= 0) continue;
-        if (whole >= end || g->least > c.w || !cut_levels(&c, &k)) whole = end = count;
-        status = by_levels(&c, 0, whole);
-        if (!status && whole < end) status = by_groups(&c, &k, whole, end);
-        if (!status) status = by_levels(&c, end, count);
+        tl_results to;
+        const tl_batch one = one_of(b, r, s, &to);
+        status = together(d, ctx, &one, &to, g);
     }
     return status;
 }

@@ -2,7 +2,8 @@
  * Windows on a GPU that a tile of local memory holds (gpu/kernel/window_whole.cl, window.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
-#include <stdlib.h>
+
+enum { FEW_TILES = 4 }; /* per sequence */
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g)
 {
@@ -45,36 +46,32 @@ tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geom
     if (w > (int64_t)1 << (tl_whole_log(d, b) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
-    /* The other launch then leaves tiles out: SKIPS. */
-    return d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
+    /* The other launch then leaves tiles out (SKIPS), if there are some without a border. */
+    const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b);
+    return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
-/* How results are cut into tiles of `each`: the tiles of every sequence, or with offsets the first of each; all. */
-typedef struct {
-    int64_t each, tiles, jobs;
-    tl_memory first;
-} cutting;
-
-static tally_status cut(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g, int64_t each, cutting *c)
+int64_t tl_windows_of(const tl_batch *b, const tl_geometry *g)
 {
-    *c = (cutting){.each = each};
-    if (!b->host_offsets) {
-        int64_t count = g->valid ? b->n - g->before - g->after : b->n;
-        c->tiles = count > 0 ? (count + each - 1) / each : 0;
-        c->jobs = c->tiles * b->rows;
-        return TALLY_OK;
-    }
-    size_t bytes = (size_t)(b->rows + 1) * sizeof(int64_t);
-    int64_t *first = malloc(bytes);
-    if (!first) return tl_no_memory(ctx, bytes, "the tiles of segments");
-    for (int64_t s = 0; s < b->rows; s++) {
-        first[s] = c->jobs;
-        c->jobs += (b->host_offsets[s + 1] - b->host_offsets[s] + each - 1) / each;
-    }
-    first[b->rows] = c->jobs;
-    tally_status status = tl_gpu_upload(d, ctx, first, bytes, &c->first);
-    free(first);
-    return status;
+    const int64_t count = b->elements - (g->valid ? g->before + g->after : 0);
+    return count > 0 ? count : 0;
+}
+
+tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t each, int64_t jobs)
+{
+    b->first = (tl_memory){0};
+    if (!b->listed || !jobs) return TALLY_OK;
+    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * sizeof(int64_t), &b->first);
+    if (status) return status;
+    return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
+                 .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(at), .each = tl_i64(each),
+                 .jobs = tl_i64(jobs), .first = tl_memory_of(&b->first));
+}
+
+tl_arguments_tiles_part tl_tiles_arguments(int64_t count, int64_t each, int edges)
+{
+    return TL_ARGUMENTS(tiles_part, .count = tl_i64(count), .jobs = tl_i64((count + each - 1) / each),
+                        .each = tl_i64(each), .edges = tl_i64(edges));
 }
 
 /* Results of a tile that holds 2^log items. */
@@ -89,29 +86,26 @@ static int64_t any_each(int log, int64_t w)
 }
 
 /* A launch: window_whole for full windows and window for all others (EDGES_APART), or one of them for all. */
-static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_batch *batch, const tl_results *r,
-                           const tl_geometry *g, const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
+static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r, const tl_geometry *g,
+                           const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
 {
     const int64_t w = width(g);
     const int whole = kernel == TL_KERNEL_window_whole;
     const tl_levels levels = tl_levels_of(w, 0);
+    const int64_t each = whole ? whole_each(tl_whole_log(d, batch), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
+    const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;
-    cutting c;
-    tally_status status =
-        cut(d, ctx, &b, g, whole ? whole_each(tl_whole_log(d, &b), w) : any_each(tl_gpu_room_log(b.plan->op), w), &c);
-    if (b.host_offsets) b.first = c.first;
+    tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
     const tl_arguments_batch_part of = tl_batch_arguments(&b, TL_ALL_SEQUENCES);
-    const tl_arguments_tiles_part tiles = TL_ARGUMENTS(tiles_part, .tiles = tl_i64(c.tiles), .jobs = tl_i64(c.jobs),
-                                                       .each = tl_i64(c.each), .edges = tl_i64(edges));
     if (!status && whole)
         status =
-            TL_GO(l, window_whole, c.jobs, .batch = of, .results = tl_results_arguments(r),
-                  .windows = tl_window_arguments(g), .tiles = tiles,
+            TL_GO(l, window_whole, jobs, .batch = of, .results = tl_results_arguments(r),
+                  .windows = tl_window_arguments(g), .tiles = tl_tiles_arguments(count, each, edges),
                   .levels = tl_levels_arguments(levels.top, levels.kept), .local_bytes = tl_room(whole_room(d, &b, w)));
     else if (!status)
-        status = TL_GO(l, window, c.jobs, .batch = of, .results = tl_results_arguments(r),
-                       .windows = tl_window_arguments(g), .tiles = tiles);
-    tl_gpu_give(d, &c.first);
+        status = TL_GO(l, window, jobs, .batch = of, .results = tl_results_arguments(r),
+                       .windows = tl_window_arguments(g), .tiles = tl_tiles_arguments(count, each, edges));
+    tl_gpu_give(d, &b.first);
     return status;
 }
 
@@ -122,7 +116,7 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status && takes != TL_TAKES_NONE) status = launch(d, ctx, b, r, g, &l, TL_KERNEL_window_whole, edges);
-    if (!status && takes != TL_TAKES_ALL) status = launch(d, ctx, b, r, g, &l, TL_KERNEL_window, edges);
+    if (!status && takes != TL_TAKES_NONE) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
+    if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
     return status;
 }

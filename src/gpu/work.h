@@ -110,9 +110,9 @@ typedef struct tl_batch {
     tl_memory x;
     int owned; /* x is ours to give back */
     const tl_piece *piece;
-    int64_t x_byte, row_stride, stride, n, rows;
-    const int64_t *host_offsets; /* NULL: none, or they are on the device (segments.c) */
-    int listed;                  /* sequences have offsets */
+    int64_t x_byte, row_stride, stride, n, rows, elements; /* elements: of all sequences */
+    const int64_t *host_offsets;                           /* NULL: none, or they are on the device (segments.c) */
+    int listed;                                            /* sequences have offsets */
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
@@ -127,6 +127,8 @@ tally_status tl_batch_data(tl_gpu_device *d, tally *ctx, const tl_plan *plan, co
 void tl_batch_close(tl_gpu_device *d, tl_batch *b);
 /* Full nodes of a level in a sequence of n elements (level_count of gpu/kernel/batch.cl). */
 int64_t tl_level_count(int64_t n, int level);
+/* Do many sequences lie across (columns): further apart along one than from one to the next? Then a lane takes each. */
+int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
@@ -184,4 +186,7 @@ tally_status tl_gpu_scan_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan
 tally_status tl_gpu_window_whole(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_plan *count,
                                  const tl_piece *piece, const tally_view *in, const tally_view *out,
                                  const tally_window_options *o);
+/* The same of a batch that is open, or not (status); out: for its layout alone. */
+tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_plan *count,
+                                 const tally_view *out, const tally_window_options *o, tally_status status);
 #endif

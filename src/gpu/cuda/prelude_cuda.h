@@ -54,6 +54,7 @@ extern __shared__ __align__(16) u8 tl_room[];
 #define COPY_WAIT()      asm volatile("cp.async.wait_all;" ::: "memory")
 #define ADD_GLOBAL(p, v) atomicAdd(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomicAdd(p, v)
+#define OR_LOCAL(p, v)   atomicOr(p, v)
 #define SKIPS            1 /* warps may leave out work that others do: exchanges need no barrier */
 #define ADDRESS(p)       ((u64)(p))
 
@@ -111,6 +112,10 @@ fn f32 half_to_f32(u16 x)
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x));
     return r;
 }
+
+/* Zero bits below the lowest one that is set, above the highest one; v is not 0. */
+fn int low_zeros(u32 v) { return __ffs((int)v) - 1; }
+fn int high_zeros(u32 v) { return __clz((int)v); }
 
 fn int thread_index() { return threadIdx.x; }
 fn i64 group_index() { return blockIdx.x; }

@@ -216,6 +216,16 @@ far_fn quad gather(GLOBAL const u8 *x, i64 step, i64 i, i64 limit)
     return q;
 }
 
+/* The first `all` of the `left` elements of a sequence, `step` bytes apart; the last one again if there are fewer. */
+fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left)
+{
+    if (left >= all && ADDRESS(x) % TL_SIZE == 0) { /* a sequence is aligned everywhere, or nowhere */
+        UNROLL for (int k = 0; k < all; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+    } else {
+        UNROLL for (int k = 0; k < all; k++) e[k] = load_element(x + (k < left ? k : left - 1) * step);
+    }
+}
+
 /* ---- items of a chunk: elements, or states that are nodes of the level below ---- */
 
 /* A lane's items of ROWS rows: item k of row r is number at + r * 128 + lane * 4 + k of the sequence that starts at

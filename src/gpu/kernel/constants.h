@@ -56,6 +56,17 @@ enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };
 
+/* Windows of columns (window_columns.cl): elements of a step, as a power of 2; levels of the longest window. The nodes
+ * that a lane keeps of level k: those that the next level needs, if it is not made in registers, and those that a fold
+ * needs which goes back `fold`'s bits below k; in whole steps. */
+#define WALK_LOG(state) ((state) > 8 ? 2 : 3)
+enum { WALK_LEVELS = 16 };
+#define RING_STEPS(lag, low)    (((lag) + (1 << (low)) - 1) >> (low) << (low))
+#define RING_NEXT(k, top, low)  ((k) >= (low) && (k) < (top) ? 1 << (k) : 0)
+#define RING_FOLD(k, fold, low) ((fold) >> (k)&1 ? RING_STEPS((fold) & ((1 << (k)) - 1), low) + (1 << (low)) : 0)
+#define RING_SIZE(k, top, fold, low)                                                                                   \
+    (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low) : RING_FOLD(k, fold, low))
+
 /* What window_part makes of its tiles: results; a level of a longer window's items; a longer window's last bits, and
  * its results. */
 enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS };

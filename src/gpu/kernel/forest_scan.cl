@@ -18,15 +18,11 @@ fn void put_result(LOCAL result *to, int place, int i, maybe v, i64 exclusive, p
 fn void scan_group(LOCAL result *to, int place, const elem *e, int i, int count, maybe v, maybe after, i64 exclusive,
                    par p)
 {
-    const amount done = p.origin + i;
-    state q[GROUP], two[GROUP / 2];
+    state node;
     maybe s[GROUP + 1];
-    UNROLL for (int k = 0; k < GROUP; k++) q[k] = lift_e(e[k], i + k, p);
-    UNROLL for (int k = 0; k < GROUP / 2; k++) two[k] = TWIN(q[2 * k], q[2 * k + 1], 1);
     s[0] = v;
-    s[1] = then(s[0], q[0], done, 1), s[2] = then(s[0], two[0], done, 2), s[3] = then(s[2], q[2], done + 2, 1);
-    s[4] = then(s[0], TWIN(two[0], two[1], 2), done, 4), s[5] = then(s[4], q[4], done + 4, 1);
-    s[6] = then(s[4], two[2], done + 4, 2), s[7] = then(s[6], q[6], done + 6, 1), s[8] = after;
+    scan_eight(s, &node, e, i, p);
+    s[GROUP] = after;
     UNROLL for (int k = 0; k < GROUP; k++)
     {
         if (k < count) put_result(to, place, i + k, exclusive ? s[k] : s[k + 1], exclusive, p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Elements in packs of 16 bytes, and the first road that folds packs (the others: stripes.cl, tile.cl). */
+ * Elements in packs of 16 bytes, and the first road that folds packs (the others: stripes.cl, once.cl). */
 enum { PACK = 16 / TL_SIZE };
 typedef struct ALIGNED(16) {
     u32 w[4];

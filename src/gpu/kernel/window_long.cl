@@ -18,11 +18,15 @@ KERNEL_OF(window_part)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    SHARED stretch tile_at[2];
-    part of;
-    of.what = (int)what, of.states = states, of.shift = shift, of.length = length;
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each,
-        edges, top_level, kept_levels, of);
+    SHARED stretch tile[2];
+    SHARED borders cuts[2];
+    windows of;
+    part make;
+    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;
+    of.least = least, of.edges = edges, of.shift = shift, of.width = width;
+    make.what = (int)what, make.states = states;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
+        make);
 }
 
 /* Rows of 2^log items. from: `count` items; to: results of windows of `rows` rows, from row + shift on, for `results`

@@ -9,7 +9,8 @@
  *
  * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
  * quads, so loads are single elements, side by side. */
-enum { WHOLE = 1 << WHOLE_LOG, WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
+#define WHOLE_BLOCKS (sizeof(state) > 8 ? 3 : 4) /* groups of a processor, for the registers */
+enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
 #define FOUR_ALIGN (FOUR_LOW_BIT(4 * sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(4 * sizeof(state)))
@@ -17,74 +18,57 @@ typedef struct ALIGNED(FOUR_ALIGN) {
     state s[QUAD];
 } four;
 
-/* A tile in terms of memory: item 0 and result 0 of it, and how far it may be taken without a look. */
-typedef struct {
-    GLOBAL const u8 *x;
-    GLOBAL u8 *out;
-    i64 lo, n;                         /* number of item 0, below 0 at an edge; items of the sequence */
-    int results, before, beyond;       /* items from `before` on and below `beyond` are in the sequence */
-    int dense_items, dense_results;    /* all WHOLE items are side by side in it; every window is whole, its results
-                                          quads */
-} stretch;
-fn void stretch_of(LOCAL stretch *p, batch b, results out, i64 job, i64 before, i64 after, i64 valid, i64 least,
-    i64 tiles, i64 each)
-{
-    const tile t = tile_of(b, job, before, after, valid, tiles, each);
-    const i64 lo = valid ? t.j0 : t.j0 - before, w = before + after + 1, count = t.j1 - t.j0 + w - 1;
-    GLOBAL const u8 *x = b.x + (start_of(b, t.s) + lo * b.stride) * TL_SIZE;
-    GLOBAL u8 *to = place(out, b, t.s, t.j0);
-    const int near = b.stride == 1 && ADDRESS(x) % TL_SIZE == 0;
-    p->x = x, p->out = to, p->lo = lo, p->n = t.n, p->results = (int)(t.j1 - t.j0);
-    p->before = lo < 0 ? (int)-lo : 0, p->beyond = lo + count > t.n ? (int)(t.n - lo) : (int)count;
-    p->dense_items = near && lo >= 0 && lo + WHOLE <= t.n;
-    p->dense_results = OP_LANES == 1 && t.inside && out.stride == 1 && w >= least && ADDRESS(to) % QUAD_OUT_ALIGN == 0;
-}
-
-/* Y_0. Items outside of the sequence are in no result. Their numbers begin at `shift`. */
-fn void load_whole(LOCAL state *z, batch b, stretch p, i64 shift)
+/* Y_0 of a tile. */
+fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
 {
     const int me = thread_index();
-    if (p.dense_items) {
+    if (p->dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
-        GLOBAL const elem *x = (GLOBAL const elem *)p.x + me;
+        GLOBAL const elem *x = (GLOBAL const elem *)p->x + me;
+        const i64 item = p->lo + w.shift + me;
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
-            z[k * WINDOW_THREADS + me] = lift(e[k], shift + p.lo + k * WINDOW_THREADS + me, b.p);
+            z[k * WINDOW_THREADS + me] = lift(e[k], item + k * WINDOW_THREADS, b.p);
     } else {
-        for (int i = p.before + me; i < p.beyond; i += WINDOW_THREADS)
-            z[i] = lift(load_element(p.x + i * b.stride * TL_SIZE), shift + p.lo + i, b.p);
+        load_items(z, p, b, w);
     }
 }
 
-/* `count` results of a quad, one by one, at an edge or not side by side. */
-far_fn void store_some(GLOBAL u8 *to, i64 step, int count, four v, i64 start, i64 n, int w, i64 length, i64 least,
-    i64 edges, par q)
+/* The results of a tile, of folds v of all elements of its windows: of four windows, by quads; of all, side by side in
+ * local memory. */
+fn void store_quads(LOCAL const stretch *p, windows w, int q, const four *v, par e)
 {
-    ROLLED for (int c = 0; c < QUAD && c < count; c++)
-    {
-        maybe m;
-        int whole = start + c >= 0 && start + c + w <= n;
-        m.s = choose(c > 1, choose(c > 2, v.s[3], v.s[2]), choose(c, v.s[1], v.s[0]));
-        m.have = whole && length >= least;
-        if (whole || edges == EDGES_TOO) store_maybe(to + c * step, m, length, start + c, q);
-    }
-}
-fn void store_whole(const stretch *p, batch b, results out, int q, int w, i64 length, i64 least, i64 edges,
-    const four *v)
-{
-    const i64 start = p->lo + q;
 #if OP_LANES == 1
     const int row = q - lane_index() * QUAD; /* of the warp's quads */
-    if (SKIPS ? p->dense_results && row + LANES * QUAD <= p->results : p->dense_results && q + QUAD <= p->results) {
-        result x[QUAD];
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], (real)length, start + c, b.p);
+    const real length = (real)length_in(w);
+    result x[QUAD];
+    UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, e);
+    if (!p->inside && ahead_in_rows(p, q) < length_in(w) + QUAD - 1) {
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(e) : x[c];
+    }
+    if (row + LANES * QUAD <= p->results) {
         store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
+    GLOBAL result *to = (GLOBAL result *)p->out + q;
+    UNROLL for (int c = 0; c < QUAD; c++)
+    {
+        if (q + c < p->results) to[c] = x[c];
+    }
 #endif
-    store_some(p->out + q * out.stride * (i64)(OP_LANES * sizeof(result)),
-        out.stride * (i64)(OP_LANES * sizeof(result)),
-               p->results - q, *v, start, p->n, w, length, least, edges, b.p);
+}
+fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, results out, windows w,
+    LOCAL const state *v)
+{
+    const i64 length = length_in(w);
+    for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) {
+        const int whole = is_whole(p, d, b, w, i);
+        maybe m;
+        m.s = v[i];
+        m.have = whole && length >= w.least;
+        if (whole || (w.edges == EDGES_TOO && !w.valid))
+            store_maybe(result_at(p, b, out, w, i), m, length, p->lo + i, b.p);
+    }
 }
 
 /* Quad q of an array; what lies beyond its end is in no result. m, far: q is less than (m + 1) * 256 + far, far at most
@@ -140,28 +124,31 @@ typedef struct {
     int what;            /* PART_RESULTS; of a longer window (window_long.cl) PART_LEVEL, PART_LAST_BITS */
     GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded
                             onto */
-    i64 shift, length;   /* number of item 0 in the window's sequence; elements of the window */
 } part;
 
 /* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
- * an array of WHOLE states for each level that is kept, and up to two. */
+ * an array of WHOLE states for each level that is kept, and up to two. tiles, cuts: of this turn and the next, which is
+ * prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
-fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results out, WINDOW_PARAMETERS,
-    TILES_PARAMETERS, LEVELS_PARAMETERS, part of)
+fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
+    i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
-    const int w = (int)(before + after + 1), top = (int)top_level, kept = (int)kept_levels, me = thread_index();
+    const int w = (int)of.width, top = (int)top_level, kept = (int)kept_levels, me = thread_index();
     int turn = 0;
-    if (me == 0 && group_index() < jobs) stretch_of(&tile_at[0], b, out, group_index(), before, after, valid, least,
-        tiles, each);
+    if (me == 0 && group_index() < jobs) stretch_of(&tiles[0], b, out, of, group_index(), each, WHOLE);
+    clear_borders(&cuts[0], b);
     BARRIER();
+    if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
     for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
-        const stretch p = tile_at[turn];
+        LOCAL const stretch *p = &tiles[turn];
         LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * WHOLE_QUADS;
         four y[MINE];
-        load_whole((LOCAL state *)y0, b, p, of.shift);
+        load_whole((LOCAL state *)y0, p, b, of);
+        clear_borders(&cuts[turn ^ 1], b);
         if (me == 0 && job + group_count() < jobs)
-            stretch_of(&tile_at[turn ^ 1], b, out, job + group_count(), before, after, valid, least, tiles, each);
+            stretch_of(&tiles[turn ^ 1], b, out, of, job + group_count(), each, WHOLE);
         BARRIER();
+        if (job + group_count() < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;
@@ -180,22 +167,34 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tile_at, batch b, results ou
         }
         double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0);
         BARRIER();
-        if (of.what == PART_LAST_BITS) {
+        if (make.what == PART_LAST_BITS) {
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 const int q = m * WINDOW_THREADS + me;
-                if (q * QUAD < p.results) y[m] = of.states[p.lo / QUAD + q];
+                if (q * QUAD < p->results) y[m] = make.states[p->done / QUAD + q];
             }
         }
         fold_bits(z, y, top, w, kept, 0, of.shift);
-        UNROLL for (int m = 0; m < MINE; m++)
-        {
-            const int q = m * WINDOW_THREADS + me;
-            if (of.what != PART_LEVEL)
-                store_whole(&p, b, out, q * QUAD, w, of.length, least, edges, &y[m]);
-            else if (q * QUAD < p.results)
-                of.states[p.lo / QUAD + q] = y[m];
+        const int quads = p->quads && make.what != PART_LEVEL;
+        if (quads) {
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                const int q = (m * WINDOW_THREADS + me) * QUAD;
+                store_quads(p, of, q, &y[m], b.p);
+            }
         }
+        if (make.what == PART_LEVEL) {
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                const int q = m * WINDOW_THREADS + me;
+                if (q * QUAD < p->results) make.states[p->done / QUAD + q] = y[m];
+            }
+        }
+        BARRIER();
+        if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
+        UNROLL for (int m = 0; m < MINE; m++) z[m * WINDOW_THREADS + me] = y[m];
+        BARRIER();
+        if (make.what != PART_LEVEL) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
         BARRIER();
     }
 }
@@ -205,10 +204,14 @@ KERNEL_OF(window_whole)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
-    SHARED stretch tile_at[2]; /* this one and the next, which the first thread prepares meanwhile */
-    part all;
-    all.what = PART_RESULTS, all.states = 0, all.shift = 0, all.length = before + after + 1;
-    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile_at, b, out, before, after, valid, least, tiles, jobs, each,
-        edges, top_level, kept_levels, all);
+    SHARED stretch tile[2];
+    SHARED borders cuts[2];
+    windows of;
+    part make;
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;
+    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;
+    make.what = PART_RESULTS, make.states = 0;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
+        make);
 }
 #endif

@@ -34,6 +34,7 @@ typedef double f64;
 #define COPY_WAIT()
 #define ADD_GLOBAL(p, v) atomic_add(p, v) /* to a u32; what was there before */
 #define ADD_LOCAL(p, v)  atomic_add(p, v)
+#define OR_LOCAL(p, v)   atomic_or(p, v)
 #define ADDRESS(p)       ((u64)(size_t)(p))
 
 #define as_u32(x) as_uint((f32)(x))
@@ -55,6 +56,9 @@ fn u32 pair_min_u(u32 a, u32 b) { return as_uint(min(as_ushort2(a), as_ushort2(b
      (TL_SIZE == 1 ? ELEMENT_AT(w, 8) + ELEMENT_AT(w, 16) + ELEMENT_AT(w, 24) : ELEMENT_AT(w, 16)))
 #define SQUARE_AT(w, low)    (ELEMENT_AT(w, low) * ELEMENT_AT(w, low))
 #define WORD_SQUARES(w, sum) ((sum) + SQUARE_AT(w, 0) + SQUARE_AT(w, 8) + SQUARE_AT(w, 16) + SQUARE_AT(w, 24))
+
+fn int low_zeros(u32 v) { return 31 - (int)clz(v & -v); }
+fn int high_zeros(u32 v) { return (int)clz(v); }
 
 fn int thread_index() { return (int)get_local_id(0); }
 fn i64 group_index() { return (i64)get_group_id(0); }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ * Windows of sequences that lie across (columns): a lane a column, so that a warp reads and writes whole lines. A lane
+ * walks down from the first element of its first window, WALK elements at a time. Z_k[e], the node of the 2^k elements
+ * that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at the
+ * bits of L, high to low, each as far back as the bits below it count:
+ *
+ *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
+ *
+ * So a level is a ring of its last nodes in local memory, the lane's own, and nothing is exchanged. The lowest levels
+ * are made in registers, and have a ring only if a window folds them. */
+/* Groups of a processor, for the registers. */
+#define WALK_BLOCKS (sizeof(state) > 8 ? 12 : sizeof(state) * OP_LANES > 4 ? 16 : 24)
+enum { LOW_LEVELS = WALK_LOG(sizeof(state)), WALK = 1 << LOW_LEVELS };
+
+/* A lane's rings: that of level 0 comes first. at[k]: where the next step's nodes will be in theirs. */
+typedef struct {
+    LOCAL state *room; /* the lane's first place; from one place to the next: LANES */
+    int at[WALK_LEVELS], size[WALK_LEVELS];
+    int top, places; /* places: of all rings */
+} rings;
+/* Where the nodes of the last step are in a ring of `size`. */
+fn int ring_place(const rings *r, int k, int size) { return (r->at[k] ? r->at[k] : size) - WALK; }
+fn void ring_step(rings *r, int k, int size) { r->at[k] = r->at[k] + WALK == size ? 0 : r->at[k] + WALK; }
+
+/* The fold of the `length` elements that end at element c of the last step. */
+fn state walk_fold(const rings *r, int length, int c)
+{
+    state v;
+    int base = r->places, have = 0;
+    for (int k = r->top; k >= 0; k--) {
+        const int size = r->size[k];
+        base -= size;
+        if (!(length >> k & 1)) continue;
+        int i = ring_place(r, k, size) + c - (length & ((1 << k) - 1));
+        if (i < 0) i += size;
+        const state s = r->room[(base + i) * LANES];
+        v = have ? COMBINE(v, s, length >> (k + 1) << (k + 1), (i64)1 << k) : s;
+        have = 1;
+    }
+    return v;
+}
+
+/* The same of all elements of the step, of length w. */
+fn void walk_folds(const rings *r, state *v, int w)
+{
+    int base = r->places;
+    for (int k = r->top; k >= 0; k--) {
+        const int size = r->size[k];
+        base -= size;
+        if (!(w >> k & 1)) continue;
+        const int lag = w & ((1 << k) - 1), part = lag & (WALK - 1);
+        int near_ = ring_place(r, k, size) - (lag - part), far_ = near_ - WALK; /* far_: of the first `part` nodes */
+        if (near_ < 0) near_ += size;
+        if (far_ < 0) far_ += size;
+        LOCAL const state *const late = r->room + (base + near_ - part) * LANES;
+        LOCAL const state *const early = r->room + (base + far_ + WALK - part) * LANES;
+        UNROLL for (int c = 0; c < WALK; c++)
+        {
+            const state s = (c < part ? early : late)[c * LANES];
+            v[c] = k == r->top ? s : COMBINE(v[c], s, w >> (k + 1) << (k + 1), (i64)1 << k);
+        }
+    }
+}
+
+/* Levels that are made in registers, from level 0 in v on; last: the nodes of them that the next step needs. */
+fn void walk_low(rings *r, state *v, state last[LOW_LEVELS][WALK / 2], int *base)
+{
+    UNROLL for (int k = 0; k < LOW_LEVELS; k++)
+    {
+        const int size = r->size[k];
+        if (size) {
+            UNROLL for (int c = 0; c < WALK; c++) r->room[(*base + r->at[k] + c) * LANES] = v[c];
+            ring_step(r, k, size);
+            *base += size;
+        }
+        if (k < r->top) {
+            state mine[WALK / 2];
+            UNROLL for (int i = 0; i < 1 << k; i++) mine[i] = v[WALK - (1 << k) + i];
+            UNROLL for (int c = WALK - 1; c >= 0; c--)
+            {
+                const int far_ = c - (1 << k);
+                v[c] = TWIN(far_ >= 0 ? v[far_ >= 0 ? far_ : 0] : last[k][c & (WALK / 2 - 1)], v[c], 1 << k);
+            }
+            UNROLL for (int i = 0; i < 1 << k; i++) last[k][i] = mine[i];
+        }
+    }
+}
+/* The others. */
+fn void walk_high(rings *r, state *v, int base)
+{
+    for (int k = LOW_LEVELS; k <= r->top; k++) {
+        const int size = r->size[k], at = r->at[k], before_ = at - (1 << k);
+        LOCAL state *to = r->room + (base + at) * LANES;
+        LOCAL const state *old = r->room + (base + (before_ < 0 ? before_ + size : before_)) * LANES;
+        state left[WALK];
+        if (k < r->top) {
+            UNROLL for (int c = 0; c < WALK; c++) left[c] = old[c * LANES];
+        }
+        UNROLL for (int c = 0; c < WALK; c++) to[c * LANES] = v[c];
+        if (k < r->top) {
+            UNROLL for (int c = 0; c < WALK; c++) v[c] = TWIN(left[c], v[c], (i64)1 << k);
+        }
+        ring_step(r, k, size);
+        base += size;
+    }
+}
+
+/* What all results have in common; to: of result 0. */
+typedef struct {
+    GLOBAL u8 *to;
+    i64 step, least;
+    int aligned, all; /* all: windows cut off have a result too */
+} column;
+fn void put_column(const column *o, i64 r, state s, i64 length, i64 first, par p)
+{
+    maybe v;
+    v.s = s, v.have = length >= o->least;
+    store_maybe(o->to + r * o->step, v, length, first, p);
+}
+/* Results r and after, of a step. */
+fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p)
+{
+    GLOBAL u8 *to = o->to + r * o->step;
+#if OP_LANES == 1
+    if (o->aligned && w >= o->least) {
+        const real length = (real)w;
+        UNROLL for (int c = 0; c < WALK; c++) *(GLOBAL result *)(to + c * o->step) = lower(v[c], length, first + c, p);
+        return;
+    }
+#endif
+    UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
+}
+
+/* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels that windows fold. */
+KERNEL_OF(window_columns)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const i64 groups = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
+    const i64 back = valid ? 0 : before, on = valid ? before + after : after; /* elements before and after a result's */
+    const int w = (int)(before + after + 1), lane = thread_index();
+    rings r;
+    r.room = (LOCAL state *)ROOM_OF_PARAMETER + lane;
+    r.top = (int)top_level, r.places = (int)places;
+    for (int k = 0; k < WALK_LEVELS; k++)
+        r.size[k] = k <= r.top ? RING_SIZE(k, r.top, (int)fold, LOW_LEVELS) : 0;
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 chunk = job / groups, s = (job - chunk * groups) * LANES + lane;
+        if (s >= b.seqs) continue;
+        const i64 r0 = chunk * jump, r1 = r0 + each < count ? r0 + each : count;
+        const i64 from = r0 > back ? r0 - back : 0, end = r1 + on < b.n ? r1 + on : b.n;
+        GLOBAL const u8 *x = b.x + (start_of(b, s) + from * b.stride) * TL_SIZE;
+        column o;
+        elem e[WALK], next[WALK];
+        state v[WALK], last[LOW_LEVELS][WALK / 2];
+        o.to = place(out, b, s, 0), o.step = out.stride * (i64)RESULT_BYTES, o.least = least;
+        o.aligned = ADDRESS(o.to) % sizeof(result) == 0, o.all = edges == EDGES_TOO && !valid;
+        for (int k = 0; k <= r.top; k++) r.at[k] = 0;
+        UNROLL for (int k = 0; k < LOW_LEVELS; k++)
+        {
+            UNROLL for (int i = 0; i < WALK / 2; i++) last[k][i] = nothing(b.p).s;
+        }
+        load_down(next, WALK, x, step, end - from);
+        for (i64 j = from; j < end; j += WALK) {
+            int base = 0;
+            UNROLL for (int c = 0; c < WALK; c++) e[c] = next[c];
+            x += WALK * step;
+            if (j + WALK < end) load_down(next, WALK, x, step, end - j - WALK);
+            UNROLL for (int c = 0; c < WALK; c++) v[c] = lift(e[c], j + c, b.p);
+            walk_low(&r, v, last, &base);
+            walk_high(&r, v, base);
+            const i64 q = j - on; /* the result whose window ends at element j */
+            if (q >= r0 && q + WALK <= r1 && j + 1 >= w && (j + WALK < b.n || on == 0 || valid)) {
+                walk_folds(&r, v, w);
+                put_step(&o, q, v, w, j + 1 - w, b.p);
+                continue;
+            }
+            for (int c = 0; c < WALK && j + c < end; c++) {
+                /* the column's end is also that of all windows that it cuts off */
+                const i64 m1 = j + c == b.n - 1 && !valid ? r1 : q + c + 1;
+                for (i64 m = q + c > r0 ? q + c : r0; m < m1 && m < r1; m++) {
+                    const i64 first = m > back ? m - back : 0;
+                    const int length = (int)(j + c + 1 - first), whole = length == w;
+                    if (!whole && !o.all) continue;
+                    put_column(&o, m, length >= least ? walk_fold(&r, length, c) : v[0], length, first, b.p);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * Where windows lie. The sequences of a batch are numbered end to end, so that tiles hold as many of them as they meet:
+ * element i of row r has the flat number r * n + i, an element of a segment its place behind the first offset. A node
+ * that reaches over the border between two sequences means nothing, and no window asks for it. Borders are looked up
+ * where a window is cut off by one: of rows by a division, of segments by a bit for each element of the tile. */
+
+
+#define WINDOW_PARAMETERS PARAMETERS_OF(WINDOW)
+#define TILES_PARAMETERS  PARAMETERS_OF(TILES)
+
+/* Items of a tile of window_whole, of window; of the larger one. */
+enum { WHOLE = 1 << WHOLE_LOG, ROOM = 1 << ROOM_LOG, PLACES = WHOLE > ROOM ? WHOLE : ROOM };
+enum { RESULT_BYTES = OP_LANES * sizeof(result) };
+
+fn i64 higher_bits(i64 length, int level) { return length >> (level + 1) << (level + 1); }
+
+/* ---- of the whole batch ---- */
+
+fn i64 all_items(batch b) { return b.flags & OFFSETS ? b.offsets[b.seqs] - b.offsets[0] : b.seqs * b.n; }
+/* The first offset that lies behind flat number f. */
+fn i64 offset_after(batch b, i64 f)
+{
+    const i64 at = b.offsets[0] + f;
+    if (f < 0) return 0;
+    i64 low = 0, high = b.seqs + 1; /* offsets[low] <= at < offsets[high] */
+    while (high - low > 1) {
+        const i64 middle = (low + high) / 2;
+        if (b.offsets[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+fn i64 quotient(i64 f, i64 n) { return ((f | n) >> 32) == 0 ? (i64)((u32)f / (u32)n) : f / n; }
+
+/* The sequence of the element with flat number f: its number, the element's in it, and its elements. */
+typedef struct {
+    i64 s, i, n;
+} member;
+fn member member_of(batch b, i64 f)
+{
+    member m;
+    if (b.flags & OFFSETS) {
+        m.s = offset_after(b, f) - 1;
+        m.i = b.offsets[0] + f - b.offsets[m.s];
+        m.n = b.offsets[m.s + 1] - b.offsets[m.s];
+    } else {
+        m.s = b.seqs == 1 ? 0 : quotient(f, b.n);
+        m.i = f - m.s * b.n;
+        m.n = b.n;
+    }
+    return m;
+}
+fn GLOBAL const u8 *element_of(batch b, i64 f)
+{
+    if (b.flags & OFFSETS) return b.x + (b.offsets[0] + f) * b.stride * TL_SIZE;
+    const member m = member_of(b, f);
+    return b.x + (m.s * b.row_stride + m.i * b.stride) * TL_SIZE;
+}
+/* The result of element f; of a window that begins there, if edges are valid. */
+fn GLOBAL u8 *result_of(results out, batch b, i64 f)
+{
+    if (b.flags & OFFSETS) return out.x + (b.offsets[0] + f) * out.stride * RESULT_BYTES;
+    const member m = member_of(b, f);
+    return out.x + (m.s * out.row_stride + m.i * out.stride) * RESULT_BYTES;
+}
+
+/* ---- of a tile ---- */
+
+/* What a launch is about: windows that begin at flat number `at` and after, each with its result. */
+typedef struct {
+    i64 at, count;                    /* of the first window; windows of the launch */
+    i64 before, after, valid, least, edges;
+    i64 shift, width;                 /* tiles fold `width` elements of each, from its element number `shift` on */
+} windows;
+fn i64 length_in(windows w) { return w.before + w.after + 1; }
+
+/* A tile of windows. Item i is element number `shift` of window i. */
+typedef struct {
+    GLOBAL const u8 *x;               /* item 0, if items lie one stride apart */
+    GLOBAL u8 *out;                   /* the first result, if they lie one stride apart */
+    i64 lo, done;                     /* flat number of the first window's element; windows of the launch before it */
+    i64 border;                       /* of segments: the first offset behind lo */
+    int first, n;                     /* of rows: the place of the first border; places from one to the next */
+    u32 part;                         /* 2^31 / n, rounded up */
+    int results, before, beyond;      /* items from `before` on and below `beyond` are elements of the batch */
+    int beside, out_beside;           /* do items, results lie one stride apart? */
+    int dense_items;                  /* ... side by side, as many as the tile has room for */
+    int inside;                       /* no window reaches over a border */
+    int quads;                        /* results are stored by quads: side by side, aligned, none left out; borders are
+                                         those of rows, if there are any */
+} stretch;
+
+/* The borders between segments in a tile, by the place of the window that begins there. */
+enum { BORDER_WORDS = PLACES / 32, BORDER_MORE = (BORDER_WORDS + 31) / 32 };
+typedef struct {
+    u32 bit[BORDER_WORDS];            /* a bit per place */
+    u32 more[BORDER_MORE];            /* a bit per word above that is not zero */
+} borders;
+fn void clear_borders(LOCAL borders *d, batch b)
+{
+    if (!(b.flags & OFFSETS)) return;
+    for (int i = thread_index(); i < BORDER_WORDS; i += WINDOW_THREADS) d->bit[i] = 0;
+    for (int i = thread_index(); i < BORDER_MORE; i += WINDOW_THREADS) d->more[i] = 0;
+}
+fn void set_borders(LOCAL borders *d, LOCAL const stretch *p, batch b)
+{
+    if (!(b.flags & OFFSETS) || p->inside) return;
+    const i64 from = b.offsets[0] + p->lo;
+    for (i64 k = p->border + thread_index(); k <= b.seqs && b.offsets[k] - from < PLACES; k += WINDOW_THREADS) {
+        const int q = (int)(b.offsets[k] - from);
+        OR_LOCAL(&d->bit[q >> 5], 1u << (q & 31));
+        OR_LOCAL(&d->more[q >> 10], 1u << (q >> 5 & 31));
+    }
+}
+
+/* How far place q is from the border before it, in elements of its sequence; q where none is in the tile. How many
+ * elements its sequence has from q on; PLACES or more where no border comes in the tile. */
+fn int behind_in_rows(LOCAL const stretch *p, int q)
+{
+    const u32 a = (u32)(q - p->first); /* a mod n: exact, since a * n < 2^31 */
+    return q < p->first ? q : (int)(a - (u32)((u64)(2 * a) * p->part >> 32) * (u32)p->n);
+}
+fn int ahead_in_rows(LOCAL const stretch *p, int q)
+{
+    return q < p->first ? p->first - q : p->n - behind_in_rows(p, q);
+}
+fn int behind(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
+{
+    if (!(b.flags & OFFSETS)) return behind_in_rows(p, q);
+    int word = q >> 5;
+    u32 bits = d->bit[word] << (31 - (q & 31));
+    if (bits) return high_zeros(bits);
+    for (int m = --word >> 5; word >= 0; m--, word = (m << 5) + 31) {
+        bits = d->more[m] << (31 - (word & 31));
+        if (!bits) continue;
+        word -= high_zeros(bits);
+        return q - (word << 5) - 31 + high_zeros(d->bit[word]);
+    }
+    return q;
+}
+fn int ahead(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q)
+{
+    if (!(b.flags & OFFSETS)) return ahead_in_rows(p, q);
+    if (q + 1 >= PLACES) return PLACES;
+    int word = (q + 1) >> 5;
+    u32 bits = d->bit[word] >> ((q + 1) & 31);
+    if (bits) return 1 + low_zeros(bits);
+    word++;
+    for (int m = word >> 5; m < BORDER_MORE; m++, word = m << 5) {
+        bits = d->more[m] >> (word & 31);
+        if (!bits) continue;
+        word += low_zeros(bits);
+        return (word << 5) + low_zeros(d->bit[word]) - q;
+    }
+    return PLACES;
+}
+/* Does window q lie in one sequence? */
+fn int is_whole(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q)
+{
+    if (p->inside) return 1;
+    if (w.width == length_in(w)) return ahead(p, d, b, q) >= length_in(w); /* it ends in the tile */
+    const member m = member_of(b, p->lo + q);
+    return p->lo + q >= 0 && m.n - m.i >= length_in(w);
+}
+
+/* Tile number `job`, of up to `each` windows, in a room for `room` items; by one thread. */
+fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, i64 each, int room)
+{
+    const i64 all = all_items(b), done = job * each, lo = w.at + done, item = lo + w.shift;
+    const i64 left = w.count - done, results_ = left < each ? left : each, items = results_ + w.width - 1;
+    const i64 first_result = w.valid ? lo : lo + w.before;
+    const int listed = (b.flags & OFFSETS) != 0;
+    i64 free_; /* places before the first border */
+    p->lo = lo, p->done = done, p->results = (int)results_;
+    p->before = item < 0 ? (int)-item : 0, p->beyond = item + items > all ? (int)(all - item) : (int)items;
+    if (listed) {
+        p->border = b.first[job];
+        free_ = b.offsets[p->border] - b.offsets[0] - lo;
+        p->n = 0, p->part = 0;
+    } else {
+        const i64 row = b.seqs == 1 && lo >= 0 ? 0 : lo >= 0 ? quotient(lo, b.n) : -quotient(b.n - 1 - lo, b.n);
+        free_ = (row + 1) * b.n - lo;
+        p->n = b.n < 2 * PLACES ? (int)b.n : 2 * PLACES;
+        p->part = (0x80000000u + (u32)p->n - 1) / (u32)p->n;
+    }
+    p->first = free_ < 2 * PLACES ? (int)free_ : 2 * PLACES;
+    p->inside = free_ >= results_ + length_in(w) - 1;
+    p->beside = listed || b.seqs == 1 || b.row_stride == b.n * b.stride;
+    p->x = b.x + (item + (listed ? b.offsets[0] : 0)) * b.stride * TL_SIZE;
+    p->out_beside = listed || b.seqs == 1 || (!w.valid && out.row_stride == b.n * out.stride);
+    p->out = out.x + (first_result + (listed ? b.offsets[0] : 0)) * out.stride * RESULT_BYTES;
+    p->dense_items = p->beside && b.stride == 1 && ADDRESS(p->x) % TL_SIZE == 0 && item >= 0 && item + room <= all;
+    p->quads = SKIPS && OP_LANES == 1 && p->out_beside && out.stride == 1 && ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 &&
+               length_in(w) >= w.least &&
+               (p->inside || (!listed && length_in(w) < PLACES && w.edges == EDGES_TOO && !w.valid));
+}
+
+/* Y_0: items, lifted. Those that are no elements of the batch are in no result. */
+fn void load_items(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
+{
+    const i64 item = p->lo + w.shift;
+    for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
+        z[i] = lift(load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, item + i)), item + i, b.p);
+}
+fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w, int q)
+{
+    if (p->out_beside) return p->out + q * out.stride * RESULT_BYTES;
+    return result_of(out, b, p->lo + q + (w.valid ? 0 : w.before));
+}
+
+/* Of each tile of segments: the first offset behind its first window's element. */
+KERNEL_OF(tile_firsts)
+{
+    BATCH_OF_PARAMETERS;
+    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs; job += group_count() * WINDOW_THREADS)
+        first[job] = offset_after(b, at + job * each);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Windows on a GPU of sequences that lie across: a lane walks down each (gpu/kernel/window_columns.cl). */
+#include "window.h"
+#include "gpu/kernel/constants.h"
+
+enum {
+    WALKERS = 64,   /* jobs of a processor, if there is so much to do */
+    WASTE = 4,      /* a job has so many times the elements that come before its first result */
+    EACH_LEAST = 64 /* and so many results */
+};
+
+static int top_of(int64_t w) { return 63 - __builtin_clzll((unsigned long long)w); }
+
+/* Nodes that a lane keeps, or more than there can be room for. */
+static int64_t places_of(int64_t w, int64_t fold, int low)
+{
+    int64_t places = 0;
+    if (w >> WALK_LEVELS) return INT64_MAX >> 20;
+    for (int k = 0; k <= top_of(w); k++) places += RING_SIZE(k, top_of(w), (int)fold, low);
+    return places;
+}
+
+/* Results of a column: `each` at a time, from multiples of jump on. */
+typedef struct {
+    int64_t count, each, jump;
+    int edges;
+} parts;
+
+static tally_status launch(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                           int64_t fold, parts p)
+{
+    const int64_t w = g->before + 1 + g->after, state = tl_gpu_state_bytes(b->plan->op);
+    const int64_t places = places_of(w, fold, WALK_LOG(state));
+    const int64_t chunks = p.each < p.count ? (p.count - p.each + p.jump - 1) / p.jump + 1 : 1;
+    const int64_t jobs = (b->rows + LANES - 1) / LANES * chunks;
+    return TL_GO(l, window_columns, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .count = tl_i64(p.count),
+                 .each = tl_i64(p.each), .jump = tl_i64(p.jump), .jobs = tl_i64(jobs), .edges = tl_i64(p.edges),
+                 .top_level = tl_i64(top_of(w)), .fold = tl_i64(fold), .places = tl_i64(places),
+                 .local_bytes = tl_room(LANES * places * state));
+}
+
+/* How results are cut: in as many parts as give every processor enough to do. */
+static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g, int edges)
+{
+    const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n;
+    const int64_t least = WASTE * w > EACH_LEAST ? WASTE * w : EACH_LEAST, groups = (b->rows + LANES - 1) / LANES;
+    const int64_t wanted = WALKERS * d->gpu->calls->processors(d->gpu) / groups + 1, most = (count - 1) / least + 1;
+    const int64_t chunks = wanted < most ? wanted : most, each = ((count - 1) / chunks + 8) & -8;
+    return (parts){count, each, each, edges};
+}
+
+tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                               const tl_geometry *g, int *done)
+{
+    const int64_t w = g->before + 1 + g->after, all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
+    const int64_t state = tl_gpu_state_bytes(b->plan->op), ends = g->before > g->after ? g->before : g->after;
+    const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * WASTE * w;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    *done = tl_batch_across(b) && b->n >= (g->valid ? w : 1) &&
+            places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
+    if (!*done) return TALLY_OK;
+    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    if (!status)
+        status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, apart ? EDGES_APART : EDGES_TOO));
+    /* those at both ends, which fold other levels */
+    if (!status && apart && ends) status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
+    return status;
+}

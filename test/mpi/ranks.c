@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ * tally_mpi.h on as many ranks as it is started with: random operators, types, lengths and cuts (empty parts too, parts
+ * in another order than the ranks), every result by memcmp with the call of one process on the whole sequence. Then
+ * wrong arguments on one rank: an error on all, with the same sentence, and no rank waits for ever.
+ *   mpirun -n 3 ranks [CASES [SEED]] */
+#include <mpi.h>
+#include <tally_mpi.h>
+
+enum { MOST = 5000, LANES_MOST = 2, RANKS_MOST = 64 };
+static uint64_t seed;
+static int rank, ranks, failures, passed;
+static tally *ctx;
+
+static uint64_t next(void) /* the same numbers on all ranks */
+{
+    uint64_t z = seed += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+static int64_t below(int64_t n) { return n > 0 ? (int64_t)(next() % (uint64_t)n) : 0; }
+
+static void check(int good, const char *what, int64_t number)
+{
+    if (good) {
+        passed++;
+    } else if (failures++ < 5) {
+        printf("FAILED on rank %d of %d: %s, case %lld: %s\n", rank, ranks, what, (long long)number, tally_mpi_error());
+    }
+}
+
+static void fill(char *x, tally_dtype dtype, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double v = (double)(below(2001) - 1000) / 8;
+        const size_t size = tally_dtype_size(dtype);
+        if (dtype == TALLY_F32)
+            ((float *)x)[i] = (float)v;
+        else if (dtype == TALLY_F64)
+            ((double *)x)[i] = v / 3;
+        else
+            memcpy(x + (size_t)i * size, &(int64_t){(int64_t)v}, size);
+    }
+}
+
+static void one(int64_t number)
+{
+    static char x[MOST * 8], want[MOST * 16], got[MOST * 16];
+    static const char *const ops[] = {"sum",   "mean", "max",   "minmax", "argmin",
+                                      "var:1", "prod", "first", "last",   "ema:0.25"};
+    static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
+    const char *const op = ops[below(10)];
+    const tally_dtype dtype = types[below(4)];
+    const int64_t n = below(4) ? below(300) : below(MOST);
+    int64_t cut[RANKS_MOST + 1] = {0};
+    int place[RANKS_MOST]; /* of the ranks in the sequence */
+    tally_operator_info info;
+    if (tally_operator(ctx, op, dtype, &info)) return;
+    const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
+    fill(x, dtype, n);
+    for (int r = 1; r < ranks; r++) cut[r] = below(5) ? below(n + 1) : cut[r - 1];
+    cut[ranks] = n;
+    for (int i = 1; i <= ranks; i++)
+        for (int k = i; k > 0 && cut[k - 1] > cut[k]; k--) {
+            const int64_t t = cut[k];
+            cut[k] = cut[k - 1];
+            cut[k - 1] = t;
+        }
+    const int by_rank = below(2) == 0;
+    for (int r = 0; r < ranks; r++) {
+        const int k = by_rank ? r : (int)below(r + 1);
+        place[r] = place[k];
+        place[k] = r;
+    }
+    const int me = place[rank];
+    const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
+    const tally_view all = tally_flat(x, dtype, n), mine = tally_flat(x + (size_t)a * size, dtype, mine_n);
+    const tally_view out = tally_flat(got, info.output, mine_n);
+    const int root = (int)below(ranks + 1) - 1;
+
+    tally_reduce(ctx, op, &all, want);
+    memset(got, 0x5a, result);
+    tally_status status = tally_mpi_reduce(ctx, op, &mine, start, got, root, MPI_COMM_WORLD);
+    check(!status && ((root >= 0 && root != rank) || !memcmp(got, want, result)), "reduce", number);
+
+    const tally_scan_options scan = {.exclusive = (int)below(2)};
+    const tally_view scanned = tally_flat(want, info.output, n);
+    tally_scan(ctx, op, &all, &scanned, &scan);
+    status = tally_mpi_scan(ctx, op, &mine, start, &out, &scan, MPI_COMM_WORLD);
+    check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan", number);
+
+    tally_window_options w = {below(60), below(2) ? below(60) : 0, (tally_edges)below(3), 0};
+    if (below(3) == 0) w.min_count = below(w.before + w.after + 2);
+    const int64_t length = tally_window_length(n, &w);
+    const tally_view windows = tally_flat(want, info.output, length);
+    int64_t made = -1, first = a, last = a + mine_n; /* with valid edges result i is that of the window at i + before */
+    if (w.edges == TALLY_EDGES_VALID) {
+        first = (a < w.before ? w.before : a) - w.before;
+        last = (a + mine_n > n - w.after ? n - w.after : a + mine_n) - w.before;
+        if (last < first) last = first;
+    }
+    status = tally_window(ctx, op, &all, &windows, &w);
+    check(!status, "window in one process", number);
+    status = tally_mpi_window(ctx, op, &mine, start, &out, &w, &made, MPI_COMM_WORLD);
+    check(!status && made == last - first &&
+              !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
+          "window", number);
+
+    static char mine_x[MOST * 8], others[MOST * 8 * 4];
+    const int64_t m = below(MOST / ranks);
+    for (int r = 0; r < ranks; r++) { /* element i of rank r */
+        fill(others, dtype, m);
+        for (int64_t i = 0; i < m; i++) memcpy(x + (size_t)(i * ranks + r) * size, others + (size_t)i * size, size);
+        if (r == rank) memcpy(mine_x, others, (size_t)m * size);
+    }
+    const tally_view ranks_x = tally_rows(x, dtype, m, ranks);
+    tally_reduce(ctx, op, &ranks_x, want);
+    const tally_view element = tally_flat(mine_x, dtype, m), each = tally_flat(got, info.output, m);
+    status = tally_mpi_allreduce(ctx, op, &element, &each, MPI_COMM_WORLD);
+    check(!status && !memcmp(got, want, (size_t)m * result), "allreduce", number);
+}
+
+/* One rank is wrong: all get the status and a sentence that has `says`. */
+static void refused(tally_status status, tally_status expected, const char *says)
+{
+    check(status == expected && strstr(tally_mpi_error(), says) != NULL, says, -1);
+    char text[700] = {0}, first[700];
+    tally_mpi_copy_(text, sizeof text, tally_mpi_error());
+    memcpy(first, text, sizeof text);
+    MPI_Bcast(first, (int)sizeof first, MPI_BYTE, 0, MPI_COMM_WORLD);
+    check(!strcmp(first, text), "the same sentence on all ranks", -1);
+}
+
+static void misuse(void)
+{
+    double x[100] = {0}, out[200];
+    const int bad = ranks - 1, is_bad = rank == bad;
+    char who[40];
+    const tally_view mine = tally_flat(x, TALLY_F64, 10), less = tally_flat(out, TALLY_F64, 9),
+                     floats = tally_flat(x, TALLY_F32, 10), to = tally_flat(out, TALLY_F64, 10),
+                     to_floats = tally_flat(out, TALLY_F32, 10);
+    tally_view pitched = tally_rows(x, TALLY_F64, 2, 5), null = mine;
+    const tally_scan_options reverse = {.reverse = 1};
+    const tally_window_options w = {3, 0, TALLY_EDGES_SHRINK, 0}, wrong = {-1, 0, TALLY_EDGES_SHRINK, 0};
+    pitched.row_stride = 7;
+    null.data = NULL;
+    snprintf(who, sizeof who, "rank %d", bad);
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            "mine is not dense");
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            "x is NULL");
+    refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            "ctx is NULL");
+    refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, "rank 0: op is 'summ'");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, ranks, MPI_COMM_WORLD), TALLY_INVALID, "root is");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, is_bad ? NULL : out, -1, MPI_COMM_WORLD), TALLY_INVALID,
+            "out is NULL");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, &reverse, MPI_COMM_WORLD), TALLY_UNSUPPORTED, "reverse");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &less : &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+            "out has 9 results");
+    refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+            "out is f32");
+    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+            "before");
+    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+            "options is NULL");
+    if (ranks == 1) return;
+    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            "-1 must be on all or none");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "nobody has [");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank - 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
+            TALLY_INVALID, "must not overlap");
+    refused(tally_mpi_allreduce(ctx, "sum", is_bad ? &less : &mine, is_bad ? &less : &to, MPI_COMM_WORLD),
+            TALLY_INVALID, "length");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int64_t cases = argc > 1 ? atoll(argv[1]) : 100;
+    seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
+    if (tally_open(&ctx, rank % 2 ? "cpu,threads=1" : "cpu,threads=2")) return printf("%s\n", tally_error(NULL)), 1;
+    for (int64_t k = 0; k < cases; k++) one(k);
+    misuse();
+    int sum[2] = {passed, failures}, all[2];
+    MPI_Reduce(sum, all, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (!rank) printf("%d ranks: %d passed, %d failed\n", ranks, all[0], all[1]);
+    tally_close(ctx);
+    MPI_Finalize();
+    return failures > 0;
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# include/tally_mpi.h with every MPI library that is here (Debian: openmpi-bin libopenmpi-dev, mpich libmpich-dev), on 1, 2, 3, 5
+# and 8 ranks, more than there are processors. The header compiles as C11 and as C++ without a warning. Exit 77: there is no MPI.
+set -uo pipefail
+: "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers forbid it, and it says so
+bad=0 libraries=0
+for mpi in openmpi mpich; do
+    command -v mpicc.$mpi mpirun.$mpi >/dev/null || continue
+    [ "$(command -v mpicc.$mpi mpirun.$mpi | wc -l)" = 2 ] || continue
+    libraries=$((libraries + 1))
+    OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
+        "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o ranks-$mpi || { bad=1; continue; }
+    if command -v "mpicxx.$mpi" g++ >/dev/null; then
+        printf '#include <mpi.h>\n#include <tally_mpi.h>\nint main() { return 0; }\n' >header.cc
+        "mpicxx.$mpi" -Wall -Wextra -Wno-cast-function-type -I"$TALLY_SOURCE/include" -fsyntax-only header.cc || bad=1
+    fi
+    for ranks in 1 2 3 5 8; do
+        out=$(timeout 100 mpirun.$mpi -n $ranks ./ranks-$mpi "${CASES:-10}" $ranks 2>&1)
+        code=$?
+        echo "$mpi, $(echo "$out" | grep -E 'ranks:|FAILED' | head -5)"
+        [ $code -eq 0 ] || { bad=1; echo "exit $code: $(echo "$out" | head -20)"; }
+    done
+done
+# the Fortran module and its example: one output on any number of ranks
+for mpi in openmpi mpich; do
+    [ "$(command -v mpicc.$mpi mpifort.$mpi mpirun.$mpi | wc -l)" = 3 ] || continue
+    mkdir -p fortran-$mpi
+    if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" -c \
+        "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 "$TALLY_SOURCE/fortran/tally_mpi.f90" \
+        "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean); then
+        bad=1
+        continue
+    fi
+    for ranks in 1 3 4; do
+        out=$(timeout 60 mpirun.$mpi -n $ranks fortran-$mpi/mean 2>&1)
+        [ "$out" = "$(cat "$TALLY_SOURCE/examples/expected/mpi-mean.txt")" ] && continue
+        echo "$mpi, $ranks ranks of examples/mpi/mean.f90: $out"
+        bad=1
+    done
+done
+[ $libraries -gt 0 ] || { echo "no MPI library here"; exit 77; }
+exit $bad
