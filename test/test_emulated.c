@@ -14,7 +14,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { REDUCE = 1, SCAN = 2 };
-enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 100000 };
+enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
