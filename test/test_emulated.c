@@ -3,7 +3,7 @@
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions
  * and scan_once: random lengths, alignments, strides, tiles and groups.
  *
- *   test_emulated [OP TYPE [ROUNDS]]  reduces and scans     CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS]]   both of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/gpu.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"

@@ -4,8 +4,8 @@
  * (src/gpu/window_long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
  * Skipped without a device.
  *
- *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups); of class X and
- *                                   one sequence alone */
+ *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups); exact:
+ *                                   class X of one sequence alone */
 #include "gpus.h"
 
 enum { GUARD = 64, RESULT_MOST = 16 };

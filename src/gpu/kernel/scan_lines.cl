@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: 4 KiB of elements, of which each lane scans LANE_BYTES side by side, one after
- * the other, whatever their size. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a
+ * A warp's part of scan_once for class X: 4 KiB of elements, of which each lane scans LANE_BYTES side by side, one
+ * after the other, whatever their size. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a
  * time; there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
 #define SCAN_LINES (OP_EXACT && OP_LANES == 1 && (TL_OUT_SIZE == TL_SIZE || TL_OUT_SIZE == 8))
@@ -20,7 +20,10 @@ fn void lines_put(LOCAL bundle *stage, const bundle *e)
 {
     UNROLL for (int r = 0; r < LINES; r++) stage[LINE_PLACE(r * LANES + lane_index())] = e[r];
 }
-fn LOCAL elem *element_at(LOCAL bundle *stage, int q) { return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK; }
+fn LOCAL elem *element_at(LOCAL bundle *stage, int q)
+{
+    return (LOCAL elem *)(stage + LINE_PLACE(q / PACK)) + q % PACK;
+}
 /* Any chunk, element by element: `count` of them. */
 fn void lines_gather(LOCAL bundle *stage, batch b, i64 first, int count)
 {
