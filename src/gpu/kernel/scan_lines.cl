@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: 4 KiB of elements, of which each lane scans LANE_BYTES side by side, one
- * after the other, whatever their size. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a
- * time; there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
+ * A warp's part of scan_once for class X: 4 KiB of elements, of which each lane scans its lines, side by side, one
+ * element after the other. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a time;
+ * there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
 #define SCAN_LINES (OP_EXACT && OP_LANES == 1 && (TL_OUT_SIZE == TL_SIZE || TL_OUT_SIZE == 8))
 #if SCAN_LINES
