@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
- * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernel `once` of reductions:
- * random lengths, alignments, strides, tiles and groups.
+ * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions
+ * and scan_once: random lengths, alignments, strides, tiles and groups.
  *
- *   test_emulated [OP TYPE [ROUNDS]]     CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS]]   both of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/gpu.h"
 #include "context/operators.h"
+#include "gpu/kernel/constants.h"
 #include "check.h"
 #include "emulated/fibers.h"
 #include <dlfcn.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES = 4096, TILE_LEAST_LOG = 13 };
+enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
+enum { REDUCE = 1, SCAN = 2 };
+enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -24,7 +27,7 @@ static struct {
     long long n, stride, more;
     double parameter;
     unsigned ticket;
-    tl_state nodes[NODES];
+    tl_state nodes[NODES_ROOM];
     char out[64];
 } call;
 static void run_call(void)
@@ -40,11 +43,11 @@ static const char *compiler(void)
 }
 
 /* The program as a shared object; NULL: it does not compile. */
-static void *load(tally *ctx, const tl_scalar *op, const char *what)
+static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char *kernel, const char *what)
 {
     char *text, command[400], path[60];
     size_t length;
-    if (!check_ok(ctx, tl_program_text(ctx, op, "reduce", "gpu/cuda/prelude_cuda.h", "once", &text, &length), what))
+    if (!check_ok(ctx, tl_program_text(ctx, op, shape, "gpu/cuda/prelude_cuda.h", kernel, &text, &length), what))
         return NULL;
     FILE *f = fopen("emulated.cpp", "w");
     const int written = f && fwrite(text, 1, length, f) == length;
@@ -78,7 +81,7 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
     call.data = x, call.n = n, call.stride = stride, call.more = check_below(4);
     const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
     const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
-    if (!check(fibers_launch(run_call, groups), "out of memory")) return;
+    if (!check(fibers_launch(run_call, groups, WARPS_THREADS), "out of memory")) return;
     check_same(call.out, want, 1, op->result_bytes,
                "%s %s n=%lld shift=%d stride=%lld, %d groups, tiles of 2^%lld chunks", name,
                tally_dtype_name(op->dtype), (long long)n, shift, (long long)stride, groups, call.more);
@@ -86,7 +89,74 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
     call.ticket = 0;
 }
 
-static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int rounds)
+/* The parameters of scan_once. */
+typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
+                         long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
+                         double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
+                         long long out_stride, void *board, long long ticket0, long long epoch, long long tiles,
+                         long long levels, long long jobs, long long exclusive, long long seeded, const void *init);
+static struct {
+    scan_kernel *kernel;
+    const char *data, *init;
+    char *out;
+    long long rows, n, stride, out_stride, tiles, levels, exclusive, ticket0, epoch;
+    double parameter;
+    uint64_t board[2 + 4 * BOARD_NODES];
+} scan;
+static void run_scan(void)
+{
+    scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL, NULL, scan.parameter,
+                0, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
+                scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
+                scan.init);
+}
+
+static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
+{
+    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 8 + 64 };
+    static char room[ROOM], want[ROOM], got[ROOM];
+    const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op);
+    const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
+    const int to = k % 4 == 3 ? (int)check_below(8) * result + k % 8 / 7 : 0;
+    scan.stride = k % 7 == 6 ? 1 + check_below(STRIDES) : 1, scan.out_stride = k % 9 == 8 ? 2 : 1;
+    scan.rows = k % 6 == 5 ? 1 + check_below(3) : 1;
+    scan.n = (1024 + check_below(SCAN_MOST - 1024)) / scan.rows;
+    if (k % 2) scan.n = scan.n >> log ? scan.n >> log << log : scan.n;
+    scan.exclusive = k % 5 > 2;
+    scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
+    for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride, (tl_data)(k % TL_DATA_KINDS));
+    scan.init = op->seedable && k % 4 == 1 ? room + shift : NULL;
+    scan.data = room + shift, scan.out = got + to, scan.epoch++;
+    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
+    const tally_view in = {room + shift, op->dtype, scan.rows, scan.n, scan.n * scan.stride, scan.stride, NULL};
+    const tally_view out = {want + to, op->out, scan.rows, scan.n, scan.n * scan.out_stride, scan.out_stride, NULL};
+    char init[64];
+    if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
+    const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
+    if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
+    if (!check(fibers_launch(run_scan, 1 + k % 2, ONCE_THREADS), "out of memory")) return;
+    check_same(got, want, ROOM, 1, "scan %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s",
+               name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift, scan.stride, to, scan.out_stride,
+               scan.exclusive, scan.init ? " init" : "");
+    scan.ticket0 = (long long)scan.board[0];
+}
+
+static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, const char *what)
+{
+    void *object = op->state_bytes <= 16 ? load(ctx, op, "scan", "scan_once", what) : NULL;
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    scan.kernel = (scan_kernel *)dlsym(object, "scan_once");
+    scan.parameter = par->value;
+    if (check(at && scan.kernel, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) scan_round(ctx, name, op, k);
+    }
+    dlclose(object);
+}
+
+static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int rounds, int shapes)
 {
     const tl_scalar *op;
     tl_par par;
@@ -94,7 +164,8 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
     snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
-    void *object = load(ctx, op, what);
+    if (shapes & SCAN) try_scan(ctx, name, op, &par, rounds, what);
+    void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     call.kernel = (once_kernel *)dlsym(object, "once");
@@ -115,7 +186,11 @@ int main(int argc, char **argv)
                 {"argmax", TALLY_U8}, {"argmax", TALLY_F64}, {"nanargmin", TALLY_F32}, {"sum", TALLY_I8},
                 {"sum", TALLY_U16},   {"mean", TALLY_I16},   {"mean", TALLY_I64},      {"minmax", TALLY_F32},
                 {"var", TALLY_U8},    {"var", TALLY_I16},    {"var", TALLY_F32},       {"sum", TALLY_BF16},
-                {"sum", TALLY_F32},   {"var", TALLY_F64}};
+                {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
+                {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
+                {"mean", TALLY_U32},  {"sum", TALLY_F32}};
+    enum { SCANS = 8 }; /* the last ones */
+    const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
     test_names(argc, argv, 1);
@@ -130,9 +205,10 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, REDUCE | SCAN);
         else
-            for (size_t i = 0; i < sizeof some / sizeof *some; i++) try_one(ctx, some[i].op, some[i].dtype, ROUNDS);
+            for (size_t i = 0; i < count; i++)
+                try_one(ctx, some[i].op, some[i].dtype, ROUNDS, i + SCANS < count ? REDUCE : SCAN);
         tally_close(ctx);
     }
     return check_finish();

@@ -217,6 +217,7 @@ static void call_all(int cuda)
         call(ctx, op, tally_columns(x, dtype, 5000, 40));
         call(ctx, op, tally_segments(x, dtype, offsets, 6));
     }
+    call(ctx, "max", tally_flat(x, TALLY_F32, N));
     tl_memory on_device[2];
     const size_t bytes[] = {N * sizeof(float), sizeof offsets};
     for (int i = 0; i < 2; i++) check_ok(ctx, d_allocate(&gpu, ctx, bytes[i], &on_device[i]), "a block");

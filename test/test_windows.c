@@ -4,7 +4,8 @@
  * (src/gpu/window_long.c); there is every kind of edge, rows, segments, strides, and results that begin anywhere.
  * Skipped without a device.
  *
- *   test_windows [LOG2]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups) */
+ *   test_windows [LOG2 [exact]]     arrays of 2^LOG2 elements (default 17; 23 and more have three groups); exact:
+ *                                   class X of one sequence alone */
 #include "gpus.h"
 
 enum { GUARD = 64, RESULT_MOST = 16 };
@@ -18,10 +19,15 @@ static const instance instances[] = {
     {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
     {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
     {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
+static const instance exact[] = {{"sum", TALLY_I16, TALLY_I64, 1},    {"argmin", TALLY_F32, TALLY_I64, 1},
+                                 {"max", TALLY_F32, TALLY_F32, 1},    {"last", TALLY_I8, TALLY_I8, 1},
+                                 {"nanmax", TALLY_F16, TALLY_F16, 1}, {"minmax", TALLY_F64, TALLY_F64, 2},
+                                 {"mean", TALLY_U8, TALLY_F64, 1},    {"xor", TALLY_U64, TALLY_U64, 1}};
 
 static tally *ctx, *cpu;
 static char *x, *got, *want;
 static int64_t most;
+static int only_exact;
 
 /* A window of w on a view of rows x n elements; shift: of the results, in results; offsets: for segments. */
 typedef struct {
@@ -84,15 +90,40 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
+/* Class X of one sequence (src/gpu/kernel/window_exact.cl): around the lengths of runs and tiles, elements and results
+ * that begin anywhere. */
+static void check_exact(const char *name, const instance *o)
+{
+    static const int64_t edges[] = {10, 11, 15, 16, 17, 30, 31, 46, 50, 255, 500, 1025, 3850, 5000, 9001};
+    char *const all = x;
+    for (int i = 0, w = 0; i < (check_quick ? 40 : 120); i++) {
+        const int64_t few = 1 + (int64_t)(tl_random(&check_state) % (uint64_t)(most - 64));
+        w = i < (int)(sizeof edges / sizeof *edges) ? (int)edges[i]
+                                                    : 2 + (int)(tl_random(&check_state) % (i % 3 ? 700 : 12000));
+        one_case c = {.w = w, .rows = 1, .stride = 1, .n = i % 4 ? most - 64 - i : few, .shift = i % 3 ? i % 19 : 0};
+        if (c.w > c.n) c.w = c.n;
+        c.edges = i % 2 ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING;
+        c.after = i % 5 > 2 ? (int64_t)(tl_random(&check_state) % (uint64_t)c.w) : 0;
+        x = all + (i % 7 < 4 ? i % 7 * (int64_t)tally_dtype_size(o->dtype) : i); /* and at odd addresses */
+        check_case(name, o, &c);
+    }
+    x = all;
+}
+
 static void check_device(const char *name)
 {
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
-    for (size_t i = 0; i < sizeof instances / sizeof *instances; i++) {
+    for (size_t i = 0; i < sizeof instances / sizeof *instances && !only_exact; i++) {
         if (check_quick && i > 2) break; /* PoCL compiles */
         tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_PLAIN);
         check_lengths(name, &instances[i], (int)i);
         tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_HOSTILE);
         check_layouts(name, &instances[i]);
+    }
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        if (check_quick && i > 1) break;
+        tl_random_fill(&check_state, x, exact[i].dtype, most, i % 2 ? TL_DATA_HOSTILE : TL_DATA_PLAIN);
+        check_exact(name, &exact[i]);
     }
     tally_close(ctx);
 }
@@ -101,6 +132,7 @@ int main(int argc, char **argv)
 {
     check_start();
     most = (int64_t)1 << (argc > 1 ? atoi(argv[1]) : check_quick ? 16 : 17);
+    only_exact = argc > 2;
     const size_t room = (size_t)most * RESULT_MOST + 4 * GUARD;
     x = malloc((size_t)most * 8), got = malloc(room), want = malloc(room);
     if (!x || !got || !want) return 2;

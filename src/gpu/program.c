@@ -227,18 +227,21 @@ int tl_gpu_once_blocks(const tl_scalar *op)
     int bytes = tl_gpu_state_bytes(op);
     return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
 }
-int tl_gpu_once_log(const tl_scalar *op) { return op->elem_bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13; }
-
-static void add_rows(buffer *b, const char *name, int each, int rows, int log_rows)
+int tl_gpu_once_log(const tl_scalar *op)
 {
-    say(b, "\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n", name);
-    say(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", each, rows, log_rows);
-    add_file(b, "gpu/kernel/across.cl");
+    const int bytes = op->elem_bytes; /* class X whose results are not apart: 4 KiB for a warp (scan_lines.cl) */
+    if (op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8))
+        return 15 - __builtin_ctz(bytes);
+    return bytes > 4 || tl_gpu_state_bytes(op) > 4 ? 12 : 13;
 }
-static void add_chunk(buffer *b, const char *name, const char *item, int rows, int log_rows)
+
+/* item NULL: only what folds rows across lanes. */
+static void add_chunk(buffer *b, const char *name, const char *item, int each, int rows, int log_rows)
 {
-    add_rows(b, name, QUAD, rows, log_rows);
-    say(b, "\n#undef ITEM\n#define ITEM %s\n", item);
+    say(b, "\n#undef ITEM\n#undef N\n#undef LANE_ITEMS\n#undef ROWS\n#undef LOG_ROWS\n#define N(name) name##_%s\n",
+        name);
+    say(b, "#define LANE_ITEMS %d\n#define ROWS %d\n#define LOG_ROWS %d\n", each, rows, log_rows);
+    if (item) say(b, "#define ITEM %s\n", item);
     add_file(b, "gpu/kernel/chunk.cl");
 }
 
@@ -250,17 +253,17 @@ static void add_wide(buffer *b, const tl_scalar *op)
     if (bytes > 4 || (bytes == 4 && !large)) return;
     say(b, "\n#define WIDE 1\n#define WIDE_LOG %d\n#define ROW_PACKS %d\n#define ROWS_W %d\n", wide, large ? 2 : 1,
         large ? 4 : 8);
-    add_rows(b, "w", 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
+    add_chunk(b, "w", NULL, 16 / bytes * (large ? 2 : 1), large ? 4 : 8, large ? 2 : 3);
 }
 
 /* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
 static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cuda)
 {
     say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n");
-    add_chunk(b, "e", "elem", 8, 3);
-    add_chunk(b, "s", "state", 2, 1);
-    if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", 1, 0);
-    if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", 4, 2);
+    add_chunk(b, "e", "elem", QUAD, 8, 3);
+    add_chunk(b, "s", "state", QUAD, 2, 1);
+    if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", QUAD, 1, 0);
+    if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", QUAD, 4, 2);
 }
 
 /* One launch for one long sequence. */
@@ -268,7 +271,6 @@ static void add_once(buffer *b, const tl_scalar *op)
 {
     add_wide(b, op);
     add_file(b, "gpu/kernel/once.cl");
-    add_file(b, "gpu/kernel/once_stripes.cl");
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -319,9 +321,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan")) add_file(&b, "gpu/kernel/scan_once.cl");
+    if (!strcmp(shape, "scan")) {
+        add_file(&b, "gpu/kernel/scan_lines.cl");
+        add_file(&b, "gpu/kernel/scan_once.cl");
+    }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
+    if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

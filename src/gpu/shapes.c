@@ -145,15 +145,15 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
 }
 
 /* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the
- * memory. Rows shorter than half a tile would leave most of its warps idle. */
+ * memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of its warps idle. */
 static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
 {
     const tl_scalar *op = b->plan->op;
-    const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1;
+    const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1, quarter = ((int64_t)1 << tl_gpu_once_log(op)) / 4;
     *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
     if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || tl_batch_across(b) ||
-        (b->rows > 1 && b->n < 4096) || tiles >= ONCE_TILES || b->rows >= ONCE_NODES / tiles ||
-        *room > d->gpu->calls->local_bytes(d->gpu))
+        (b->rows > 1 && b->n < (quarter > 4096 ? quarter : 4096)) || tiles >= ONCE_TILES ||
+        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
         return 0;
     const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
     return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;

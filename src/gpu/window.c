@@ -8,6 +8,7 @@ static tally_status windows(tl_gpu_device *d, tally *ctx, const tl_batch *b, con
     int done;
     tally_status status = tl_window_columns(d, ctx, b, r, g, &done);
     if (done) return status;
+    if (tl_exact_takes(d, b, r, g)) return tl_window_exact(d, ctx, b, r, g);
     const int small = g->before + g->after < (int64_t)1 << (tl_gpu_room_log(b->plan->op) - 1);
     if (small || tl_whole_takes(d, b, g) == TL_TAKES_ALL) return tl_window_tiles(d, ctx, b, r, g);
     return tl_window_long(d, ctx, b, r, g);

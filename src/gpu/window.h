@@ -3,6 +3,7 @@
  *
  *   window.c        which windows go where
  *   window_long.c   those that no tile holds
+ *   window_exact.c  those of class X, of one sequence
  *   window_columns.c  those of columns
  *   window_tiles.c  those that a tile of local memory holds; what a launch of tiles needs to know */
 #ifndef TL_GPU_WINDOW_H
@@ -40,6 +41,13 @@ typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g);
 /* Windows that a tile holds. */
 tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g);
+
+/* ---- window_exact.c ---- */
+
+/* Windows of class X of one sequence that lies side by side, and is whole or empty; any w that local memory holds. */
+int tl_exact_takes(const tl_gpu_device *d, const tl_batch *b, const tl_results *r, const tl_geometry *g);
+tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                              const tl_geometry *g);
 
 /* ---- window_columns.c ---- */

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-enum { FIBERS = 256, FIBER_STACK = 128 << 10, FIBER_WARPS = FIBERS / 32 };
+enum { FIBERS = 320, FIBER_STACK = 128 << 10, FIBER_WARPS = FIBERS / 32 }; /* at most */
 
 /* What the kernel's text calls (gpu/cuda/prelude_cuda.h of this folder). */
 typedef struct emulator {
@@ -69,8 +69,8 @@ static void fiber_start(void)
     fiber_yield();
 }
 
-/* All groups of a launch. 0: no memory. */
-static int fibers_launch(void (*body)(void), int groups)
+/* All groups of a launch, of `threads` threads each. 0: no memory. */
+static int fibers_launch(void (*body)(void), int groups, int threads)
 {
     if (!fiber_stacks) fiber_stacks = malloc((size_t)FIBERS * FIBER_STACK);
     if (!fiber_stacks) return 0;
@@ -80,15 +80,15 @@ static int fibers_launch(void (*body)(void), int groups)
         memset(fiber_ended, 0, sizeof fiber_ended);
         memset(warp_arrived, 0, sizeof warp_arrived);
         group_arrived = 0;
-        fibers_alive = FIBERS;
-        for (int i = 0; i < FIBERS; i++) {
+        fibers_alive = threads;
+        for (int i = 0; i < threads; i++) {
             getcontext(&fiber_at[i]);
             fiber_at[i].uc_stack = (stack_t){.ss_sp = fiber_stacks + (size_t)i * FIBER_STACK, .ss_size = FIBER_STACK};
             fiber_at[i].uc_link = &fiber_home;
             makecontext(&fiber_at[i], fiber_start, 0);
         }
         while (fibers_alive)
-            for (int i = 0; i < FIBERS; i++) {
+            for (int i = 0; i < threads; i++) {
                 if (fiber_ended[i]) continue;
                 fibers.thread = i;
                 swapcontext(&fiber_home, &fiber_at[i]);

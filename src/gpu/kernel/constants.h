@@ -74,3 +74,16 @@ enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS };
 /* Windows that an edge cuts off: the launch has them too; or they have a launch of `window`, and all others one of
  * `window_whole`. */
 enum { EDGES_TOO, EDGES_APART };
+
+/* window_exact.cl: items of a run; runs that a tile of so many runs of results needs nodes for; where nodes and (if
+ * they are larger than items) a round of results are in local memory, and the bytes of all. */
+#define EXACT_RUN(state)                      ((state) > 16 ? 5 : (state) > 8 ? 9 : 15)
+#define EXACT_RUNS(heads, middle)             ((heads) + (middle) + 2)
+#define EXACT_STATES_AT(elem, state, each, d) ((((each) + (d) + EXACT_RUN(state)) * (int)(elem) + 16 + 15) / 16 * 16)
+#define EXACT_RESULTS_AT(elem, state, each, d)                                                                         \
+    ((EXACT_STATES_AT(elem, state, each, d) +                                                                          \
+      4 * (int)(state)*EXACT_RUNS((each) / EXACT_RUN(state), (d) / EXACT_RUN(state) - 1) + 15) /                       \
+     16 * 16)
+#define EXACT_BYTES(elem, state, result, each, d)                                                                      \
+    (EXACT_RESULTS_AT(elem, state, each, d) +                                                                          \
+     ((result) > (elem) ? WINDOW_THREADS * EXACT_RUN(state) * (int)(result) : 0))

@@ -23,6 +23,9 @@ enum { ROWS_P = 4 };
 enum { ROWS_P = 8 };
 #endif
 enum { TILE_LOG = ONCE_LOG };
+#if !SCAN_LINES
+enum { WARP_ITEMS = PART(CHUNK) };
+#endif
 
 /* ---- the board ---- */
 
@@ -178,7 +181,7 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     if (lane == 0) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
-        m * PART(CHUNK));
+        m * WARP_ITEMS);
     if (full) {
         post(t.d, 0, p.s, p.k, v);
         v = post_groups(t.d, p.s, p.k, v, box);
@@ -201,26 +204,76 @@ fn void looker(task t, LOCAL rings *r, int i, LOCAL state *box)
     }
 }
 
+/* S before a worker's chunk of tile i, and after it. */
+typedef struct {
+    maybe before;
+    state after;
+} around;
+fn around around_chunk(task t, const LOCAL rings *r, int i, spot p, int warp, LOCAL state *box)
+{
+    around c;
+    state left[5];
+    maybe tile;
+    tile.s = RING(r->before, PAIR, i), tile.have = RING(r->have, PAIR, i);
+    const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
+    row_node_s(node, WARP_ITEMS, left, box); /* lane c: of chunk c */
+    const maybe mine = row_start_s(tile, t.b.p.origin + (p.k << TILE_LOG), WARP_ITEMS, left);
+    c.before.s = from_lane(mine.s, warp, box);
+    c.before.have = tile.have || warp > 0;
+    c.after = from_lane(mine.s, (warp + 1) & 31, box);
+    if (warp == TILE_WARPS - 1) c.after = RING(r->after, PAIR, i);
+    return c;
+}
+
+#if SCAN_LINES
+/* As worker below. mine: the nodes of this lane's elements of tiles i, i + 1, i + 2; one further afterwards. */
+fn void worker(task t, LOCAL rings *r, int i, LOCAL bundle *stages, state *mine, int warp, bundle *e, LOCAL state *box)
+{
+    const int turn = (i + STAGES) % STAGES * TILE_WARPS + warp;
+    LOCAL bundle *stage = stages + turn * (LINES * LANES);
+    const i64 next = RING(r->taken, TAKEN, i + 3);
+    const spot p = spot_of(t, next);
+    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
+    const int some = next < t.jobs && at < t.b.n;
+    const i64 start = start_of(t.b, p.s);
+    const int dense = some && lines_can(t.b, start, at);
+    if (dense) lines_load(e, t.b, start + at);
+    if (i >= 0) {
+        const spot now = spot_of(t, RING(r->taken, TAKEN, i));
+        const i64 from = (now.k << TILE_LOG) + warp * WARP_ITEMS;
+        const around c = around_chunk(t, r, i, now, warp, box);
+        state left[5];
+        row_node_s(mine[0], LANE_ITEMS_L, left, box);
+        const maybe before = row_start_s(c.before, t.b.p.origin + from, LANE_ITEMS_L, left);
+        if (from < t.b.n) lines_scan(t.out, t.b, now.s, stage, from, before, t.exclusive);
+        WARP_BARRIER();
+    }
+    UNROLL for (int k = 1; k < STAGES; k++) mine[k - 1] = mine[k];
+    if (!some) return;
+    if (dense)
+        lines_put(stage, e);
+    else
+        lines_gather(stage, t.b, start + at * t.b.stride, t.b.n - at < WARP_ITEMS ? (int)(t.b.n - at) : WARP_ITEMS);
+    WARP_BARRIER();
+    state left[5];
+    mine[STAGES - 1] = lines_fold(stage, at + lane_index() * LANE_ITEMS_L, t.b.p);
+    const state node = row_node_s(mine[STAGES - 1], LANE_ITEMS_L, left, box);
+    if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = node;
+}
+#else
 /* The results of a worker's chunk of tile i, whose elements are in local memory. */
 fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int warp, LOCAL state *box)
 {
     const spot p = spot_of(t, RING(r->taken, TAKEN, i));
-    maybe rows[ROWS_E + 1], before;
-    state stack[LOG_ROWS_E + 1], left[5];
-    before.s = RING(r->before, PAIR, i), before.have = RING(r->have, PAIR, i);
-    const state after_tile = RING(r->after, PAIR, i);
-    const state node = RING(r->nodes, NODES_KEPT, i)[lane_index() & (TILE_WARPS - 1)];
-    row_node_s(node, PART(CHUNK), left, box); /* lane c: of chunk c */
-    maybe mine = row_start_s(before, t.b.p.origin + (p.k << TILE_LOG), PART(CHUNK), left);
-    rows[0].s = from_lane(mine.s, warp, box);
-    rows[0].have = before.have || warp > 0;
-    state after = from_lane(mine.s, (warp + 1) & 31, box);
-    if (warp == TILE_WARPS - 1) after = after_tile;
+    maybe rows[ROWS_E + 1];
+    state stack[LOG_ROWS_E + 1];
+    const around c = around_chunk(t, r, i, p, warp, box);
+    rows[0] = c.before;
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {
         elem x[QUAD];
         put_quad(x, stage[k * LANES]);
-        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * PART(CHUNK), t.b.n, x, k, rows, stack, after, ROWS_P - 1,
+        scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * WARP_ITEMS, t.b.n, x, k, rows, stack, c.after, ROWS_P - 1,
             t.exclusive, box);
     }
 }
@@ -232,7 +285,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
 {
     const i64 next = RING(r->taken, TAKEN, i + 3);
     const spot p = spot_of(t, next);
-    const i64 at = (p.k << TILE_LOG) + warp * PART(CHUNK);
+    const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
     if (some) PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
     /* the place of tile i too */
@@ -251,6 +304,7 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
         stage[k * LANES] = q;
     }
 }
+#endif
 
 KERNEL_OF(scan_once)
 {
@@ -258,6 +312,9 @@ KERNEL_OF(scan_once)
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED rings r;
+#if SCAN_LINES
+    state mine[STAGES];
+#endif
     const int warp = thread_index() / LANES;
     task t;
     t.b = b, t.out = out, t.ticket = ticket, t.init = init;
@@ -273,8 +330,13 @@ KERNEL_OF(scan_once)
         } else if (warp > TILE_WARPS) {
             looker(t, &r, i, box);
         } else {
+#if SCAN_LINES
+            bundle e[LINES];
+            worker(t, &r, i, (LOCAL bundle *)ROOM_OF_PARAMETER, mine, warp, e, box);
+#else
             elem e[ROWS_P][QUAD];
             worker(t, &r, i, (LOCAL quad *)ROOM_OF_PARAMETER, warp, e, box);
+#endif
         }
         BARRIER();
     }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * Windows of class X, of one sequence that lies side by side: any bracket of a window's elements gives its bits, so the
+ * work for a result does not grow with w (van Herk 1992, Gil and Werman 1993). Elements are cut into runs of RUN, one
+ * for each thread. The windows that begin in a run of which the thread makes the results:
+ *
+ *   item         run          (run + 1) RUN                     run RUN + w - 1
+ *   window j     j ---------- | whole runs | the first `part` items of one | ---------- j + w - 1
+ *                end of a run    middle of all windows of the run           beginning of its last items
+ *
+ * The ends of its run are folded from the right, the beginnings of its last items from the left, and the middle is that
+ * of neighbours: windows of whole runs' nodes, doubled in local memory. The order of the operands is kept. */
+#if OP_EXACT && !defined(TL_LONG)
+enum { RUN = EXACT_RUN(STATE_BYTES), VALUES = OP_LANES, OUT_BYTES = OP_LANES * TL_OUT_SIZE };
+#define EXACT_BLOCKS (STATE_BYTES > 8 ? 2 : 4)
+
+/* What is in local memory: elements, or, where they have the same size and cost more to make, states. */
+#define KEEPS_STATES (TL_KIND == 3 && STATE_BYTES == TL_SIZE)
+#if KEEPS_STATES
+typedef state kept;
+fn kept keep(elem x, i64 i, par p) { return lift(x, i, p); }
+fn state state_of(kept v, i64 i, par p) { return v; }
+#else
+typedef elem kept;
+fn kept keep(elem x, i64 i, par p) { return x; }
+fn state state_of(kept v, i64 i, par p) { return lift(v, i, p); }
+#endif
+
+typedef struct ALIGNED(16) {
+    u32 w[4];
+} line;
+enum { LINE = 16 / TL_SIZE, LOADS = 8 };
+fn int lesser(int a, int b) { return a < b ? a : b; }
+
+/* Items `from` .. to - 1 of a tile whose item 0 has number lo. Where that is in z: item 0 is at its place in its line.
+ */
+fn int load_items_exact(LOCAL kept *z, batch b, i64 lo, int from, int to)
+{
+    const int me = thread_index();
+    GLOBAL const u8 *x = b.x + lo * TL_SIZE;
+    const int near = ADDRESS(x) % TL_SIZE == 0, shift = near ? (int)(ADDRESS(x) % 16) / TL_SIZE : 0;
+    z += shift;
+    if (!near) {
+        ROLLED for (int i = from + me; i < to; i += WINDOW_THREADS)
+            z[i] = keep(load_element(x + i * TL_SIZE), lo + i, b.p);
+        return shift;
+    }
+#if KEEPS_STATES
+    const int full = from + (to - from) / (LOADS * WINDOW_THREADS) * (LOADS * WINDOW_THREADS);
+    GLOBAL const elem *e = (GLOBAL const elem *)x;
+    for (int i = from + me; i < full; i += LOADS * WINDOW_THREADS) {
+        elem some[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[i + k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < LOADS; k++)
+            z[i + k * WINDOW_THREADS] = keep(some[k], lo + i + k * WINDOW_THREADS, b.p);
+    }
+    /* the rest: threads beyond the end load the last one too, so that these loads run together */
+    if (full + me < to) {
+        elem some[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) some[k] = e[lesser(full + me + k * WINDOW_THREADS, to - 1)];
+        UNROLL for (int k = 0; k < LOADS; k++)
+        {
+            const int i = full + me + k * WINDOW_THREADS;
+            const kept v = keep(some[k], lo + i, b.p);
+            if (i < to) z[i] = v;
+        }
+    }
+#else
+    /* whole lines, and what is before and after them */
+    const int first = (from + shift + LINE - 1) / LINE, last = (to + shift) / LINE;
+    GLOBAL const line *lines = (GLOBAL const line *)(x - shift * TL_SIZE);
+    LOCAL line *to_lines = (LOCAL line *)(z - shift);
+    int u = first + me;
+    for (; u - me + LOADS * WINDOW_THREADS <= last; u += LOADS * WINDOW_THREADS) {
+        line e[LOADS];
+        UNROLL for (int k = 0; k < LOADS; k++) e[k] = lines[u + k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < LOADS; k++) to_lines[u + k * WINDOW_THREADS] = e[k];
+    }
+    ROLLED for (; u < last; u += LOADS / 2 * WINDOW_THREADS)
+    {
+        line e[LOADS / 2];
+        UNROLL for (int k = 0; k < LOADS / 2; k++) e[k] = lines[lesser(u + k * WINDOW_THREADS, last - 1)];
+        UNROLL for (int k = 0; k < LOADS / 2; k++)
+        {
+            if (u + k * WINDOW_THREADS < last) to_lines[u + k * WINDOW_THREADS] = e[k];
+        }
+    }
+    const int before = first * LINE - shift, after = last * LINE - shift;
+    if (from + me < to && from + me < before) z[from + me] = ((GLOBAL const elem *)x)[from + me];
+    const int rest = (after > from ? after : from) + me;
+    if (rest < to) z[rest] = ((GLOBAL const elem *)x)[rest];
+#endif
+    return shift;
+}
+
+/* The nodes of the tile's runs, and of the first `part` items of each. */
+fn void nodes_of_runs(LOCAL const kept *z, LOCAL state *all, LOCAL state *first, int runs, int part, i64 lo, par p)
+{
+    for (int g = thread_index(); g < runs; g += WINDOW_THREADS) {
+        LOCAL const kept *x = z + g * RUN;
+        state v = state_of(x[0], lo + g * RUN, p), some = v;
+        UNROLL for (int j = 1; j < RUN; j++)
+        {
+            v = COMBINE(v, state_of(x[j], lo + g * RUN + j, p), j, 1);
+            some = choose(j < part, v, some);
+        }
+        all[g] = v;
+        first[g] = some;
+    }
+}
+
+/* mid[g] of the first `heads` runs: the fold of the `middle` runs after run g. y, next: `runs` nodes; both are changed.
+ * Two levels at a time; the digits of `middle` in base 4 are taken from the lowest to the highest, as the levels come.
+ */
+fn void middles(LOCAL state *y, LOCAL state *next, LOCAL state *mid, int heads, int runs, int middle)
+{
+    int at = 1;
+    for (int log = 0; middle >> log; log += 2) {
+        const int size = 1 << log, digit = middle >> log & 3, made = middle >> log >= 4 ? runs - 3 * size : 0;
+        const i64 each = (i64)RUN << log;
+        ROLLED for (int g = thread_index(); g < runs; g += WINDOW_THREADS)
+        {
+            LOCAL const state *from = y + g, *more = from + at;
+            if (g < made)
+                next[g] = TWIN(TWIN(from[0], from[size], each), TWIN(from[2 * size], from[3 * size], each), 2 * each);
+            if (digit && g < heads) {
+                state v = more[0];
+                if (at > 1) v = COMBINE(mid[g], v, (i64)(at - 1) * RUN, each);
+                if (digit > 1) v = COMBINE(v, more[size], (i64)(at - 1) * RUN + each, each);
+                if (digit > 2) v = COMBINE(v, more[2 * size], (i64)(at - 1) * RUN + 2 * each, each);
+                mid[g] = v;
+            }
+        }
+        at += digit << log;
+        BARRIER();
+        LOCAL state *swap = y;
+        y = next, next = swap;
+    }
+}
+
+/* The folds of the RUN windows that begin in a run. x: its items, of which the first has number `start`; d: w - 1; q:
+ * the middle, of d - RUN elements. */
+fn void windows_of_run(state *v, LOCAL const kept *x, int d, maybe q, i64 start, par p)
+{
+    v[RUN - 1] = state_of(x[RUN - 1], start + RUN - 1, p);
+    UNROLL for (int j = RUN - 2; j >= 0; j--)
+        v[j] = COMBINE(state_of(x[j], start + j, p), v[j + 1], 1, RUN - 1 - j);
+    UNROLL for (int j = 0; j < RUN; j++)
+    {
+        const state s = state_of(x[d + j], start + d + j, p);
+        if (j || q.have)
+            q.s = COMBINE(q.s, s, d - RUN + j, 1);
+        else
+            q.s = s;
+        v[j] = COMBINE(v[j], q.s, RUN - j, d - RUN + j + 1);
+    }
+}
+
+/* `count` results side by side, from local memory; from: aligned for lines. */
+fn void store_side_by_side(GLOBAL u8 *to, LOCAL const u8 *from, int count)
+{
+    const int values = count * VALUES, lines = ADDRESS(to) % 16 ? 0 : count * OUT_BYTES / 16;
+    for (int u = thread_index(); u < lines; u += WINDOW_THREADS) ((GLOBAL line *)to)[u] = ((LOCAL const line *)from)[u];
+    ROLLED for (int i = lines * (16 / TL_OUT_SIZE) + thread_index(); i < values; i += WINDOW_THREADS)
+        store_bytes(to + i * TL_OUT_SIZE, ((LOCAL const result *)from)[i]);
+}
+
+/* The results of a run's windows that are not whole; start: number of the first item. */
+far_fn void set_empty(LOCAL result *to, i64 start, int d, i64 n, par p)
+{
+    ROLLED for (int j = 0; j < RUN; j++)
+    {
+        if (start + j >= 0 && start + j + d < n) continue;
+        to[j * VALUES] = empty(p);
+#if OP_LANES == 2
+        to[j * VALUES + 1] = empty_1(p);
+#endif
+    }
+}
+
+/* lead: number of the first item of result 0's window; each: results of a tile, a round of WINDOW_THREADS runs or
+ * several. Windows that are not whole are empty. Results go through local memory, where a round's items were if they
+ * are not larger than those. */
+KERNEL_OF(window_exact)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    const int me = thread_index(), d = (int)width - 1, middle = (d - RUN) / RUN, part = (d - RUN) % RUN;
+    const int runs_room = EXACT_RUNS((int)each / RUN, middle);
+    LOCAL u8 *room = ROOM_OF_PARAMETER;
+    LOCAL kept *z = (LOCAL kept *)room;
+    LOCAL state *all = (LOCAL state *)(room + EXACT_STATES_AT(TL_SIZE, STATE_BYTES, (int)each, d));
+    LOCAL state *next = all + runs_room, *first = next + runs_room, *mid = first + runs_room;
+    LOCAL u8 *apart = room + EXACT_RESULTS_AT(TL_SIZE, STATE_BYTES, (int)each, d);
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 j0 = job * each, lo = lead + j0;
+        const int results_ = j0 + each < count ? (int)each : (int)(count - j0), items = results_ + d;
+        const int heads = (results_ + RUN - 1) / RUN, runs = heads + middle + 1;
+        const int inside = lo >= 0 && lo + items <= b.n;
+        LOCAL const kept *x = z + load_items_exact(z, b, lo, lo < 0 ? (int)-lo : 0,
+                                      lo + items <= b.n ? items : (int)(b.n - lo));
+        BARRIER();
+        nodes_of_runs(x, all, first, runs, part, lo, b.p);
+        BARRIER();
+        middles(all, next, mid, heads, runs, middle);
+        for (int round = 0; round < heads; round += WINDOW_THREADS) {
+            const int g = round + me, at = g * RUN, left = results_ - round * RUN;
+            LOCAL u8 *to = OUT_BYTES > (int)sizeof(kept) ? apart : room + round * (RUN * OUT_BYTES);
+            state v[RUN];
+            if (g < heads) {
+                maybe q;
+                q.have = middle > 0 || part > 0;
+                if (middle) q.s = mid[g];
+                if (part)
+                    q.s = middle ? COMBINE(q.s, first[g + 1 + middle], (i64)middle * RUN, part) : first[g + 1];
+                windows_of_run(v, x + at, d, q, lo + at, b.p);
+            }
+            BARRIER();
+            if (g < heads) {
+                LOCAL result *mine = (LOCAL result *)to + me * (RUN * VALUES);
+                UNROLL for (int j = 0; j < RUN; j++)
+                {
+                    mine[j * VALUES] = lower(v[j], (real)width, lo + at + j, b.p);
+#if OP_LANES == 2
+                    mine[j * VALUES + 1] = lower_1(v[j], (real)width, lo + at + j, b.p);
+#endif
+                }
+                if (!inside) set_empty(mine, lo + at, d, b.n, b.p);
+            }
+            BARRIER();
+            store_side_by_side(out.x + (j0 + round * RUN) * OUT_BYTES, to,
+                left < WINDOW_THREADS * RUN ? left : WINDOW_THREADS * RUN);
+            BARRIER();
+        }
+    }
+}
+#endif
