@@ -22,6 +22,7 @@
 #include "exact_block.h"
 #include "cpu/kernel/simd.h"
 #include "dtype/dtype_traits.h"
+#include "operator/kernel.h"
 
 enum {
     LANES = TL_VECTOR_BYTES / 8,
@@ -96,6 +97,8 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
     vsmall most_f32 = {0};
     vint cut = {0}, nan = {0};
     int unit = b->top + LOG_N - 49;
+    const int way = tl_fetch_way();
+    const int64_t ahead = tl_fetch_ahead(way);
     for (int l = 0; l < levels; l++) {
         if (unit < -1074) unit = -1074;
         b->unit[l] = unit;
@@ -105,7 +108,7 @@ TL_INLINE int block(const char *x, int64_t n, tl_exact_block *b, int levels, int
         for (int u = 0; u < UNROLL; u++) sum[l][u] = start[l];
     }
     for (int64_t i = 0; i < n; i += STEP) {
-        tl_fetch(x + i * bytes, STEP * (size_t)bytes, TL_FETCH_NEXT);
+        tl_fetch(x + i * bytes, STEP * (size_t)bytes, ahead, way);
         TL_UNROLL
         for (int u = 0; u < UNROLL && bytes == 4; u += 2) { /* two vectors of f64 are one of f32 */
             vsmall v;
