@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ * Which protocol an object speaks, in this order:
+ *
+ *   numpy.ndarray       its buffer, or __array_interface__ where NumPy has no format (bfloat16)
+ *   buffer protocol     bytes, array.array, memoryview, mmap, tally.Array
+ *   pandas              by tally._kinds.take
+ *   Arrow               __arrow_c_array__, __arrow_c_stream__
+ *   DLPack              __dlpack__: PyTorch, JAX, CuPy
+ *   CUDA                __cuda_array_interface__: Numba
+ *   __array_interface__
+ *   anything else       numbers, lists: by tally._kinds.take */
+#define _GNU_SOURCE
+#include "pt.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+PyObject *pt_take_helper, *pt_give_helper;
+
+PyObject *pt_attribute(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+    return value;
+}
+
+/* ---- NumPy, if it is there ---- */
+
+static PyObject *ndarray, *empty, *none; /* borrowed for ever once they are known; none: () */
+
+static int find_numpy(void)
+{
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+    if (!numpy) return 0;
+    PyObject *type = pt_attribute(numpy, "ndarray"), *make = type ? pt_attribute(numpy, "empty") : NULL;
+    if (!type || !make || !PyType_Check(type)) { /* NumPy is being imported: another time */
+        PyErr_Clear();
+        Py_XDECREF(type);
+        Py_XDECREF(make);
+        return 0;
+    }
+    none = PyTuple_New(0);
+    empty = make;
+    ndarray = type;
+    return 1;
+}
+
+static int is_ndarray(PyObject *object)
+{
+    if (!ndarray && !find_numpy()) return 0;
+    return PyObject_TypeCheck(object, (PyTypeObject *)ndarray);
+}
+
+/* A masked array's data says nothing about its mask. */
+static int refuse_masked(PyObject *object, const char *name)
+{
+    if (Py_TYPE(object) == (PyTypeObject *)ndarray) return 0;
+    PyObject *mask = pt_attribute(object, "_mask");
+    if (!mask && PyErr_Occurred()) return -1;
+    if (!mask) return 0;
+    Py_DECREF(mask);
+    PyErr_Format(PyExc_TypeError, "%s is a masked array: this version of tally has no masks; fill it with NaN", name);
+    return -1;
+}
+
+/* ---- what all protocols end with ---- */
+
+int pt_settle(pt_operand *a, int strides_given)
+{
+    int64_t bytes = (int64_t)tally_dtype_size(a->dtype), low = 0, high = bytes, step, all;
+    if (a->ndim < 0 || a->ndim > PT_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions: must be 0 to %d", a->name, a->ndim, (int)PT_DIMS);
+        return -1;
+    }
+    a->size = 1;
+    int empty_ = 0, wrong = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] < 0) {
+            PyErr_Format(PyExc_ValueError, "%s has %lld elements along axis %d: must be at least 0", a->name,
+                         (long long)a->shape[i], i);
+            return -1;
+        }
+        empty_ |= a->shape[i] == 0;
+    }
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (!strides_given && (__builtin_mul_overflow(a->size, bytes, &a->strides[i]))) wrong = 1;
+        if (!empty_ && __builtin_mul_overflow(a->size, a->shape[i], &a->size)) wrong = 1;
+        if (empty_ || wrong) continue;
+        if (__builtin_mul_overflow(a->shape[i] - 1, a->strides[i], &step) ||
+            __builtin_add_overflow(step < 0 ? low : high, step, step < 0 ? &low : &high))
+            wrong = 1;
+    }
+    if (empty_) a->size = 0;
+    if (wrong || __builtin_mul_overflow(a->size, bytes, &all) || __builtin_sub_overflow(high, low, &step)) {
+        PyErr_Format(PyExc_ValueError, "%s: its shape and strides are more bytes than 2^63", a->name);
+        return -1;
+    }
+    if (a->size && !a->data && !a->chunks) {
+        PyErr_Format(PyExc_ValueError, "%s has %lld elements and no memory (a null pointer)", a->name,
+                     (long long)a->size);
+        return -1;
+    }
+    return 0;
+}
+
+/* An address that another object claims: are its first and last byte memory of this process? The system is asked, which
+ * answers without a signal; where it may not be asked, the claim is believed. */
+static int readable(const char *at)
+{
+    char byte;
+    struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)at, 1};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
+
+int pt_believe(const pt_operand *a)
+{
+    const char *low = a->data, *high = a->data + tally_dtype_size(a->dtype) - 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->strides[i] < 0)
+            low += (a->shape[i] - 1) * a->strides[i];
+        else
+            high += (a->shape[i] - 1) * a->strides[i];
+    if (!a->size || (readable(low) && readable(high))) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: its address, %p, is no memory of this process", a->name, (void *)a->data);
+    return -1;
+}
+
+int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count)
+{
+    Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+    if (n < 0 || n > PT_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s: %s must be a tuple of 0 to %d integers", a->name, what, (int)PT_DIMS);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GetItem(tuple, i);
+        PyObject *whole = item ? PyNumber_Index(item) : NULL;
+        if (!whole) return -1;
+        sizes[i] = PyLong_AsLongLong(whole);
+        Py_DECREF(whole);
+        if (sizes[i] == -1 && PyErr_Occurred()) return -1;
+    }
+    *count = (int)n;
+    return 0;
+}
+
+static void begin(PyObject *object, const char *name, pt_operand *a)
+{
+    a->data = NULL;
+    a->is_bool = a->ndim = a->readonly = 0;
+    a->device = -1;
+    a->stream = NULL;
+    a->kind = PT_OWN;
+    a->object = object;
+    a->converted = NULL;
+    a->name = name;
+    a->chunks = NULL;
+    a->chunk_count = 0;
+    a->release = NULL;
+}
+
+void pt_close(pt_operand *a)
+{
+    if (a->release) a->release(a);
+    a->release = NULL;
+    Py_CLEAR(a->converted);
+}
+
+/* ---- opening ---- */
+
+/* The class's attribute, not the instance's: protocols are the type's promise. */
+static int speaks(PyObject *object, const char *name)
+{
+    PyObject *found = pt_attribute((PyObject *)Py_TYPE(object), name);
+    if (!found) PyErr_Clear();
+    Py_XDECREF(found);
+    return found != NULL;
+}
+
+static int is_pandas(PyObject *object)
+{
+    PyObject *module = pt_attribute((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    int is = name && !strncmp(name, "pandas", 6) && (!name[6] || name[6] == '.');
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
+static int open_ndarray(PyObject *object, pt_operand *a, int writable)
+{
+    a->kind = PT_NUMPY;
+    if (refuse_masked(object, a->name)) return -1;
+    int read = pt_from_buffer(object, a, writable);
+    return read ? read : pt_from_interface(object, a);
+}
+
+/* What take(object) says: (what to read instead, the kind of its results). */
+static int open_converted(PyObject *object, pt_operand *a)
+{
+    if (!pt_take_helper) {
+        PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+        return -1;
+    }
+    PyObject *name = PyUnicode_FromString(a->name);
+    PyObject *pair = name ? PyObject_CallFunctionObjArgs(pt_take_helper, object, name, NULL) : NULL;
+    Py_XDECREF(name);
+    if (!pair) return -1;
+    int read = -1;
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_SystemError, "tally._kinds.take must give a pair");
+    } else {
+        a->converted = Py_NewRef(PyTuple_GetItem(pair, 0));
+        long kind = PyLong_AsLong(PyTuple_GetItem(pair, 1)); /* as in pt_kind */
+        if (kind >= 0) read = is_ndarray(a->converted) ? open_ndarray(a->converted, a, 0) : 0;
+        if (!read) read = pt_from_buffer(a->converted, a, 0);
+        if (!read) read = pt_from_arrow(a->converted, a);
+        a->kind = (pt_kind)kind;
+        if (!read) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+    }
+    Py_DECREF(pair);
+    return read > 0 ? 1 : -1;
+}
+
+static int open_protocol(PyObject *object, pt_operand *a, int writable)
+{
+    int read = 0;
+    if (is_ndarray(object)) return open_ndarray(object, a, writable);
+    if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
+        if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* jax.Array */
+        /* NumPy's scalars have buffers too; NumPy converts them */
+        if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable))) return read;
+    }
+    if (!writable && is_pandas(object)) return open_converted(object, a);
+    a->kind = PT_OTHER;
+    if (!writable && (read = pt_from_arrow(object, a))) return read;
+    if (speaks(object, "__dlpack__") && (!writable || speaks(object, "__setitem__")) &&
+        (read = pt_from_dlpack(object, a)))
+        return read;
+    if ((read = pt_from_cuda(object, a)) || (read = pt_from_interface(object, a))) return read;
+    a->kind = PT_OWN;
+    return writable ? 0 : open_converted(object, a);
+}
+
+int pt_open(PyObject *object, const char *name, pt_operand *a)
+{
+    begin(object, name, a);
+    if (open_protocol(object, a, 0) > 0) return 0;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
+    pt_close(a);
+    return -1;
+}
+
+int pt_open_out(PyObject *object, pt_operand *a)
+{
+    begin(object, "out", a);
+    int read = open_protocol(object, a, 1);
+    if (read > 0 && !a->readonly && !a->chunks) return 0;
+    if (read > 0)
+        PyErr_SetString(PyExc_ValueError, "out is read-only: must be writable");
+    else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "out is of type %R: must be a writable array", Py_TYPE(object));
+    pt_close(a);
+    return -1;
+}
+
+/* ---- results ---- */
+
+/* numpy.empty(shape, dtype) */
+static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+{
+    static PyObject *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+    PyObject *type = NULL, *object = NULL, *sizes = PyTuple_New(ndim);
+    for (int i = 0; sizes && i < ndim; i++) {
+        PyObject *n = PyLong_FromLongLong(shape[i]);
+        if (!n || PyTuple_SetItem(sizes, i, n)) Py_CLEAR(sizes);
+    }
+    if (dtype == TALLY_BF16) {
+        type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");
+    } else {
+        int at = is_bool ? 0 : (int)dtype;
+        if (!names[at]) {
+            PyObject *module = PyImport_ImportModule("numpy");
+            names[at] = module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool)) : NULL;
+            Py_XDECREF(module);
+        }
+        type = Py_XNewRef(names[at]);
+    }
+    if (sizes && type) object = PyObject_CallFunctionObjArgs(empty, sizes, type, NULL);
+    Py_XDECREF(sizes);
+    Py_XDECREF(type);
+    return object;
+}
+
+/* On a device the input's own library makes the memory: give(object, dtype, shape). */
+static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+{
+    PyObject *sizes = PyTuple_New(ndim), *object = NULL;
+    for (int i = 0; sizes && i < ndim; i++) {
+        PyObject *n = PyLong_FromLongLong(shape[i]);
+        if (!n || PyTuple_SetItem(sizes, i, n)) Py_CLEAR(sizes);
+    }
+    PyObject *type = PyUnicode_FromString(pt_dtype_name(dtype, is_bool));
+    if (sizes && type) object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
+    Py_XDECREF(sizes);
+    Py_XDECREF(type);
+    return object;
+}
+
+int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
+            PyObject **object)
+{
+    int on_device = like->device >= 0 && pt_give_helper, numpy = like->kind == PT_NUMPY && !on_device;
+    *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
+              : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
+                        : pt_array_new(dtype, is_bool, ndim, shape);
+    if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
+    Py_CLEAR(*object);
+    return -1;
+}
+
+PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
+{
+    PyObject *given = object;
+    if (!object || like->device >= 0) return object;
+    if (like->kind == PT_NUMPY && ndim == 0) {
+        given = PyObject_GetItem(object, none);
+    } else if (like->kind == PT_OWN && ndim == 0) {
+        const pt_array *array = (pt_array *)object;
+        given = pt_value(array->dtype, array->is_bool, array->data);
+    } else if (like->kind == PT_OTHER && pt_give_helper) {
+        given = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, object, NULL);
+    } else {
+        return object;
+    }
+    Py_DECREF(object);
+    return given;
+}

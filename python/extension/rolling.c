@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum` observations is NaN, also
+ * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request). Where the
+ * operator says NaN itself and its results are of that type, one call of the library is all; else a second one counts. */
+#include "pt.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    pt_verb verb, count;
+    pt_operand a;
+    int axis;
+    int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
+    tally_dtype wanted;
+} rolling;
+
+/* The operator's value of no elements is NaN. */
+static int empty_is_nan(tally *ctx, const pt_verb *verb, tally_dtype dtype)
+{
+    char value[64];
+    double d = 0;
+    float f = 0;
+    tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};
+    if (tally_reduce(ctx, verb->op, &none, value)) return 0;
+    if (verb->info.output == TALLY_F64) memcpy(&d, value, sizeof d);
+    if (verb->info.output == TALLY_F32) memcpy(&f, value, sizeof f);
+    return isnan(d) || isnan(f);
+}
+
+static void set_window(pt_verb *verb, const rolling *r, int64_t minimum)
+{
+    verb->what = PT_WINDOW;
+    verb->shift = r->after < 0;
+    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, minimum};
+}
+
+/* An operand of dense memory that has a's shape. */
+static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_operand *dense)
+{
+    int64_t reach = (int64_t)tally_dtype_size(dtype);
+    *dense = (pt_operand){.data = data, .dtype = dtype, .ndim = a->ndim, .size = a->size, .device = -1};
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        dense->shape[i] = a->shape[i];
+        dense->strides[i] = reach;
+        reach *= a->shape[i];
+    }
+}
+
+static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, char **data)
+{
+    pt_operand dense;
+    *data = malloc((size_t)(r->a.size * verb->out_bytes + 1));
+    if (!*data) return TALLY_NO_MEMORY;
+    dense_like(&r->a, verb->info.output, *data, &dense);
+    return pt_walk_series(ctx, verb, &r->a, r->axis, &dense);
+}
+
+static double as_double(tally_dtype dtype, const char *values, int64_t at)
+{
+    switch (dtype) {
+    case TALLY_I8: return ((const int8_t *)values)[at];
+    case TALLY_U8: return ((const uint8_t *)values)[at];
+    case TALLY_I16: return ((const int16_t *)values)[at];
+    case TALLY_U16: return ((const uint16_t *)values)[at];
+    case TALLY_I32: return ((const int32_t *)values)[at];
+    case TALLY_U32: return ((const uint32_t *)values)[at];
+    case TALLY_I64: return (double)((const int64_t *)values)[at];
+    case TALLY_U64: return (double)((const uint64_t *)values)[at];
+    case TALLY_F32: return (double)((const float *)values)[at];
+    default: return ((const double *)values)[at];
+    }
+}
+
+/* What is wanted of values and counts (NULL: values say NaN themselves). */
+static void choose(const rolling *r, const char *values, const char *counts, char *out)
+{
+    int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    for (int64_t block = 0; block < r->a.size; block += n * inner)
+        for (int64_t i = 0; i < n; i += r->every)
+            for (int64_t k = 0; k < inner; k++, to++) {
+                int64_t from = block + i * inner + k;
+                int missing = !values || (counts && ((const int64_t *)(const void *)counts)[from] < r->minimum);
+                double value = missing ? NAN : as_double(r->verb.info.output, values, from);
+                if (r->wanted == TALLY_F32)
+                    ((float *)(void *)out)[to] = (float)value;
+                else
+                    ((double *)(void *)out)[to] = value;
+            }
+}
+
+/* The work, without the GIL; out is dense. */
+static tally_status run(tally *ctx, rolling *r, pt_operand *out)
+{
+    char *values = NULL, *counts = NULL;
+    tally_status status = TALLY_OK;
+    int64_t length = r->before + r->after + 1;
+    int never = length <= 0 || r->minimum > length, own_nan = !never && empty_is_nan(ctx, &r->verb, r->a.dtype);
+    if (!never) {
+        set_window(&r->verb, r, own_nan ? r->minimum : 0);
+        set_window(&r->count, r, 0);
+        if (own_nan && r->verb.info.output == r->wanted && r->every == 1)
+            return pt_walk_series(ctx, &r->verb, &r->a, r->axis, out);
+        status = windows(ctx, r, &r->verb, &values);
+        if (!status && !own_nan) status = windows(ctx, r, &r->count, &counts);
+    }
+    if (!status && r->a.size) choose(r, values, counts, out->data);
+    free(values);
+    free(counts);
+    return status;
+}
+
+static int read_integer(PyObject *object, int64_t *value)
+{
+    *value = PyLong_AsLongLong(object);
+    return *value == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* The operator that gives what is wanted: with an accumulator of float64, if it has one. */
+static int read_verb(pt_slot *slot, PyObject *op, PyObject *dtype, rolling *r)
+{
+    int is_bool = 0;
+    r->wanted = TALLY_F64;
+    if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
+    PyObject *count = PyUnicode_FromString("count");
+    int bad = !count || pt_verb_of(slot, count, Py_None, &r->a, &r->count) ||
+              pt_verb_of(slot, op, Py_None, &r->a, &r->verb);
+    Py_XDECREF(count);
+    if (bad) return -1;
+    if (r->wanted == TALLY_F64 && r->a.dtype >= TALLY_F16 && r->verb.info.accumulator == TALLY_F32) {
+        PyObject *wide = PyUnicode_FromString("float64");
+        bad = !wide || pt_verb_of(slot, op, wide, &r->a, &r->verb);
+        Py_XDECREF(wide);
+        if (bad) return -1;
+    }
+    tally_dtype gives = r->verb.info.output;
+    if (r->verb.info.lanes > 1 || gives == TALLY_F16 || gives == TALLY_BF16) {
+        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op, pt_dtype_name(r->a.dtype, 0));
+        return -1;
+    }
+    if (is_bool || (r->wanted != TALLY_F64 && !(r->wanted == TALLY_F32 && gives == TALLY_F32))) {
+        PyErr_Format(PyExc_ValueError, "dtype is %R: rolling gives float64, or float32 of float32", dtype);
+        return -1;
+    }
+    return 0;
+}
+
+/* rolling(op, x, axis, dtype, before, after, minimum, step) */
+PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    rolling r;
+    pt_operand out;
+    PyObject *object = NULL;
+    int64_t shape[PT_DIMS];
+    tally_status status = TALLY_OK;
+    int made = 0;
+    if (pt_count("rolling", count, 8) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
+        read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
+        return NULL;
+    pt_slot *slot = NULL;
+    if (r.a.chunks || r.a.device >= 0) {
+        PyErr_Format(PyExc_ValueError, "x: rolling takes one piece of host memory: combine its chunks first, or use window");
+        goto done;
+    }
+    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) || read_verb(slot, args[0], args[3], &r)) goto done;
+    memcpy(shape, r.a.shape, sizeof shape);
+    shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
+    if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
+    made = 1;
+    Py_BEGIN_ALLOW_THREADS
+    status = run(slot->ctx, &r, &out);
+    Py_END_ALLOW_THREADS
+    if (status) pt_raise(slot->ctx, status);
+done:
+    pt_give_back(slot);
+    if (made) pt_close(&out);
+    if (status) Py_CLEAR(object);
+    object = pt_give(&r.a, object, r.a.ndim);
+    pt_close(&r.a);
+    return object;
+}
