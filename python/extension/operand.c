@@ -163,9 +163,13 @@ static void begin(PyObject *object, const char *name, pt_operand *a)
 
 void pt_close(pt_operand *a)
 {
+    PyObject *type, *value, *trace; /* what gives memory back may run Python code, which must not see the exception */
+    int failed = PyErr_Occurred() != NULL;
+    if (failed) PyErr_Fetch(&type, &value, &trace);
     if (a->release) a->release(a);
     a->release = NULL;
     Py_CLEAR(a->converted);
+    if (failed) PyErr_Restore(type, value, trace);
 }
 
 /* ---- opening ---- */
