@@ -249,7 +249,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, dealloc},       {Py_tp_traverse, traverse},       {Py_tp_repr, repr},
     {Py_tp_methods, methods},       {Py_tp_getset, attributes},       {Py_bf_getbuffer, get_buffer},
     {Py_mp_length, length},         {Py_mp_subscript, subscript},     {Py_sq_length, length},
-    {Py_sq_item, element},
+    {Py_sq_item, element},          {Py_tp_iter, PySeqIter_New},
     {Py_tp_doc, "Results in dense memory: what tally gives for inputs that are no arrays of another library.\n\n"
                 "It has the buffer protocol, ``__array_interface__``, ``__dlpack__`` and ``__arrow_c_array__``, so that\n"
                 "``memoryview(a)``, ``numpy.asarray(a)``, ``torch.from_dlpack(a)`` and ``pyarrow.array(a)`` copy nothing."},

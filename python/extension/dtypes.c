@@ -119,6 +119,10 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
 /* By way of its text, which the library rounds once: what Python prints for a number reads back to the same bits. */
 int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *value)
 {
+    if (!PyNumber_Check(number) || PyComplex_Check(number)) {
+        PyErr_Format(PyExc_TypeError, "%s is %R: must be a number", name, number);
+        return -1;
+    }
     PyObject *plain = PyBool_Check(number) || !(dtype >= TALLY_F16) ? PyNumber_Index(number) : PyNumber_Float(number);
     if (plain && PyBool_Check(plain)) {
         PyObject *whole = PyNumber_Long(plain);

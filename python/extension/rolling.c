@@ -12,20 +12,37 @@ typedef struct {
     pt_operand a;
     int axis;
     int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
+    int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
+    double missing; /* what others say */
     tally_dtype wanted;
 } rolling;
 
-/* The operator's value of no elements is NaN. */
-static int empty_is_nan(tally *ctx, const pt_verb *verb, tally_dtype dtype)
+static double as_double(tally_dtype dtype, const char *values, int64_t at)
 {
-    char value[64];
-    double d = 0;
-    float f = 0;
+    switch (dtype) {
+    case TALLY_I8: return ((const int8_t *)values)[at];
+    case TALLY_U8: return ((const uint8_t *)values)[at];
+    case TALLY_I16: return ((const int16_t *)values)[at];
+    case TALLY_U16: return ((const uint16_t *)values)[at];
+    case TALLY_I32: return ((const int32_t *)values)[at];
+    case TALLY_U32: return ((const uint32_t *)values)[at];
+    case TALLY_I64: return (double)((const int64_t *)values)[at];
+    case TALLY_U64: return (double)((const uint64_t *)values)[at];
+    case TALLY_F32: return (double)((const float *)values)[at];
+    default: return ((const double *)values)[at];
+    }
+}
+
+/* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no float. */
+static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *value)
+{
+    char bits[64];
+    tally_operator_info info;
     tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};
-    if (tally_reduce(ctx, verb->op, &none, value)) return 0;
-    if (verb->info.output == TALLY_F64) memcpy(&d, value, sizeof d);
-    if (verb->info.output == TALLY_F32) memcpy(&f, value, sizeof f);
-    return isnan(d) || isnan(f);
+    *value = 0;
+    if (tally_operator(ctx, op, dtype, &info) || tally_reduce(ctx, op, &none, bits)) return 0;
+    *value = as_double(info.output, bits, 0);
+    return isnan(*value);
 }
 
 static void set_window(pt_verb *verb, const rolling *r, int64_t minimum)
@@ -56,22 +73,6 @@ static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, c
     return pt_walk_series(ctx, verb, &r->a, r->axis, &dense);
 }
 
-static double as_double(tally_dtype dtype, const char *values, int64_t at)
-{
-    switch (dtype) {
-    case TALLY_I8: return ((const int8_t *)values)[at];
-    case TALLY_U8: return ((const uint8_t *)values)[at];
-    case TALLY_I16: return ((const int16_t *)values)[at];
-    case TALLY_U16: return ((const uint16_t *)values)[at];
-    case TALLY_I32: return ((const int32_t *)values)[at];
-    case TALLY_U32: return ((const uint32_t *)values)[at];
-    case TALLY_I64: return (double)((const int64_t *)values)[at];
-    case TALLY_U64: return (double)((const uint64_t *)values)[at];
-    case TALLY_F32: return (double)((const float *)values)[at];
-    default: return ((const double *)values)[at];
-    }
-}
-
 /* What is wanted of values and counts (NULL: values say NaN themselves). */
 static void choose(const rolling *r, const char *values, const char *counts, char *out)
 {
@@ -81,8 +82,8 @@ static void choose(const rolling *r, const char *values, const char *counts, cha
         for (int64_t i = 0; i < n; i += r->every)
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
-                int missing = !values || (counts && ((const int64_t *)(const void *)counts)[from] < r->minimum);
-                double value = missing ? NAN : as_double(r->verb.info.output, values, from);
+                int missing = !values || (counts && ((const int64_t *)(const void *)counts)[from] < r->least);
+                double value = missing ? r->missing : as_double(r->verb.info.output, values, from);
                 if (r->wanted == TALLY_F32)
                     ((float *)(void *)out)[to] = (float)value;
                 else
@@ -96,8 +97,12 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     char *values = NULL, *counts = NULL;
     tally_status status = TALLY_OK;
     int64_t length = r->before + r->after + 1;
-    int never = length <= 0 || r->minimum > length, own_nan = !never && empty_is_nan(ctx, &r->verb, r->a.dtype);
-    if (!never) {
+    double nothing; /* what no elements say: as floats have it, also of integers, which have no NaN */
+    int own_nan = empty_is_nan(ctx, r->verb.op, r->a.dtype, &nothing);
+    int nan = r->a.dtype >= TALLY_F16 ? own_nan : empty_is_nan(ctx, r->verb.op, TALLY_F64, &nothing);
+    r->least = nan && r->minimum == 0 ? 1 : r->minimum;
+    r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
+    if (length > 0 && r->least <= length) {
         set_window(&r->verb, r, own_nan ? r->minimum : 0);
         set_window(&r->count, r, 0);
         if (own_nan && r->verb.info.output == r->wanted && r->every == 1)

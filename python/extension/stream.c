@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * _core.Stream: a scan or a window of data that comes in chunks, with a context of its own. (A reduction is a fragment
- * that grows: stream.py.) */
+ * that grows: _fragment.py.) */
 #include "pt.h"
 #include <stdatomic.h>
 #include <stdlib.h>

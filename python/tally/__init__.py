@@ -17,8 +17,8 @@ and gives results of the same kind.
 
 from . import _core, _kinds
 from ._core import Array
-from .fragment import Fragment, Stream
-from .rolling import Rolling
+from ._fragment import Fragment, Stream
+from ._rolling import Rolling
 
 _core.helpers(_kinds.take, _kinds.give)
 __version__ = _core.version()
@@ -248,7 +248,7 @@ def digest(x):
 
     >>> import tally
     >>> tally.digest(b"tally")[:16]
-    '3a3e8e8c4f6f7e9f'
+    'b01e26d3f5a5130b'
     """
     from hashlib import sha256
 
@@ -257,9 +257,9 @@ def digest(x):
 
 # ---- one function for each operator, and the array API's names for scans ----
 
-from ._functions import functions as _functions  # noqa: E402
+from ._functions import functions as _by_operator  # noqa: E402
 
-globals().update(_functions)
+globals().update(_by_operator)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
@@ -306,7 +306,7 @@ __all__ = [
     "segments",
     "verify",
     "window",
-    *_functions,
+    *_by_operator,
 ]
 
 

@@ -51,36 +51,37 @@ _FORMS = {
     "ddof": (_ddof, "", "", " The squares are\ndivided by the number of elements less ``correction``."),
     "alpha": (_alpha, ":0.5", ", 0.5", " ``alpha`` is\nthe weight of a new element, 0 to 1."),
 }
-_NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
+NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
 
 
-def _facts(op, dtype):
-    for more in ("", ":0.5"):
-        try:
-            return _core.operator(op + more, dtype)
-        except ValueError:  # a parameter that must be given
-            pass
+def facts(op):
+    """What the table says of an operator: its facts, the letter and some numbers of a type that it takes."""
+    for dtype, code, numbers in (("float64", "d", [1.0, 4.0, 2.5]), ("int64", "q", [6, 3])):
+        for more in ("", ":0.5"):
+            try:
+                found = _core.operator(op + more, dtype)
+            except ValueError:  # a parameter that must be given
+                continue
+            if found is not None:
+                return found, code, numbers
     raise RuntimeError(f"tally: operator {op} needs a parameter that is not known here")
 
 
 def _function(op):
-    facts, code, numbers = _facts(op, "float64"), "d", [1.0, 4.0, 2.5]
-    integers = facts is None
-    if integers:
-        facts, code, numbers = _facts(op, "int64"), "q", [6, 3]
-    make, suffix, argument, more = _FORMS[facts["param"]]
+    about, code, numbers = facts(op)
+    make, suffix, argument, more = _FORMS[about["param"]]
     function = make(op)
-    name = _NAMES.get(op, op)
+    name = NAMES.get(op, op)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tally"
     value = _core.reduce(op + suffix, array(code, numbers), None, False, None, None)
-    several = facts["lanes"] > 1
+    several = about["lanes"] > 1
     function.__doc__ = _DOC.format(
-        text=facts["text"][0].upper() + facts["text"][1:],
-        types="integers" if integers else "numbers",
+        text=about["text"][0].upper() + about["text"][1:],
+        types="integers" if code == "q" else "numbers",
         more=more,
-        result=f"{facts['lanes']} values in a last axis for each sequence" if several else "one value for each sequence",
-        empty=facts["empty"],
+        result=f"{about['lanes']} values in a last axis for each sequence" if several else "one value for each sequence",
+        empty=about["empty"],
         call=f"tally.{name}(array({code!r}, {numbers}){argument}){'.tolist()' if several else ''}",
         value=value.tolist() if several else value,
     )

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+import tally
+
+os.environ["PYTHONPATH"] = os.path.dirname(os.path.dirname(tally.__file__))  # for the processes that tests start
+
 settings.register_profile(
     "tally",
     max_examples=int(os.environ.get("TALLY_EXAMPLES", "100")),

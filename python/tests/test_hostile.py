@@ -166,7 +166,7 @@ class Producer:
             self.managed = Versioned(major=major, minor=0, deleter=pointer, flags=flags, tensor=self.tensor)
         else:
             self.managed = Managed(tensor=self.tensor, deleter=pointer)
-        self.name = name or (b"dltensor_versioned" if new else b"dltensor")
+        self.name = (b"dltensor_versioned" if new else b"dltensor") if name is None else name
 
     def delete(self, pointer):
         self.deleted += 1

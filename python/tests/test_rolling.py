@@ -43,8 +43,8 @@ def agree(mine, theirs, scale):
     seed=st.integers(0, 10**6),
 )
 def test_against_pandas(op, n, w, options, dtype, missing, seed):
-    if options.get("min_periods", 0) > w or (w == 0 and options.get("center")):
-        return
+    if options.get("min_periods", 0) > w or (w == 0 and (options.get("center") or options.get("closed"))):
+        return  # windows of 0 rows that have ends differ from one operator of pandas to the next
     rng = np.random.default_rng(seed)
     x = (rng.standard_normal(n) * 20).round(3).astype(dtype)
     if x.dtype.kind == "f":

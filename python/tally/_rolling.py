@@ -19,6 +19,7 @@ class Rolling:
     """
 
     __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype")
+    __module__ = "tally"
 
     def __init__(self, x, window, *, axis=0, center=False, closed=None, min_periods=None, step=None, dtype=None):
         self._x, self._axis, self._dtype = x, axis, dtype
@@ -28,25 +29,17 @@ class Rolling:
         ahead = (length - 1) // 2 if center else 0
         more, less = _CLOSED[closed]
         self._before, self._after = length - 1 - ahead + more, ahead + less
-        self._minimum = None if min_periods is None else _integer(min_periods, "min_periods", 0)
-        if self._minimum is not None and self._minimum > length:
+        self._minimum = length if min_periods is None else _integer(min_periods, "min_periods", 0)
+        if self._minimum > length:
             raise ValueError(f"min_periods is {self._minimum}: must be at most the window, {length}")
-        if self._minimum is None:
-            self._minimum = -1 - length
         self._step = 1 if step is None else _integer(step, "step", 1)
 
     def agg(self, op):
         """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window. Elements that are NaN are no
         observations: the operator's nan form is taken where it has one."""
-        minimum = self._minimum if self._minimum >= 0 else -1 - self._minimum
+        op = _nan_form(op)
         return _core.rolling(
-            _nan_form(op), self._x, self._axis, self._dtype, self._before, self._after, minimum, self._step
-        )
-
-    def count(self):
-        """How many elements of each window are not NaN."""
-        return _core.rolling(
-            "count", self._x, self._axis, self._dtype, self._before, self._after, max(self._minimum, 0), self._step
+            op, self._x, self._axis, self._dtype, self._before, self._after, self._minimum, self._step
         )
 
     def var(self, ddof=1):
@@ -90,6 +83,7 @@ def _method(name):
     return method
 
 
-for _name in ("sum", "mean", "min", "max", "prod", "first", "last", "argmin", "argmax", "any", "all"):
+METHODS = ("sum", "mean", "min", "max", "prod", "count", "first", "last", "argmin", "argmax", "any", "all")
+for _name in METHODS:
     setattr(Rolling, _name, _method(_name))
 del _name

@@ -22,6 +22,7 @@ class Fragment:
     """
 
     __slots__ = ("_bytes",)
+    __module__ = "tally"
 
     def __init__(self, op, x, start=0):
         self._bytes = _core.fragment_make(op, x, start)
@@ -100,6 +101,7 @@ class Stream:
     """
 
     __slots__ = ("_fragment",)
+    __module__ = "tally"
 
     def __init__(self, op, dtype, start=0):
         self._fragment = Fragment(op, _core.empty((0,), dtype), start)
