@@ -14,6 +14,7 @@ typedef struct {
     int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
     int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
     double missing; /* what others say */
+    int rows;       /* rows count, also of NaN: pandas' count() */
     tally_dtype wanted;
 } rolling;
 
@@ -73,6 +74,13 @@ static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, c
     return pt_walk_series(ctx, verb, &r->a, r->axis, &dense);
 }
 
+/* The rows that the window of row i has. */
+static int64_t rows_at(const rolling *r, int64_t i)
+{
+    int64_t n = r->a.shape[r->axis], low = i - r->before, high = i + r->after;
+    return (high < n ? high : n - 1) - (low > 0 ? low : 0) + 1;
+}
+
 /* What is wanted of values and counts (NULL: values say NaN themselves). */
 static void choose(const rolling *r, const char *values, const char *counts, char *out)
 {
@@ -82,7 +90,8 @@ static void choose(const rolling *r, const char *values, const char *counts, cha
         for (int64_t i = 0; i < n; i += r->every)
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
-                int missing = !values || (counts && ((const int64_t *)(const void *)counts)[from] < r->least);
+                int missing = !values || (r->rows ? rows_at(r, i) < r->least
+                                                  : counts && ((const int64_t *)(const void *)counts)[from] < r->least);
                 double value = missing ? r->missing : as_double(r->verb.info.output, values, from);
                 if (r->wanted == TALLY_F32)
                     ((float *)(void *)out)[to] = (float)value;
@@ -108,7 +117,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         if (own_nan && r->verb.info.output == r->wanted && r->every == 1)
             return pt_walk_series(ctx, &r->verb, &r->a, r->axis, out);
         status = windows(ctx, r, &r->verb, &values);
-        if (!status && !own_nan) status = windows(ctx, r, &r->count, &counts);
+        if (!status && !own_nan && !r->rows) status = windows(ctx, r, &r->count, &counts);
     }
     if (!status && r->a.size) choose(r, values, counts, out->data);
     free(values);
@@ -151,7 +160,7 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *dtype, rolling *r)
     return 0;
 }
 
-/* rolling(op, x, axis, dtype, before, after, minimum, step) */
+/* rolling(op, x, axis, dtype, before, after, minimum, step, do rows count that are NaN?) */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     rolling r;
@@ -160,10 +169,11 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int64_t shape[PT_DIMS];
     tally_status status = TALLY_OK;
     int made = 0;
-    if (pt_count("rolling", count, 8) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
+    if (pt_count("rolling", count, 9) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
         read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_slot *slot = NULL;
+    r.rows = args[8] == Py_True;
     if (r.a.chunks || r.a.device >= 0) {
         PyErr_Format(PyExc_ValueError, "x: rolling takes one piece of host memory: combine its chunks first, or use window");
         goto done;

@@ -37,9 +37,15 @@ class Rolling:
     def agg(self, op):
         """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window. Elements that are NaN are no
         observations: the operator's nan form is taken where it has one."""
-        op = _nan_form(op)
+        return self._fold(_nan_form(op), False)
+
+    def count(self):
+        """How many elements of each window are not NaN. Here ``min_periods`` is about rows, NaN or not, as in pandas."""
+        return self._fold("count", True)
+
+    def _fold(self, op, rows):
         return _core.rolling(
-            op, self._x, self._axis, self._dtype, self._before, self._after, self._minimum, self._step
+            op, self._x, self._axis, self._dtype, self._before, self._after, self._minimum, self._step, rows
         )
 
     def var(self, ddof=1):
@@ -83,7 +89,7 @@ def _method(name):
     return method
 
 
-METHODS = ("sum", "mean", "min", "max", "prod", "count", "first", "last", "argmin", "argmax", "any", "all")
+METHODS = ("sum", "mean", "min", "max", "prod", "first", "last", "argmin", "argmax", "any", "all")
 for _name in METHODS:
     setattr(Rolling, _name, _method(_name))
 del _name

@@ -128,14 +128,14 @@ def test_calls_leak_nothing(name):
     call(x)
     gc.collect()
     first = tracemalloc.get_traced_memory()[0]
-    for _ in range(300):
+    for _ in range(2000):
         call(x)
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - first
     tracemalloc.stop()
-    assert grown < 20000, f"{grown} bytes of Python's memory"
+    assert grown < 48000, f"{grown} bytes of Python's memory: free lists take some, a lost object per call would be more"
     assert sys.getrefcount(x) == before_x and sys.getrefcount(out) == before_none
-    assert resident() - before < 4 << 20  # 300 lost arrays of 8 KB would be 2.4 MB of heap, and of 16 KB more
+    assert resident() - before < 4 << 20  # 2000 lost arrays of 8 KB would be 16 MB
 
 
 def test_a_killed_process_leaves_nothing(tmp_path):
