@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum` observations is NaN, also
- * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request). Where the
- * operator says NaN itself and its results are of that type, one call of the library is all; else a second one counts. */
+ * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request).
+ *
+ * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place says how many
+ * observations it has; else the nan form runs, and windows of `count` say it. */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    pt_verb verb, count;
+    pt_verb verb, plain, count; /* the nan form, the operator itself */
     pt_operand a;
     int axis;
     int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
     int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
     double missing; /* what others say */
-    int rows;       /* rows count, also of NaN: pandas' count() */
+    int rows;       /* every row is an observation: there is no NaN; or count(), of which pandas says so */
     tally_dtype wanted;
 } rolling;
 
@@ -46,11 +48,11 @@ static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *v
     return isnan(*value);
 }
 
-static void set_window(pt_verb *verb, const rolling *r, int64_t minimum)
+static void set_window(pt_verb *verb, const rolling *r)
 {
     verb->what = PT_WINDOW;
     verb->shift = r->after < 0;
-    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, minimum};
+    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, 0};
 }
 
 /* An operand of dense memory that has a's shape. */
@@ -81,8 +83,38 @@ static int64_t rows_at(const rolling *r, int64_t i)
     return (high < n ? high : n - 1) - (low > 0 ? low : 0) + 1;
 }
 
-/* What is wanted of values and counts (NULL: values say NaN themselves). */
-static void choose(const rolling *r, const char *values, const char *counts, char *out)
+/* NaN in every row of a block whose window has too few. */
+static void blank_rows(const rolling *r, char *block, int64_t first, int64_t step, int64_t inner)
+{
+    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least; i += step)
+        for (int64_t k = i * inner; k < (i + 1) * inner; k++)
+            if (r->wanted == TALLY_F32)
+                ((float *)(void *)block)[k] = (float)r->missing;
+            else
+                ((double *)(void *)block)[k] = r->missing;
+}
+
+/* Results that are in `out` already: NaN where there are too few observations. Of rows those are at the ends. */
+static void blank(const rolling *r, const int64_t *counts, char *out)
+{
+    int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    if (!counts) {
+        for (int64_t at = 0; at < r->a.size; at += n * inner) {
+            blank_rows(r, out + at * bytes, 0, 1, inner);
+            blank_rows(r, out + at * bytes, n - 1, -1, inner);
+        }
+    } else if (r->wanted == TALLY_F32) {
+        float *to = (void *)out, missing = (float)r->missing;
+        for (int64_t i = 0; i < r->a.size; i++) to[i] = counts[i] < r->least ? missing : to[i];
+    } else {
+        double *to = (void *)out;
+        for (int64_t i = 0; i < r->a.size; i++) to[i] = counts[i] < r->least ? r->missing : to[i];
+    }
+}
+
+/* What is wanted of values (NULL: none of it) and counts (NULL: rows). */
+static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts, char *out)
 {
     int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
     for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
@@ -90,9 +122,8 @@ static void choose(const rolling *r, const char *values, const char *counts, cha
         for (int64_t i = 0; i < n; i += r->every)
             for (int64_t k = 0; k < inner; k++, to++) {
                 int64_t from = block + i * inner + k;
-                int missing = !values || (r->rows ? rows_at(r, i) < r->least
-                                                  : counts && ((const int64_t *)(const void *)counts)[from] < r->least);
-                double value = missing ? r->missing : as_double(r->verb.info.output, values, from);
+                int missing = !values || (counts ? counts[from] : rows_at(r, i)) < r->least;
+                double value = missing ? r->missing : as_double(verb->info.output, values, from);
                 if (r->wanted == TALLY_F32)
                     ((float *)(void *)out)[to] = (float)value;
                 else
@@ -100,26 +131,45 @@ static void choose(const rolling *r, const char *values, const char *counts, cha
             }
 }
 
+/* Is every element a number? */
+static tally_status look_for_nan(tally *ctx, rolling *r)
+{
+    int64_t numbers = 0;
+    if (r->rows || r->a.dtype < TALLY_F16) {
+        r->rows = 1;
+        return TALLY_OK;
+    }
+    tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
+    r->rows = numbers == r->a.size;
+    return status;
+}
+
 /* The work, without the GIL; out is dense. */
 static tally_status run(tally *ctx, rolling *r, pt_operand *out)
 {
     char *values = NULL, *counts = NULL;
-    tally_status status = TALLY_OK;
+    tally_status status = look_for_nan(ctx, r);
+    pt_verb *verb = r->rows ? &r->plain : &r->verb;
     int64_t length = r->before + r->after + 1;
     double nothing; /* what no elements say: as floats have it, also of integers, which have no NaN */
-    int own_nan = empty_is_nan(ctx, r->verb.op, r->a.dtype, &nothing);
-    int nan = r->a.dtype >= TALLY_F16 ? own_nan : empty_is_nan(ctx, r->verb.op, TALLY_F64, &nothing);
+    int nan = empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
+    int direct = verb->info.output == r->wanted && r->every == 1;
     r->least = nan && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
+    if (status || !r->a.size) return status;
     if (length > 0 && r->least <= length) {
-        set_window(&r->verb, r, own_nan ? r->minimum : 0);
-        set_window(&r->count, r, 0);
-        if (own_nan && r->verb.info.output == r->wanted && r->every == 1)
-            return pt_walk_series(ctx, &r->verb, &r->a, r->axis, out);
-        status = windows(ctx, r, &r->verb, &values);
-        if (!status && !own_nan && !r->rows) status = windows(ctx, r, &r->count, &counts);
+        set_window(verb, r);
+        set_window(&r->count, r);
+        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &values);
+        if (!status && !r->rows && r->least > 0) status = windows(ctx, r, &r->count, &counts);
+    } else {
+        direct = 0;
     }
-    if (!status && r->a.size) choose(r, values, counts, out->data);
+    const int64_t *observed = (const void *)counts;
+    if (!status && direct && r->least > 0)
+        blank(r, observed, out->data);
+    else if (!status && !direct)
+        choose(r, verb, values, observed, out->data);
     free(values);
     free(counts);
     return status;
@@ -132,22 +182,26 @@ static int read_integer(PyObject *object, int64_t *value)
 }
 
 /* The operator that gives what is wanted: with an accumulator of float64, if it has one. */
-static int read_verb(pt_slot *slot, PyObject *op, PyObject *dtype, rolling *r)
+static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
+{
+    if (pt_verb_of(slot, op, Py_None, &r->a, verb)) return -1;
+    if (r->wanted != TALLY_F64 || r->a.dtype < TALLY_F16 || verb->info.accumulator != TALLY_F32) return 0;
+    PyObject *wide = PyUnicode_FromString("float64");
+    int bad = !wide || pt_verb_of(slot, op, wide, &r->a, verb);
+    Py_XDECREF(wide);
+    return bad ? -1 : 0;
+}
+
+static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dtype, rolling *r)
 {
     int is_bool = 0;
     r->wanted = TALLY_F64;
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
     PyObject *count = PyUnicode_FromString("count");
-    int bad = !count || pt_verb_of(slot, count, Py_None, &r->a, &r->count) ||
-              pt_verb_of(slot, op, Py_None, &r->a, &r->verb);
+    int bad = !count || pt_verb_of(slot, count, Py_None, &r->a, &r->count) || one_verb(slot, op, r, &r->verb) ||
+              one_verb(slot, plain, r, &r->plain);
     Py_XDECREF(count);
     if (bad) return -1;
-    if (r->wanted == TALLY_F64 && r->a.dtype >= TALLY_F16 && r->verb.info.accumulator == TALLY_F32) {
-        PyObject *wide = PyUnicode_FromString("float64");
-        bad = !wide || pt_verb_of(slot, op, wide, &r->a, &r->verb);
-        Py_XDECREF(wide);
-        if (bad) return -1;
-    }
     tally_dtype gives = r->verb.info.output;
     if (r->verb.info.lanes > 1 || gives == TALLY_F16 || gives == TALLY_BF16) {
         PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op, pt_dtype_name(r->a.dtype, 0));
@@ -160,7 +214,7 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *dtype, rolling *r)
     return 0;
 }
 
-/* rolling(op, x, axis, dtype, before, after, minimum, step, do rows count that are NaN?) */
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?) */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     rolling r;
@@ -169,16 +223,16 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int64_t shape[PT_DIMS];
     tally_status status = TALLY_OK;
     int made = 0;
-    if (pt_count("rolling", count, 9) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
+    if (pt_count("rolling", count, 10) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
         read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_slot *slot = NULL;
-    r.rows = args[8] == Py_True;
+    r.rows = args[9] == Py_True;
     if (r.a.chunks || r.a.device >= 0) {
         PyErr_Format(PyExc_ValueError, "x: rolling takes one piece of host memory: combine its chunks first, or use window");
         goto done;
     }
-    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) || read_verb(slot, args[0], args[3], &r)) goto done;
+    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) || read_verb(slot, args[0], args[8], args[3], &r)) goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
     if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;

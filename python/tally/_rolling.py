@@ -37,16 +37,15 @@ class Rolling:
     def agg(self, op):
         """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window. Elements that are NaN are no
         observations: the operator's nan form is taken where it has one."""
-        return self._fold(_nan_form(op), False)
+        return self._fold(_nan_form(op), op, False)
 
     def count(self):
         """How many elements of each window are not NaN. Here ``min_periods`` is about rows, NaN or not, as in pandas."""
-        return self._fold("count", True)
+        return self._fold("count", "count", True)
 
-    def _fold(self, op, rows):
-        return _core.rolling(
-            op, self._x, self._axis, self._dtype, self._before, self._after, self._minimum, self._step, rows
-        )
+    def _fold(self, nan_form, op, rows):
+        reach = self._before, self._after, self._minimum, self._step
+        return _core.rolling(nan_form, self._x, self._axis, self._dtype, *reach, op, rows)
 
     def var(self, ddof=1):
         """Variance, divided by the number of observations less ``ddof``."""
