@@ -49,6 +49,7 @@ int pt_contexts_init(void)
 
 int pt_raise(const tally *ctx, tally_status status)
 {
+    if (status == PT_INTERRUPTED) return -1;
     PyObject *type = status == TALLY_UNSUPPORTED ? PyExc_TypeError
                      : status == TALLY_NO_MEMORY ? PyExc_MemoryError
                      : status == TALLY_IO        ? PyExc_OSError

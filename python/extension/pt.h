@@ -19,6 +19,8 @@
 #include <tally.h>
 
 enum { PT_DIMS = 64, PT_OP = 96 };
+/* Beside the library's: a signal's handler raised an exception, which is set. */
+#define PT_INTERRUPTED ((tally_status)100)
 
 /* ---- operands ---- */
 

@@ -1,10 +1,31 @@
 /* SPDX-License-Identifier: MIT
- * The verbs over arrays of any dimensions and strides. Nothing here needs the GIL. */
+ * The verbs over arrays of any dimensions and strides. Nothing here needs the GIL. Between two calls of the library,
+ * and between the pieces of a long sequence, Ctrl-C is answered. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { PIECE = 1 << 22 }; /* bytes that are packed at a time */
+enum {
+    PIECE = 1 << 22,       /* bytes that are packed at a time */
+    LONG_PIECE = 1 << 26,  /* elements of a long sequence that go into one call: tens of milliseconds */
+    LONG = 2 * LONG_PIECE, /* what has more elements is long */
+};
+
+/* Did a signal come whose handler raised an exception? Python is asked ten times a second. */
+static int interrupted(void)
+{
+    static _Thread_local double next;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    if (now < next) return 0;
+    PyGILState_STATE state = PyGILState_Ensure();
+    int raised = PyErr_CheckSignals();
+    PyGILState_Release(state);
+    next = now + 0.1;
+    return raised;
+}
 
 /* The next places of a loop over dimensions; 0 at the end. */
 static int step(const pt_dim *dim, int dims, int64_t *at, const char **in, char **out)
@@ -20,9 +41,20 @@ static int step(const pt_dim *dim, int dims, int64_t *at, const char **in, char 
     return 0;
 }
 
+static tally_status check(void) { return interrupted() ? PT_INTERRUPTED : TALLY_OK; }
+
+/* How many of these rows go into one call. */
+static int64_t rows_now(int64_t rows, int64_t n)
+{
+    enum { LEAST = 256 }; /* so that neighbouring columns are read together */
+    int64_t most = LONG_PIECE / n > LEAST ? LONG_PIECE / n : LEAST;
+    return rows > 2 * most ? most : rows;
+}
+
 /* ---- data in pieces ---- */
 
-/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, or packed elements of an array. */
+/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed elements of an array, or (dims
+ * is -1) parts of dense memory. */
 typedef struct {
     const pt_chunk *chunks; /* NULL: pack */
     const char *from;
@@ -37,6 +69,12 @@ static const void *next_piece(pieces *p, int64_t *n)
     if (p->chunks) {
         *n = p->chunks->n;
         return p->chunks++->data;
+    }
+    if (p->dims < 0) {
+        const char *part = p->from + p->at * p->bytes;
+        *n = p->n - p->at < LONG_PIECE ? p->n - p->at : LONG_PIECE;
+        p->at += *n;
+        return part;
     }
     *n = p->n - p->at < PIECE / p->bytes ? p->n - p->at : PIECE / p->bytes;
     pt_pack(p->room, p->from, p->dim, p->dims, p->at, *n, p->bytes);
@@ -56,6 +94,7 @@ static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype d
         const void *x = next_piece(p, &now);
         status = tally_stream_push(stream, x, now, out, &made);
         if (verb->what != PT_REDUCE && !status) out += made * verb->out_bytes;
+        if (!status && n > now && interrupted()) status = PT_INTERRUPTED;
     }
     int64_t made;
     if (!status) status = tally_stream_finish(stream, out, &made);
@@ -122,14 +161,22 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     int even = pt_even(a, bytes);
     if (nf > 1 || !even) {
         do status = reduce_packed(ctx, verb, a->dtype, in, fold, nf, n, out);
-        while (!status && step(keep, nk, at, &in, &out));
+        while (!status && step(keep, nk, at, &in, &out) && !(status = check()));
         return status;
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){1, 0, 0};
     tally_view v = {NULL, a->dtype, rows.n, n, rows.in / bytes, nf ? fold[0].in / bytes : 1, NULL};
+    if (n > LONG && rows.n == 1 && nk == 0 && v.stride == 1 && a->device < 0) {
+        pieces p = {.from = in, .dims = -1, .n = n, .bytes = bytes};
+        return stream_pieces(ctx, verb, a->dtype, &p, n, out);
+    }
     do {
-        v.data = (char *)(uintptr_t)in;
-        status = tally_reduce(ctx, verb->op, &v, out);
+        for (int64_t row = 0; !status && row < rows.n; row += v.rows) {
+            v.data = (char *)(uintptr_t)in + row * rows.in;
+            v.rows = rows_now(rows.n - row, n);
+            status = tally_reduce(ctx, verb->op, &v, out + row * verb->out_bytes);
+            if (!status) status = check();
+        }
     } while (!status && step(keep, nk, at, &in, &out));
     return status;
 }
@@ -215,10 +262,19 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     int64_t ib = verb->in_bytes, ob = verb->out_bytes;
     tally_view v = {NULL, a->dtype, row.n, n, row.in / ib, in_step / ib, NULL};
     tally_view w = {NULL, verb->info.output, row.n, m, row.out / ob, out_step / ob, NULL};
+    if (n > LONG && row.n == 1 && nk == 0 && v.stride == 1 && w.stride == 1 && !verb->scan.reverse && a->device < 0 &&
+        out->device < 0) {
+        pieces p = {.from = in, .dims = -1, .n = n, .bytes = ib};
+        return stream_pieces(ctx, verb, a->dtype, &p, n, to);
+    }
     do {
-        v.data = (char *)(uintptr_t)in;
-        w.data = to;
-        status = one_call(ctx, verb, &v, &w);
+        for (int64_t at_row = 0; !status && at_row < row.n; at_row += v.rows) {
+            v.data = (char *)(uintptr_t)in + at_row * row.in;
+            w.data = to + at_row * row.out;
+            v.rows = w.rows = rows_now(row.n - at_row, n);
+            status = one_call(ctx, verb, &v, &w);
+            if (!status) status = check();
+        }
     } while (!status && step(keep, nk, at, &in, &to));
     return status;
 }

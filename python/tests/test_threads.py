@@ -150,14 +150,37 @@ def test_a_killed_process_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == [] and set(os.listdir("/dev/shm")) <= before
 
 
-def test_control_c_in_a_long_call():
-    code = (
-        "import numpy as np, tally, sys\nx = np.ones(1 << 24, 'f4')\nprint('go', flush=True)\n"
-        "try:\n    while True: tally.window(x, 'var', 999)\nexcept KeyboardInterrupt:\n    sys.exit(7)"
-    )
+@pytest.mark.parametrize(
+    "call",
+    [
+        # each element is many: strides of 0
+        "tally.sum(as_strided(np.ones(1 << 20, 'i1'), (1 << 20, 1 << 20), (0, 1)))",
+        "tally.sum(as_strided(np.ones(1 << 20, 'i1'), (1 << 20, 1 << 20), (0, 1)), axis=1)",
+        "tally.window(np.ones(1 << 28, 'i1'), 'var', 5, out=np.empty(1 << 28))",
+        "tally.rolling(np.ones((300, 1 << 16)), 999, axis=0).std()",
+    ],
+)
+def test_control_c_in_a_long_call(call):
+    """The exception comes while the call is under way, not at its end."""
+    code = f"import numpy as np, tally, sys\nfrom numpy.lib.stride_tricks import as_strided\nprint('go', flush=True)\ntry:\n    while True: {call}\nexcept KeyboardInterrupt:\n    sys.exit(7)"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"go\n"
-    time.sleep(0.2)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 7
+    assert process.wait(20) == 7
     process.stdout.close()
+
+
+def test_sequences_that_are_long_enough_to_be_cut():
+    x = np.ones((1 << 27) + 1000, "i1")
+    x[5], x[1 << 26], x[-7] = 3, 5, 9
+    assert tally.sum(x) == x.size + 2 + 4 + 8 and tally.argmax(x) == x.size - 7
+    out = np.empty_like(x)
+    tally.scan(x, "max", out=out)
+    assert out[4] == 1 and out[5] == 3 and out[(1 << 26) - 1] == 3 and out[1 << 26] == 5 and out[-8] == 5 and out[-7] == 9
+    tally.window(x, "max", 4, edges="shrink", out=out)
+    for at, value in ((0, 1), (5, 3), (8, 3), (9, 1), (1 << 26, 5), ((1 << 26) + 3, 5), ((1 << 26) + 4, 1), (x.size - 1, 1), (x.size - 7, 9)):
+        assert out[at] == value, at
+    del out
+    tally.scan(x, "max", out=x)  # in place
+    assert x[4] == 1 and x[-8] == 5 and x[-1] == 9
