@@ -4,8 +4,8 @@
 
     python bench/python.py [--tally build/tally] [--quick]
 
-Every figure is the best of several rounds, the two sides in turns. `--tally` is the command line, whose `bench` says what
-the same call costs in C. A peer that is not installed is left out."""
+Every figure is the best of several rounds, the two sides in turns. `--tally` is the command line, whose `bench` says
+what the same call costs in C. A peer that is not installed is left out."""
 
 import argparse
 import importlib
@@ -55,25 +55,41 @@ def say(what, mine, theirs, bar=None):
 
 
 tally.device("cpu,threads=1")
-print(platform.processor() or platform.machine(), "python", platform.python_version(), "numpy", np.__version__, tally.device())
+print(
+    platform.processor() or platform.machine(),
+    "python",
+    platform.python_version(),
+    "numpy",
+    np.__version__,
+    tally.device(),
+)
 with open("/proc/cpuinfo") as f:
-    print(next((line.split(":")[1].strip() for line in f if line.startswith("model name")), ""), "load", os.getloadavg())
+    print(
+        next((line.split(":")[1].strip() for line in f if line.startswith("model name")), ""), "load", os.getloadavg()
+    )
 
 # ---- a call ----
 x = np.ones(64, "f4")
 out = np.empty((), "f4")
 rows, rows_out = np.ones((8, 8), "f4"), np.empty(8, "f4")
 with_out, without, nothing = best(lambda: tally.sum(x, out=out), lambda: tally.sum(x), lambda: None)
-print(f"tally.sum of 64 f32 with out= {1e9 * (with_out - nothing):.0f} ns, without {1e9 * (without - nothing):.0f} ns")
+print(
+    f"tally.sum of 64 f32 with out= {1e9 * (with_out - nothing):.0f} ns, without {1e9 * (without - nothing):.0f} ns"
+)
 if options.tally:
     said = subprocess.run(
-        [options.tally, "bench", "sum:f32:reduce:64", "--threads", "1", "--json"], capture_output=True, text=True, check=True
+        [options.tally, "bench", "sum:f32:reduce:64", "--threads", "1", "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     cell = json.loads(said.stdout)
     cell = cell[0] if isinstance(cell, list) else cell
     seconds = cell.get("seconds") or cell["cells"][0]["seconds"]
     over = 1e9 * (with_out - nothing - seconds)
-    print(f"the call in C {1e9 * seconds:.0f} ns, so Python adds {over:.0f} ns  bar 1000: {'kept' if over <= 1000 else 'MISSED'}")
+    verdict = "kept" if over <= 1000 else "MISSED"
+    verdict = "kept" if over <= 1000 else "MISSED"
+    print(f"the call in C {1e9 * seconds:.0f} ns, so Python adds {over:.0f} ns  bar 1000: {verdict}")
 
 # ---- sums ----
 for n, bar, label in ((64, 0.5, "64"), (1 << 16, 2, "256 KB"), (1 << 27, 1.3, "512 MB")):
@@ -87,9 +103,9 @@ del x
 # ---- rolling means ----
 x = np.random.default_rng(1).standard_normal(1 << (16 if options.quick else 20))
 peers = {
-    "pandas": (20, lambda pd: (lambda s=pd.Series(x): s.rolling(50).mean())),
-    "bottleneck": (3, lambda bn: (lambda: bn.move_mean(x, 50))),
-    "numbagg": (2, lambda nb: (lambda: nb.move_mean(x, window=50, min_count=50))),
+    "pandas": (20, lambda pd: lambda s=pd.Series(x): s.rolling(50).mean()),
+    "bottleneck": (3, lambda bn: lambda: bn.move_mean(x, 50)),
+    "numbagg": (2, lambda nb: lambda: nb.move_mean(x, window=50, min_count=50)),
 }
 for name, (bar, make) in peers.items():
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes tally/__init__.pyi, the types of the package: the functions of the operators from the library's table, the rest
-from the text below. python make_stubs.py [--check]: the tally that is installed says the table."""
+"""Writes tally/__init__.pyi, the types of the package: the functions of the operators from the library's table, the
+rest from the text below. python make_stubs.py [--check]: the tally that is installed says the table."""
 
 import pathlib
 import sys
@@ -9,7 +9,7 @@ import sys
 from tally import _core, _rolling
 from tally._functions import NAMES, facts
 
-HEAD = '''# SPDX-License-Identifier: MIT
+HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
@@ -69,7 +69,8 @@ class Array:
     def __getitem__(self, key: Any, /) -> Any: ...
     def tolist(self) -> Any: ...
     def __dlpack__(
-        self, *, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: Any = None, copy: bool | None = None
+        self, *, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: Any = None,
+        copy: bool | None = None
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
@@ -107,7 +108,9 @@ class Stream:
     def __getstate__(self) -> Any: ...
     def __setstate__(self, state: Any) -> None: ...
     @staticmethod
-    def scan(op: str, dtype: _DType, *, exclusive: bool = False, init: SupportsFloat | SupportsIndex | None = None) -> _Results: ...
+    def scan(
+        op: str, dtype: _DType, *, exclusive: bool = False, init: SupportsFloat | SupportsIndex | None = None
+    ) -> _Results: ...
     @staticmethod
     def window(
         op: str,
@@ -149,11 +152,13 @@ class device:
 
 @overload
 def reduce(
-    x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
+    out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
-    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: None = None
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -198,10 +203,12 @@ def rolling(
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
-    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    out: _Output | None = None
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -210,7 +217,7 @@ def verify(cases: int = 1000, seed: int = 0) -> str: ...
 def digest(x: _Input) -> str: ...
 
 # one for each operator
-'''
+"""
 REST = "keepdims: bool = False, out: _Output | None = None\n) -> Any: ...\n"
 FORMS = {
     "": "x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, ",

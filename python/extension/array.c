@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array: results where NumPy is not wanted. Dense memory with a dtype and a shape that speaks the buffer protocol,
- * __array_interface__, DLPack and Arrow (array_export.c), so that every library takes it without a copy. */
+ * tally.Array: results where NumPy is not wanted. Dense memory with a dtype and a shape that speaks the buffer
+ * protocol, __array_interface__, DLPack and Arrow (array_export.c), so that every library takes it without a copy. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -173,7 +173,8 @@ static PyObject *subscript(PyObject *self, PyObject *key)
         PyObject *item = PyTuple_GetItem(keys, i), *next = NULL;
         Py_ssize_t index = PyIndex_Check(item) ? PyNumber_AsSsize_t(item, PyExc_IndexError) : -1;
         if (!PyIndex_Check(item))
-            PyErr_SetString(PyExc_TypeError, "an index of tally.Array is an integer: for slices use memoryview or NumPy");
+            PyErr_SetString(PyExc_TypeError,
+                            "an index of tally.Array is an integer: for slices use memoryview or NumPy");
         else if (Py_TYPE(at) != pt_array_type)
             PyErr_SetString(PyExc_IndexError, "more indices than axes");
         else if (!PyErr_Occurred())
@@ -205,7 +206,8 @@ static PyObject *repr(PyObject *self)
 {
     enum { SHOWN = 1000 };
     pt_array *array = (pt_array *)self;
-    PyObject *shape = get_shape(self, NULL), *content = elements(array) <= SHOWN ? tolist(self, NULL) : NULL, *text = NULL;
+    PyObject *shape = get_shape(self, NULL), *content = elements(array) <= SHOWN ? tolist(self, NULL) : NULL,
+             *text = NULL;
     const char *dtype = pt_dtype_name(array->dtype, array->is_bool);
     if (shape && content)
         text = PyUnicode_FromFormat("tally.Array(%R, dtype='%s')", content, dtype);
@@ -246,18 +248,25 @@ static PyGetSetDef attributes[] = {{"shape", get_shape, NULL, "The sizes, a tupl
                                    {"__array_interface__", get_interface, NULL, "NumPy's array interface.", NULL},
                                    {NULL, NULL, NULL, NULL, NULL}};
 static PyType_Slot slots[] = {
-    {Py_tp_dealloc, dealloc},       {Py_tp_traverse, traverse},       {Py_tp_repr, repr},
-    {Py_tp_methods, methods},       {Py_tp_getset, attributes},       {Py_bf_getbuffer, get_buffer},
-    {Py_mp_length, length},         {Py_mp_subscript, subscript},     {Py_sq_length, length},
-    {Py_sq_item, element},          {Py_tp_iter, PySeqIter_New},
-    {Py_tp_doc, "Results in dense memory: what tally gives for inputs that are no arrays of another library.\n\n"
-                "It has the buffer protocol, ``__array_interface__``, ``__dlpack__`` and ``__arrow_c_array__``, so that\n"
-                "``memoryview(a)``, ``numpy.asarray(a)``, ``torch.from_dlpack(a)`` and ``pyarrow.array(a)`` copy nothing."},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
+    {Py_tp_repr, repr},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, attributes},
+    {Py_bf_getbuffer, get_buffer},
+    {Py_mp_length, length},
+    {Py_mp_subscript, subscript},
+    {Py_sq_length, length},
+    {Py_sq_item, element},
+    {Py_tp_iter, PySeqIter_New},
+    {Py_tp_doc,
+     "Results in dense memory: what tally gives for inputs that are no arrays of another library.\n\n"
+     "It has the buffer protocol, ``__array_interface__``, ``__dlpack__`` and ``__arrow_c_array__``, so that\n"
+     "``memoryview(a)``, ``numpy.asarray(a)``, ``torch.from_dlpack(a)`` and ``pyarrow.array(a)`` copy nothing."},
     {0, NULL}};
-static PyType_Spec spec = {"tally.Array", sizeof(pt_array), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-                               Py_TPFLAGS_IMMUTABLETYPE,
-                           slots};
+static PyType_Spec spec = {
+    "tally.Array", sizeof(pt_array), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 int pt_array_init(PyObject *module)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface. What is given out holds a
- * reference to the array; its deleter may be called from a thread without the GIL. */
+ * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface. What is given out holds
+ * a reference to the array; its deleter may be called from a thread without the GIL. */
 #include "pt.h"
 #include "arrow.h"
 #include "dlpack.h"
@@ -45,12 +45,15 @@ static void drop_old(PyObject *capsule)
 static pt_dl_tensor tensor_of(const pt_array *array, int64_t *shape)
 {
     int64_t bytes = (int64_t)tally_dtype_size(array->dtype);
-    uint8_t code = array->is_bool                 ? 6
-                   : array->dtype == TALLY_BF16   ? 4
-                   : array->dtype >= TALLY_F16    ? 2
+    uint8_t code = array->is_bool                  ? 6
+                   : array->dtype == TALLY_BF16    ? 4
+                   : array->dtype >= TALLY_F16     ? 2
                    : (array->dtype - TALLY_I8) % 2 ? 1
-                                                  : 0;
-    pt_dl_tensor t = {.data = array->data, .device = {PT_DL_CPU, 0}, .ndim = array->ndim, .shape = shape,
+                                                   : 0;
+    pt_dl_tensor t = {.data = array->data,
+                      .device = {PT_DL_CPU, 0},
+                      .ndim = array->ndim,
+                      .shape = shape,
                       .strides = shape + array->ndim};
     t.dtype.code = code;
     t.dtype.bits = (uint8_t)(bytes * 8);
@@ -79,7 +82,8 @@ PyObject *pt_array_dlpack(PyObject *self, PyObject *args, PyObject *names)
         return NULL;
     }
     pt_array *array = (pt_array *)self;
-    size_t sizes = (size_t)array->ndim * 2 * sizeof(int64_t), head = major ? sizeof(pt_dl_versioned) : sizeof(pt_dl_managed);
+    size_t sizes = (size_t)array->ndim * 2 * sizeof(int64_t),
+           head = major ? sizeof(pt_dl_versioned) : sizeof(pt_dl_managed);
     char *block = calloc(1, head + sizes);
     if (!block) return PyErr_NoMemory();
     pt_dl_tensor tensor = tensor_of(array, (int64_t *)(void *)(block + head));
@@ -145,8 +149,8 @@ PyObject *pt_array_arrow(PyObject *self, PyObject *args, PyObject *names)
     if (!schema || !out || !buffers) goto failed;
     *schema = (pt_arrow_schema){.format = format, .name = "", .release = release_schema};
     buffers[1] = array->data;
-    *out = (pt_arrow_array){.length = array->shape[0], .n_buffers = 2, .buffers = buffers, .release = release_array,
-                            .private_data = self};
+    *out = (pt_arrow_array){
+        .length = array->shape[0], .n_buffers = 2, .buffers = buffers, .release = release_array, .private_data = self};
     if (!(first = PyCapsule_New(schema, "arrow_schema", drop_schema))) goto failed;
     schema = NULL;
     if (!(second = PyCapsule_New(out, "arrow_array", drop_array))) goto failed;

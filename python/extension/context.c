@@ -90,10 +90,9 @@ static pt_slot *open_slot(int at)
     if (!slot) return (pt_slot *)PyErr_NoMemory();
     tally_status status;
     slot->place = at;
-    Py_BEGIN_ALLOW_THREADS
-    status = tally_open(&slot->ctx, places[at].name);
-    Py_END_ALLOW_THREADS
-    if (status) {
+    Py_BEGIN_ALLOW_THREADS status = tally_open(&slot->ctx, places[at].name);
+    Py_END_ALLOW_THREADS if (status)
+    {
         pt_raise(NULL, status);
         free(slot);
         return NULL;
@@ -162,10 +161,7 @@ void pt_give_back(pt_slot *slot)
     pthread_mutex_unlock(&lock);
 }
 
-int pt_long(const pt_slot *slot, int64_t bytes)
-{
-    return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0;
-}
+int pt_long(const pt_slot *slot, int64_t bytes) { return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0; }
 
 tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out)
 {

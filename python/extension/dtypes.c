@@ -12,12 +12,12 @@ static const struct {
     int bytes;
     const char *name, *typestr, *format;
 } table[] = {
-    {TALLY_I8, 'i', 1, "int8", "|i1", "b"},      {TALLY_U8, 'u', 1, "uint8", "|u1", "B"},
-    {TALLY_I16, 'i', 2, "int16", "<i2", "h"},    {TALLY_U16, 'u', 2, "uint16", "<u2", "H"},
-    {TALLY_I32, 'i', 4, "int32", "<i4", "i"},    {TALLY_U32, 'u', 4, "uint32", "<u4", "I"},
-    {TALLY_I64, 'i', 8, "int64", "<i8", "q"},    {TALLY_U64, 'u', 8, "uint64", "<u8", "Q"},
-    {TALLY_F16, 'f', 2, "float16", "<f2", "e"},  {TALLY_BF16, 'V', 2, "bfloat16", "<V2", NULL},
-    {TALLY_F32, 'f', 4, "float32", "<f4", "f"},  {TALLY_F64, 'f', 8, "float64", "<f8", "d"},
+    {TALLY_I8, 'i', 1, "int8", "|i1", "b"},     {TALLY_U8, 'u', 1, "uint8", "|u1", "B"},
+    {TALLY_I16, 'i', 2, "int16", "<i2", "h"},   {TALLY_U16, 'u', 2, "uint16", "<u2", "H"},
+    {TALLY_I32, 'i', 4, "int32", "<i4", "i"},   {TALLY_U32, 'u', 4, "uint32", "<u4", "I"},
+    {TALLY_I64, 'i', 8, "int64", "<i8", "q"},   {TALLY_U64, 'u', 8, "uint64", "<u8", "Q"},
+    {TALLY_F16, 'f', 2, "float16", "<f2", "e"}, {TALLY_BF16, 'V', 2, "bfloat16", "<V2", NULL},
+    {TALLY_F32, 'f', 4, "float32", "<f4", "f"}, {TALLY_F64, 'f', 8, "float64", "<f8", "d"},
 };
 enum { ROWS = sizeof table / sizeof *table };
 
@@ -99,18 +99,31 @@ PyObject *pt_value(tally_dtype dtype, int is_bool, const void *value)
     } v;
     memcpy(&v, value, tally_dtype_size(dtype));
     switch (dtype) {
-    case TALLY_I8: return PyLong_FromLong(v.i8);
-    case TALLY_U8: return is_bool ? PyBool_FromLong(v.u8) : PyLong_FromLong(v.u8);
-    case TALLY_I16: return PyLong_FromLong(v.i16);
-    case TALLY_U16: return PyLong_FromLong(v.u16);
-    case TALLY_I32: return PyLong_FromLong(v.i32);
-    case TALLY_U32: return PyLong_FromUnsignedLong(v.u32);
-    case TALLY_I64: return PyLong_FromLongLong(v.i64);
-    case TALLY_U64: return PyLong_FromUnsignedLongLong(v.u64);
-    case TALLY_F16: return PyFloat_FromDouble(half(v.u16));
-    case TALLY_BF16: v.u32 = (uint32_t)v.u16 << 16; return PyFloat_FromDouble((double)v.f32);
-    case TALLY_F32: return PyFloat_FromDouble((double)v.f32);
-    case TALLY_F64: return PyFloat_FromDouble(v.f64);
+    case TALLY_I8:
+        return PyLong_FromLong(v.i8);
+    case TALLY_U8:
+        return is_bool ? PyBool_FromLong(v.u8) : PyLong_FromLong(v.u8);
+    case TALLY_I16:
+        return PyLong_FromLong(v.i16);
+    case TALLY_U16:
+        return PyLong_FromLong(v.u16);
+    case TALLY_I32:
+        return PyLong_FromLong(v.i32);
+    case TALLY_U32:
+        return PyLong_FromUnsignedLong(v.u32);
+    case TALLY_I64:
+        return PyLong_FromLongLong(v.i64);
+    case TALLY_U64:
+        return PyLong_FromUnsignedLongLong(v.u64);
+    case TALLY_F16:
+        return PyFloat_FromDouble(half(v.u16));
+    case TALLY_BF16:
+        v.u32 = (uint32_t)v.u16 << 16;
+        return PyFloat_FromDouble((double)v.f32);
+    case TALLY_F32:
+        return PyFloat_FromDouble((double)v.f32);
+    case TALLY_F64:
+        return PyFloat_FromDouble(v.f64);
     }
     PyErr_SetString(PyExc_SystemError, "tally: a dtype without a value");
     return NULL;

@@ -67,13 +67,9 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = make(slot->ctx, &verb, &a, start, &fragment);
-        Py_END_ALLOW_THREADS
-        if (status)
-            pt_raise(slot->ctx, status);
-        else
-            object = saved(slot->ctx, fragment);
+        Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);

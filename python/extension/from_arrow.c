@@ -24,8 +24,8 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
     if (!strcmp(format, "b"))
         PyErr_Format(PyExc_TypeError, "%s has Arrow's booleans, which are packed bits: cast them to uint8", a->name);
     else
-        PyErr_Format(PyExc_TypeError, "%s has elements of Arrow's format '%.40s'%s: must be integers or floats", a->name,
-                     format, schema->dictionary ? " in a dictionary" : "");
+        PyErr_Format(PyExc_TypeError, "%s has elements of Arrow's format '%.40s'%s: must be integers or floats",
+                     a->name, format, schema->dictionary ? " in a dictionary" : "");
     return -1;
 }
 
@@ -129,7 +129,8 @@ static int failed(const pt_operand *a, pt_arrow_stream *stream)
 {
     const char *why = stream->get_last_error ? stream->get_last_error(stream) : NULL;
     if (!PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "%s: its Arrow stream failed: %.200s", a->name, why ? why : "it does not say why");
+        PyErr_Format(PyExc_ValueError, "%s: its Arrow stream failed: %.200s", a->name,
+                     why ? why : "it does not say why");
     return -1;
 }
 

@@ -29,7 +29,11 @@ static int read_format(pt_operand *a, const char *format, int64_t bytes)
     const char *at = format ? format : "B";
     int swap = *at == '>' || *at == '!';
     if (*at && strchr("@=<>!", *at)) at++;
-    char kind = !*at || at[1] ? 0 : strchr("bhilqn", *at) ? 'i' : strchr("BHILQN", *at) ? 'u' : strchr("efd", *at) ? 'f' : 0;
+    char kind = !*at || at[1]           ? 0
+                : strchr("bhilqn", *at) ? 'i'
+                : strchr("BHILQN", *at) ? 'u'
+                : strchr("efd", *at)    ? 'f'
+                                        : 0;
     if (!strcmp(at, "?")) kind = 'b';
     a->dtype = kind ? pt_dtype_find(kind, bytes, &a->is_bool) : 0;
     if (!a->dtype) return no_dtype(a, !strcmp(at, "O") ? "object" : format ? format : "B");
@@ -40,7 +44,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
 {
     Py_buffer *b = &a->buffer;
     if (PyObject_GetBuffer(object, b, PyBUF_RECORDS_RO)) {
-        /* no buffer of this kind: another protocol, if it speaks one. What is no such answer (KeyboardInterrupt) stays */
+        /* no buffer of this kind: another protocol, if it speaks one. What is no such answer (KeyboardInterrupt) stays
+        */
         if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
             !PyErr_ExceptionMatches(PyExc_TypeError))
             return -1;
@@ -54,8 +59,8 @@ int pt_from_buffer(PyObject *object, pt_operand *a, int writable)
     a->data = b->buf;
     a->ndim = b->ndim;
     if (a->ndim < 0 || a->ndim > PT_DIMS || (a->ndim && !b->shape) || b->suboffsets) {
-        PyErr_Format(PyExc_ValueError, "%s: its buffer has %d dimensions%s: must be 0 to %d, without suboffsets", a->name,
-                     a->ndim, b->suboffsets ? " and suboffsets" : "", (int)PT_DIMS);
+        PyErr_Format(PyExc_ValueError, "%s: its buffer has %d dimensions%s: must be 0 to %d, without suboffsets",
+                     a->name, a->ndim, b->suboffsets ? " and suboffsets" : "", (int)PT_DIMS);
         return -1;
     }
     for (int i = 0; i < a->ndim; i++) {
@@ -83,11 +88,13 @@ static int read_typestr(PyObject *object, pt_operand *a, PyObject *typestr)
     Py_ssize_t length = 0;
     const char *text = typestr && PyUnicode_Check(typestr) ? PyUnicode_AsUTF8AndSize(typestr, &length) : NULL;
     if (!text || length < 3) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_ValueError, "%s: its typestr must be a string such as '<f4'", a->name);
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_ValueError, "%s: its typestr must be a string such as '<f4'", a->name);
         return -1;
     }
     int64_t bytes = 0;
-    for (const char *p = text + 2; *p; p++) bytes = *p >= '0' && *p <= '9' && bytes < 1000 ? bytes * 10 + *p - '0' : 1000;
+    for (const char *p = text + 2; *p; p++)
+        bytes = *p >= '0' && *p <= '9' && bytes < 1000 ? bytes * 10 + *p - '0' : 1000;
     int other = text[1] == 'V' && !is_bfloat16(object);
     a->dtype = other || !strchr("iufbV", text[1]) ? 0 : pt_dtype_find(text[1], bytes, &a->is_bool);
     if (!a->dtype) return no_dtype(a, text[1] == 'O' ? "object" : text);
@@ -173,7 +180,8 @@ int pt_from_cuda(PyObject *object, pt_operand *a)
         a->stream = PyLong_Check(stream) ? PyLong_AsVoidPtr(stream) : NULL;
         if (PyErr_Occurred()) return -1;
         if (!a->stream) {
-            PyErr_Format(PyExc_ValueError, "%s: the interface's stream must be None or an integer that is not 0", a->name);
+            PyErr_Format(PyExc_ValueError, "%s: the interface's stream must be None or an integer that is not 0",
+                         a->name);
             return -1;
         }
     }

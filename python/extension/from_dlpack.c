@@ -20,9 +20,8 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
 {
     static const char kinds[] = {'i', 'u', 'f', 0, 'V', 0, 'b'};
     char kind = t->dtype.code < sizeof kinds ? kinds[t->dtype.code] : 0;
-    a->dtype = kind && t->dtype.lanes == 1 && t->dtype.bits % 8 == 0
-                   ? pt_dtype_find(kind, t->dtype.bits / 8, &a->is_bool)
-                   : 0;
+    a->dtype =
+        kind && t->dtype.lanes == 1 && t->dtype.bits % 8 == 0 ? pt_dtype_find(kind, t->dtype.bits / 8, &a->is_bool) : 0;
     if (!a->dtype) {
         PyErr_Format(PyExc_TypeError,
                      "%s has elements of DLPack's type %d with %d bits and %d lanes: must be bool, integers of 1 to 8 "
@@ -32,8 +31,8 @@ static int read_tensor(const pt_dl_tensor *t, pt_operand *a)
     }
     int host = t->device.type == PT_DL_CPU || t->device.type == PT_DL_CUDA_HOST;
     if (!host && t->device.type != PT_DL_CUDA && t->device.type != PT_DL_CUDA_MANAGED) {
-        PyErr_Format(PyExc_ValueError, "%s is on a device of DLPack's type %d: must be the host (1) or CUDA (2)", a->name,
-                     t->device.type);
+        PyErr_Format(PyExc_ValueError, "%s is on a device of DLPack's type %d: must be the host (1) or CUDA (2)",
+                     a->name, t->device.type);
         return -1;
     }
     a->device = host ? -1 : t->device.id;
@@ -123,8 +122,10 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
     if (!capsule) {
         if (PyErr_ExceptionMatches(PyExc_BufferError)) {
             PyErr_Clear();
-            PyErr_Format(PyExc_ValueError, "%s: its __dlpack__ gives no tensor (one that needs a gradient, or another "
-                         "memory layout?)", a->name);
+            PyErr_Format(PyExc_ValueError,
+                         "%s: its __dlpack__ gives no tensor (one that needs a gradient, or another "
+                         "memory layout?)",
+                         a->name);
         }
         return -1;
     }
@@ -133,7 +134,8 @@ int pt_from_dlpack(PyObject *object, pt_operand *a)
     else if (PyCapsule_IsValid(capsule, "dltensor"))
         read = read_old(capsule, a);
     else
-        PyErr_Format(PyExc_ValueError, "%s: its __dlpack__ must give a capsule with a tensor that nobody has used", a->name);
+        PyErr_Format(PyExc_ValueError, "%s: its __dlpack__ must give a capsule with a tensor that nobody has used",
+                     a->name);
     Py_DECREF(capsule);
     if (read > 0 && gpu && a->device >= 0) a->stream = (void *)1; /* cudaStreamLegacy, as asked */
     return read;

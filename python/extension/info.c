@@ -28,10 +28,10 @@ PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_status status = tally_operator(slot->ctx, op, dtype, &info);
     PyObject *facts = NULL;
     if (!status)
-        facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
-                              info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes",
-                              info.lanes, "exact", info.exact ? Py_True : Py_False, "seedable",
-                              info.seedable ? Py_True : Py_False);
+        facts =
+            Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
+                          info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes", info.lanes,
+                          "exact", info.exact ? Py_True : Py_False, "seedable", info.seedable ? Py_True : Py_False);
     else if (status == TALLY_UNSUPPORTED)
         facts = Py_NewRef(Py_None);
     else
@@ -47,10 +47,8 @@ PyObject *pt_devices(PyObject *module, PyObject *unused)
     tally_device_info info;
     for (int i = 0; list; i++) {
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS
-        status = tally_device(i, &info);
-        Py_END_ALLOW_THREADS
-        if (status) break;
+        Py_BEGIN_ALLOW_THREADS status = tally_device(i, &info);
+        Py_END_ALLOW_THREADS if (status) break;
         PyObject *one = Py_BuildValue("{s:s,s:s,s:O,s:s,s:i,s:s}", "name", info.name, "text", info.text, "usable",
                                       info.usable ? Py_True : Py_False, "reason", info.reason, "threads",
                                       info.processors, "isas", info.isas ? info.isas : "");
@@ -72,10 +70,8 @@ PyObject *pt_verify(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (!slot) return NULL;
     const char *report = NULL;
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = tally_verify(slot->ctx, seed, cases, &report);
-    Py_END_ALLOW_THREADS
-    PyObject *sentence = NULL;
+    Py_BEGIN_ALLOW_THREADS status = tally_verify(slot->ctx, seed, cases, &report);
+    Py_END_ALLOW_THREADS PyObject *sentence = NULL;
     if (!status)
         sentence = PyUnicode_FromString(report ? report : "");
     else if (status == TALLY_MISMATCH && report)

@@ -275,7 +275,8 @@ int pt_open_out(PyObject *object, pt_operand *a)
 /* numpy.empty(shape, dtype) */
 static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
 {
-    static PyObject *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+    static PyObject
+        *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
     PyObject *type = NULL, *object = NULL, *sizes = PyTuple_New(ndim);
     for (int i = 0; sizes && i < ndim; i++) {
         PyObject *n = PyLong_FromLongLong(shape[i]);

@@ -49,10 +49,10 @@ struct pt_operand {
     int device;   /* -1: host memory; else the number of a CUDA device */
     void *stream; /* where the data becomes ready: work is issued there; NULL: it is ready */
     pt_kind kind;
-    PyObject *object;       /* borrowed: what was given, or what it was converted to (then `converted` owns it) */
+    PyObject *object; /* borrowed: what was given, or what it was converted to (then `converted` owns it) */
     PyObject *converted;
-    const char *name;       /* for sentences: "x", "out" */
-    pt_chunk *chunks;       /* NULL, or `size` elements in this many parts; data is NULL then */
+    const char *name; /* for sentences: "x", "out" */
+    pt_chunk *chunks; /* NULL, or `size` elements in this many parts; data is NULL then */
     int64_t chunk_count;
     void (*release)(pt_operand *); /* NULL, or gives `held` back */
     void *held;
@@ -111,8 +111,7 @@ int pt_array_init(PyObject *module);
 PyObject *pt_array_new(tally_dtype dtype, int is_bool, int ndim, const int64_t *shape);
 void *pt_array_data(PyObject *array);
 typedef struct pt_array {
-    PyObject_HEAD
-    char *data;
+    PyObject_HEAD char *data;
     PyObject *base; /* NULL: data is our own */
     tally_dtype dtype;
     int is_bool, ndim;
@@ -179,12 +178,12 @@ typedef struct pt_verb {
     enum { PT_REDUCE, PT_SCAN, PT_WINDOW } what;
     char op[PT_OP];
     tally_operator_info info;
-    int out_bool;       /* Python calls the results bool */
-    tally_dtype out;    /* what Python calls them: info.output, but int64 for sums of bool */
+    int out_bool;    /* Python calls the results bool */
+    tally_dtype out; /* what Python calls them: info.output, but int64 for sums of bool */
     int64_t in_bytes, out_bytes;
     tally_scan_options scan;
     tally_window_options window;
-    int initial; /* scan: one more result before the first, of no elements */
+    int initial;   /* scan: one more result before the first, of no elements */
     int64_t shift; /* window: results move on by one, the first is empty (after is -1) */
 } pt_verb;
 

@@ -23,16 +23,26 @@ typedef struct {
 static double as_double(tally_dtype dtype, const char *values, int64_t at)
 {
     switch (dtype) {
-    case TALLY_I8: return ((const int8_t *)values)[at];
-    case TALLY_U8: return ((const uint8_t *)values)[at];
-    case TALLY_I16: return ((const int16_t *)values)[at];
-    case TALLY_U16: return ((const uint16_t *)values)[at];
-    case TALLY_I32: return ((const int32_t *)values)[at];
-    case TALLY_U32: return ((const uint32_t *)values)[at];
-    case TALLY_I64: return (double)((const int64_t *)values)[at];
-    case TALLY_U64: return (double)((const uint64_t *)values)[at];
-    case TALLY_F32: return (double)((const float *)values)[at];
-    default: return ((const double *)values)[at];
+    case TALLY_I8:
+        return ((const int8_t *)values)[at];
+    case TALLY_U8:
+        return ((const uint8_t *)values)[at];
+    case TALLY_I16:
+        return ((const int16_t *)values)[at];
+    case TALLY_U16:
+        return ((const uint16_t *)values)[at];
+    case TALLY_I32:
+        return ((const int32_t *)values)[at];
+    case TALLY_U32:
+        return ((const uint32_t *)values)[at];
+    case TALLY_I64:
+        return (double)((const int64_t *)values)[at];
+    case TALLY_U64:
+        return (double)((const uint64_t *)values)[at];
+    case TALLY_F32:
+        return (double)((const float *)values)[at];
+    default:
+        return ((const double *)values)[at];
     }
 }
 
@@ -204,7 +214,8 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     if (bad) return -1;
     tally_dtype gives = r->verb.info.output;
     if (r->verb.info.lanes > 1 || gives == TALLY_F16 || gives == TALLY_BF16) {
-        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op, pt_dtype_name(r->a.dtype, 0));
+        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op,
+                     pt_dtype_name(r->a.dtype, 0));
         return -1;
     }
     if (is_bool || (r->wanted != TALLY_F64 && !(r->wanted == TALLY_F32 && gives == TALLY_F32))) {
@@ -229,18 +240,19 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
     if (r.a.chunks || r.a.device >= 0) {
-        PyErr_Format(PyExc_ValueError, "x: rolling takes one piece of host memory: combine its chunks first, or use window");
+        PyErr_Format(PyExc_ValueError,
+                     "x: rolling takes one piece of host memory: combine its chunks first, or use window");
         goto done;
     }
-    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) || read_verb(slot, args[0], args[8], args[3], &r)) goto done;
+    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) ||
+        read_verb(slot, args[0], args[8], args[3], &r))
+        goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
     if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
-    Py_BEGIN_ALLOW_THREADS
-    status = run(slot->ctx, &r, &out);
-    Py_END_ALLOW_THREADS
-    if (status) pt_raise(slot->ctx, status);
+    Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, &r, &out);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
     if (made) pt_close(&out);

@@ -8,8 +8,9 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
     if (pt_open(object, "offsets", offsets)) return -1;
     if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
         (offsets->size > 1 && offsets->strides[0] != 8) || (offsets->device >= 0 && a->device < 0)) {
-        PyErr_SetString(PyExc_ValueError, "offsets must be int64, dense, with one axis of at least 1 element, on the host "
-                                          "or with the data");
+        PyErr_SetString(PyExc_ValueError,
+                        "offsets must be int64, dense, with one axis of at least 1 element, on the host "
+                        "or with the data");
         return -1;
     }
     if (offsets->device >= 0 || offsets->size < 2) return 0;
@@ -17,8 +18,9 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
     for (int64_t i = 0; i < offsets->size; i++) {
         int64_t low = i ? at[i - 1] : 0;
         if (at[i] >= low && at[i] <= a->size) continue;
-        PyErr_Format(PyExc_ValueError, "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)",
-                     (long long)i, (long long)at[i], (long long)low, (long long)a->size);
+        PyErr_Format(PyExc_ValueError,
+                     "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)", (long long)i,
+                     (long long)at[i], (long long)low, (long long)a->size);
         return -1;
     }
     return 0;
@@ -77,10 +79,8 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (verb.info.lanes > 1) shape[ndim++] = verb.info.lanes;
     if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
     made = 1;
-    Py_BEGIN_ALLOW_THREADS
-    status = run(slot, &verb, &a, &offsets, &result);
-    Py_END_ALLOW_THREADS
-    if (status) pt_raise(slot->ctx, status);
+    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &offsets, &result);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:
     pt_give_back(slot);
     if (made) pt_close(&result);

@@ -12,7 +12,9 @@ static int check_out(const pt_verb *verb, const pt_operand *out)
     pt_operand whole = *out;
     if (lanes) whole.ndim--;
     if (out->size && ((lanes && out->strides[last] != bytes) || !pt_even(&whole, verb->out_bytes))) {
-        PyErr_SetString(PyExc_ValueError, "out: its strides must be multiples of its elements (and several values of one result neighbours)");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "out: its strides must be multiples of its elements (and several values of one result neighbours)");
         return -1;
     }
     return 0;
@@ -32,8 +34,9 @@ static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *
 static int check_device(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
 {
     if (out->device >= 0 && (verb->initial || verb->shift)) {
-        PyErr_SetString(PyExc_ValueError, "results on a device: include_initial and closed windows that leave out their "
-                                          "own row are for host memory in this version");
+        PyErr_SetString(PyExc_ValueError,
+                        "results on a device: include_initial and closed windows that leave out their "
+                        "own row are for host memory in this version");
         return -1;
     }
     if (a->device >= 0 && !pt_even(a, verb->in_bytes)) {
@@ -78,8 +81,7 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
         return -1;
     }
     if (pt_long(slot, a->size * verb->in_bytes)) {
-        Py_BEGIN_ALLOW_THREADS
-        status = run(slot, verb, a, axis, out);
+        Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, axis, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, axis, out);

@@ -7,8 +7,7 @@
 #include <string.h>
 
 typedef struct {
-    PyObject_HEAD
-    pt_slot *slot;
+    PyObject_HEAD pt_slot *slot;
     tally_stream *stream;
     pt_verb verb;
     tally_dtype dtype;
@@ -34,7 +33,8 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
     long long before, after, min_count;
     PyObject *op, *dtype, *init;
     char start[16];
-    if (!PyArg_ParseTuple(args, "iOOpOLLiL", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges, &min_count))
+    if (!PyArg_ParseTuple(args, "iOOpOLLiL", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges,
+                          &min_count))
         return NULL;
     stream *s = (stream *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
@@ -101,7 +101,8 @@ static PyObject *push(PyObject *self, PyObject *object)
     PyObject *given = NULL;
     if (pt_open(object, "x", &a)) return NULL;
     if (a.ndim > 1 || a.chunks || a.device >= 0 || a.dtype != s->dtype || a.is_bool != s->is_bool) {
-        PyErr_Format(PyExc_ValueError, "x is %s with %d axes: this stream takes %s with one, in one piece of host memory",
+        PyErr_Format(PyExc_ValueError,
+                     "x is %s with %d axes: this stream takes %s with one, in one piece of host memory",
                      pt_dtype_name(a.dtype, a.is_bool), a.ndim, pt_dtype_name(s->dtype, s->is_bool));
     } else if (!enter(s)) {
         int64_t room = tally_stream_room(s->stream, a.size), made = 0, bytes;
@@ -110,10 +111,8 @@ static PyObject *push(PyObject *self, PyObject *object)
             PyErr_NoMemory();
         } else {
             tally_status status;
-            Py_BEGIN_ALLOW_THREADS
-            status = push_run(s, &a, out, &made);
-            Py_END_ALLOW_THREADS
-            s->kind = a.kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
+            Py_BEGIN_ALLOW_THREADS status = push_run(s, &a, out, &made);
+            Py_END_ALLOW_THREADS s->kind = a.kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
             if (status)
                 pt_raise(s->slot->ctx, status);
             else
@@ -148,7 +147,8 @@ static PyMethodDef methods[] = {{"push", push, METH_O, "push(x) -> the results t
                                 {"finish", finish, METH_NOARGS, "finish() -> the results that were left"},
                                 {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc}, {Py_tp_new, create}, {Py_tp_methods, methods}, {0, NULL}};
-static PyType_Spec spec = {"tally._core.Stream", sizeof(stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+static PyType_Spec spec = {"tally._core.Stream", sizeof(stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           slots};
 
 int pt_stream_init(PyObject *module)
 {

@@ -92,7 +92,8 @@ int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t 
         return -1;
     }
     if (!pt_distinct(out, (int64_t)tally_dtype_size(out->dtype))) {
-        PyErr_SetString(PyExc_ValueError, "out: several of its elements are one place, so results would overwrite each other");
+        PyErr_SetString(PyExc_ValueError,
+                        "out: several of its elements are one place, so results would overwrite each other");
         return -1;
     }
     return 0;
@@ -137,8 +138,8 @@ static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *ou
     for (int i = 0; i < a->ndim; i++)
         if (mask >> i & 1) dim[folded++] = (pt_dim){a->shape[i], a->strides[i], 0};
     if (a->device >= 0 && a->size && (pt_join(dim, folded) > 1 || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)))) {
-        PyErr_Format(PyExc_ValueError, "%s is on a device, and no single stride walks what is folded: make it contiguous",
-                     a->name);
+        PyErr_Format(PyExc_ValueError,
+                     "%s is on a device, and no single stride walks what is folded: make it contiguous", a->name);
         return -1;
     }
     if (out->device >= 0 && !is_dense(out)) {
@@ -157,8 +158,7 @@ static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
         return -1;
     }
     if (pt_long(slot, a->size * verb->in_bytes)) {
-        Py_BEGIN_ALLOW_THREADS
-        status = run(slot, verb, a, mask, out);
+        Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, mask, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, mask, out);

@@ -53,8 +53,8 @@ static int64_t rows_now(int64_t rows, int64_t n)
 
 /* ---- data in pieces ---- */
 
-/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed elements of an array, or (dims
- * is -1) parts of dense memory. */
+/* Dense pieces of one sequence, one after the other: the parts of an Arrow stream, packed elements of an array, or
+ * (dims is -1) parts of dense memory. */
 typedef struct {
     const pt_chunk *chunks; /* NULL: pack */
     const char *from;
@@ -184,8 +184,8 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
 /* ---- scan and window ---- */
 
 /* The results that lie before the first element's: an empty sequence's. */
-static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out, const pt_dim *keep, int nk,
-                               int64_t rows)
+static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtype, char *out, const pt_dim *keep,
+                               int nk, int64_t rows)
 {
     char value[64], *line;
     tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};

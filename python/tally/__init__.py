@@ -11,8 +11,8 @@ True
 >>> tally.rolling(x, 3).mean()[-1] == tally.mean(array("d", x[-3:]))
 True
 
-Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and lists,
-and gives results of the same kind.
+Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and
+lists, and gives results of the same kind.
 """
 
 from . import _core, _kinds
@@ -32,13 +32,13 @@ _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
 def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
     """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
 
-    ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an operator
-    of one's own (:func:`define`); or a list of names, which gives a tuple of results.
+    ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an
+    operator of one's own (:func:`define`); or a list of names, which gives a tuple of results.
 
     ``axis`` is an integer, a tuple of them, or None: all elements, in C order of the indices, whatever the strides are.
-    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dtype`` may be the type
-    that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the result's
-    shape and type that gets the result.
+    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dtype`` may be the
+    type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
+    result's shape and type that gets the result.
 
     No elements give the operator's empty value: 0 for a sum, NaN for a mean.
 
@@ -59,9 +59,9 @@ def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
 def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None, dtype=None, out=None, offsets=None):
     """Folds every prefix along ``axis``: result ``i`` is the reduction of elements 0 to ``i``, in bits.
 
-    ``exclusive`` leaves out element ``i``; ``reverse`` folds from the last element to element ``i``; ``init`` is a value
-    that starts every sequence. ``axis`` may be left out if ``x`` has one axis. ``offsets`` cuts ``x`` into segments, as in
-    :func:`segments`. ``out`` may be ``x`` itself where the types are equal.
+    ``exclusive`` leaves out element ``i``; ``reverse`` folds from the last element to element ``i``; ``init`` is a
+    value that starts every sequence. ``axis`` may be left out if ``x`` has one axis. ``offsets`` cuts ``x`` into
+    segments, as in :func:`segments`. ``out`` may be ``x`` itself where the types are equal.
 
     >>> import tally
     >>> tally.scan([3, 1, 4, 1, 5], "max").tolist()
@@ -96,8 +96,8 @@ def window(
     Window ``i`` has elements ``i - before`` to ``i + after``. ``w`` alone is a window that ends at ``i``, or with
     ``center`` one around it. A window that is not full gives the operator's empty value (``edges="missing"``), what its
     elements give (``"shrink"``), or no result (``"valid"``: the axis is shorter). ``min_count``: a window with fewer
-    elements (for nan forms: that are not NaN) gives the empty value. ``offsets`` cuts ``x`` into segments, whose windows
-    do not meet.
+    elements (for nan forms: that are not NaN) gives the empty value. ``offsets`` cuts ``x`` into segments, whose
+    windows do not meet.
 
     Each result is the reduction of its own elements, in bits: nothing drifts, and nothing stays behind.
 
@@ -118,8 +118,8 @@ def segments(x, offsets, op, /, *, dtype=None):
     """Reduces neighbouring segments of ``x``: segment ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``.
 
     ``x`` has one axis, and so have ``offsets``, ascending integers (int64) from 0 to at most the elements of ``x``. The
-    result has one element less than ``offsets``. An empty segment gives the operator's empty value. A row of a matrix in
-    compressed sparse form is such a segment.
+    result has one element less than ``offsets``. An empty segment gives the operator's empty value. A row of a matrix
+    in compressed sparse form is such a segment.
 
     >>> import tally
     >>> tally.segments([1, 2, 3, 4, 5], [0, 2, 2, 5], "sum").tolist()
@@ -133,19 +133,20 @@ def segments(x, offsets, op, /, *, dtype=None):
 def rolling(x, window, /, *, axis=0, center=False, closed=None, min_periods=None, step=None, dtype=None):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
-    ``window`` is a number of elements along ``axis``. ``closed`` says which ends of the interval belong to it: ``"right"``
-    (also None), ``"both"``, ``"left"``, ``"neither"``. NaN is no observation: a window with fewer than ``min_periods``
-    observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th result. Results are float64, computed in
-    float64; ``dtype="float32"`` keeps float32.
+    ``window`` is a number of elements along ``axis``. ``closed`` says which ends of the interval belong to it:
+    ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN is no observation: a window with fewer than
+    ``min_periods`` observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th result. Results are
+    float64, computed in float64; ``dtype="float32"`` keeps float32.
 
-    Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend on
-    elements outside its window, not even in its last bit.
+    Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
+    on elements outside its window, not even in its last bit.
 
     >>> import tally
     >>> tally.rolling([1.0, 2.0, float("nan"), 4.0], 2, min_periods=1).sum().tolist()
     [1.0, 3.0, 2.0, 4.0]
 
-    ValueError: a window that is no number of elements (windows of time are not in this version), ``min_periods`` above it.
+    ValueError: a window that is no number of elements (windows of time are not in this version), ``min_periods`` above
+    it.
     """
     return Rolling(
         x, window, axis=axis, center=center, closed=closed, min_periods=min_periods, step=step, dtype=dtype
@@ -183,8 +184,8 @@ def _alone(name, **others):
 
 
 def define(name, text, where=None):
-    """Defines an operator by its text in C (doc/user-operators.md); its name then goes wherever an operator's name goes,
-    on every thread.
+    """Defines an operator by its text in C (doc/user-operators.md); its name then goes wherever an operator's name
+    goes, on every thread.
 
     The text is compiled when it is used for a type for the first time, by the system's C compiler. It is code that runs
     with your rights: do not define what strangers send.
@@ -207,8 +208,8 @@ def devices():
 class device:
     """The device of this thread: ``tally.device("cpu,threads=1")`` from now on, or for a ``with`` block.
 
-    The name is one of :func:`devices`, or ``"auto"``; options follow commas: ``threads=2``, ``isa=avx2``. Data that is on
-    a GPU is computed there, whatever this says.
+    The name is one of :func:`devices`, or ``"auto"``; options follow commas: ``threads=2``, ``isa=avx2``. Data that is
+    on a GPU is computed there, whatever this says.
 
     >>> import tally
     >>> with tally.device("cpu,threads=1") as here:

@@ -9,10 +9,10 @@ __all__ = ["Fragment", "Stream"]
 class Fragment:
     """The reduction of a part of a longer sequence: elements ``start`` to ``end - 1``.
 
-    ``Fragment(op, x, start=0)`` folds ``x`` (in C order if it has several axes). ``a + b`` joins neighbours, where ``b``
-    starts at ``a``'s end; :meth:`result` is what ``tally.reduce`` gives for the whole sequence, in bits, however it was
-    cut. A fragment is a value of at most some kilobytes. It compares, hashes and pickles, and ``bytes(fragment)`` is its
-    portable form, which the C library and other machines read.
+    ``Fragment(op, x, start=0)`` folds ``x`` (in C order if it has several axes). ``a + b`` joins neighbours, where
+    ``b`` starts at ``a``'s end; :meth:`result` is what ``tally.reduce`` gives for the whole sequence, in bits, however
+    it was cut. A fragment is a value of at most some kilobytes. It compares, hashes and pickles, and
+    ``bytes(fragment)`` is its portable form, which the C library and other machines read.
 
     >>> from array import array
     >>> x = array("d", [0.1] * 1000)
@@ -37,8 +37,8 @@ class Fragment:
         return self
 
     def result(self):
-        """The reduction's result, a number (an array for an operator with several values per result). ValueError unless the fragment
-        starts at 0."""
+        """The reduction's result, a number (an array for an operator with several values per result). ValueError
+        unless the fragment starts at 0."""
         return _core.fragment_read(self._bytes, True)[4]
 
     @property
@@ -88,9 +88,10 @@ class Fragment:
 class Stream:
     """Data that comes in chunks of any size; the results are those of one call on all of it, in bits.
 
-    ``Stream(op, dtype, start=0)`` reduces: :meth:`push` chunks, and :meth:`result` at any time. It pickles, and ``a + b``
-    joins two of them, where ``b`` was made with ``start`` at ``a``'s end. ``Stream.scan`` and ``Stream.window`` make
-    streams whose ``push(x)`` gives the results that became known, and whose ``finish()`` gives those that were left.
+    ``Stream(op, dtype, start=0)`` reduces: :meth:`push` chunks, and :meth:`result` at any time. It pickles, and ``a +
+    b`` joins two of them, where ``b`` was made with ``start`` at ``a``'s end. ``Stream.scan`` and ``Stream.window``
+    make streams whose ``push(x)`` gives the results that became known, and whose ``finish()`` gives those that were
+    left.
 
     >>> from array import array
     >>> stream = tally.Stream("sum", "float64")

@@ -80,7 +80,9 @@ def _function(op):
         text=about["text"][0].upper() + about["text"][1:],
         types="integers" if code == "q" else "numbers",
         more=more,
-        result=f"{about['lanes']} values in a last axis for each sequence" if several else "one value for each sequence",
+        result=f"{about['lanes']} values in a last axis for each sequence"
+        if several
+        else "one value for each sequence",
         empty=about["empty"],
         call=f"tally.{name}(array({code!r}, {numbers}){argument}){'.tolist()' if several else ''}",
         value=value.tolist() if several else value,

@@ -80,7 +80,9 @@ def _from_pandas(object, name):
         return values, 2 if type(object).__name__ == "Series" else 1
     missing = getattr(object, "isna", None)
     if missing is not None and missing().any():
-        raise ValueError(f"{name} has missing values: this version of tally takes arrays without; fill them (with NaN)")
+        raise ValueError(
+            f"{name} has missing values: this version of tally takes arrays without; fill them (with NaN)"
+        )
     return object.to_numpy(), 2 if type(object).__name__ == "Series" else 1
 
 
@@ -97,7 +99,11 @@ def give(object, result, shape=None):
     if library == "pyarrow":
         return _to_arrow(result)
     if library == "polars":
-        return sys.modules["polars"].Series(sys.modules["polars"].from_arrow(_to_arrow(result))) if result.ndim else result[()]
+        return (
+            sys.modules["polars"].Series(sys.modules["polars"].from_arrow(_to_arrow(result)))
+            if result.ndim
+            else result[()]
+        )
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.from_dlpack(result)
@@ -121,7 +127,9 @@ def _to_arrow(result):
     import pyarrow
 
     if result.ndim == 0:
-        return pyarrow.scalar(result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype))
+        return pyarrow.scalar(
+            result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype)
+        )
     return pyarrow.array(result) if result.ndim == 1 else result
 
 

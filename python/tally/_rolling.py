@@ -14,8 +14,8 @@ class Rolling:
     """Windows over ``x``, made by :func:`tally.rolling`; its methods are the operators.
 
     ``r.mean()`` is the mean of each window, and so are ``sum``, ``min``, ``max``, ``prod``, ``count``, ``first``,
-    ``last``, ``argmin``, ``argmax``, ``any``, ``all``, ``var(ddof=1)`` and ``std(ddof=1)``. :meth:`agg` takes the name of
-    any operator, also of one's own.
+    ``last``, ``argmin``, ``argmax``, ``any``, ``all``, ``var(ddof=1)`` and ``std(ddof=1)``. :meth:`agg` takes the name
+    of any operator, also of one's own.
     """
 
     __slots__ = ("_x", "_before", "_after", "_minimum", "_step", "_axis", "_dtype")
@@ -35,12 +35,13 @@ class Rolling:
         self._step = 1 if step is None else _integer(step, "step", 1)
 
     def agg(self, op):
-        """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window. Elements that are NaN are no
-        observations: the operator's nan form is taken where it has one."""
+        """The operator of this name, such as ``'mean'`` or ``'var:ddof=1'``, in each window. Elements that are NaN are
+        no observations: the operator's nan form is taken where it has one."""
         return self._fold(_nan_form(op), op, False)
 
     def count(self):
-        """How many elements of each window are not NaN. Here ``min_periods`` is about rows, NaN or not, as in pandas."""
+        """How many elements of each window are not NaN. Here ``min_periods`` is about rows, NaN or not, as in
+        pandas."""
         return self._fold("count", "count", True)
 
     def _fold(self, nan_form, op, rows):

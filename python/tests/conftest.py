@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Helpers of all tests. TALLY_CLI is the command line, of the same build's law; without it tests of parity are skipped."""
+"""Helpers of all tests. TALLY_CLI is the command line, of the same build's law; without it tests of parity are
+skipped."""
 
 import os
 import subprocess
@@ -20,7 +21,20 @@ settings.register_profile(
 )
 settings.load_profile("tally")
 
-DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 FLOATS = ["float16", "float32", "float64"]
 
 

@@ -24,7 +24,9 @@ def test_docstrings():
             assert inspect.signature(thing) is not None
     for module in (tally, _fragment):
         runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
-        things = [getattr(tally, n) for n in tally.__all__] if module is tally else [_fragment.Fragment, _fragment.Stream]
+        things = (
+            [getattr(tally, n) for n in tally.__all__] if module is tally else [_fragment.Fragment, _fragment.Stream]
+        )
         for thing in [module, *things]:
             for test in doctest.DocTestFinder(recurse=False).find(thing, globs={"tally": tally}, name=str(thing)):
                 runner.run(test)
@@ -62,7 +64,9 @@ def test_stubs(tmp_path):
         "tally.ema(x)  # error\n"
         "tally.reduce(5 + 1j, 'sum')  # error\n"
     )
-    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", sample], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", sample], capture_output=True, text=True, cwd=tmp_path
+    )
     wrong = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
     assert wrong == [n for n, line in enumerate(sample.read_text().splitlines(), 1) if "# error" in line], done.stdout
     config = tmp_path / "mypy.ini"
@@ -78,7 +82,9 @@ def test_stubs(tmp_path):
 def test_import_time():
     """At most 30 ms; the best of some, since the machine has other work."""
     code = "import time; a = time.perf_counter(); import tally; print(time.perf_counter() - a)"
-    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(7)]
+    times = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(7)
+    ]
     assert min(times) < 0.030, times
 
 

@@ -147,11 +147,15 @@ new_capsule.restype, new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, 
 class Producer:
     """Gives a capsule with any tensor; counts the calls of its deleter."""
 
-    def __init__(self, new=False, shape=(4,), strides=None, name=None, device=(1, 0), major=1, flags=0, deleter=True, **tensor):
+    def __init__(
+        self, new=False, shape=(4,), strides=None, name=None, device=(1, 0), major=1, flags=0, deleter=True, **tensor
+    ):
         self.data = np.arange(4.0)
         self.deleted = 0
         self.device = device
-        facts = dict(data=self.data.ctypes.data, device_type=1, device_id=0, ndim=1, code=2, bits=64, lanes=1, byte_offset=0)
+        facts = dict(
+            data=self.data.ctypes.data, device_type=1, device_id=0, ndim=1, code=2, bits=64, lanes=1, byte_offset=0
+        )
         facts.update(tensor)
         self.tensor = Tensor(**facts)
         if shape is not None:
@@ -260,7 +264,9 @@ def test_capsules_that_are_none():
             tally.sum(Producer(name=name))
     for wrong in (None, 5, "x", object()):
         with pytest.raises((TypeError, ValueError)):
-            tally.sum(type("P", (), {"__dlpack__": lambda s, w=wrong, **k: w, "__dlpack_device__": lambda s: (1, 0)})())
+            tally.sum(
+                type("P", (), {"__dlpack__": lambda s, w=wrong, **k: w, "__dlpack_device__": lambda s: (1, 0)})()
+            )
     for device in (None, 5, (), (1,), ("a", "b"), (2**70, 0), (1, 2, 3)):
         try:
             tally.sum(Producer(device=device))
@@ -273,7 +279,13 @@ def test_capsules_that_are_none():
 
 def test_cuda_arrays_without_a_device():
     good = {"version": 3, "shape": (4,), "typestr": "<f8", "data": (4096, False), "strides": None}
-    for facts in (good, {**good, "stream": 1}, {**good, "stream": 0}, {**good, "stream": "x"}, {**good, "stream": 2**70}):
+    for facts in (
+        good,
+        {**good, "stream": 1},
+        {**good, "stream": 0},
+        {**good, "stream": "x"},
+        {**good, "stream": 2**70},
+    ):
         with pytest.raises((TypeError, ValueError, OverflowError)):
             tally.sum(Says(__cuda_array_interface__=facts))
     with pytest.raises(ValueError, match="cuda:0"):
@@ -366,9 +378,20 @@ def test_bytes_that_are_no_fragment(noise, cut):
             tally.Fragment.from_bytes(data)
 
 
-@given(st.dictionaries(st.sampled_from(["version", "shape", "typestr", "strides", "descr"]),
-                       st.one_of(st.none(), st.integers(), st.text(max_size=5), st.tuples(st.integers(), st.integers()),
-                                 st.sampled_from(["<f8", "|u1", "<i2", "<f2"]), st.just((2, 2)), st.just((1,)))))
+@given(
+    st.dictionaries(
+        st.sampled_from(["version", "shape", "typestr", "strides", "descr"]),
+        st.one_of(
+            st.none(),
+            st.integers(),
+            st.text(max_size=5),
+            st.tuples(st.integers(), st.integers()),
+            st.sampled_from(["<f8", "|u1", "<i2", "<f2"]),
+            st.just((2, 2)),
+            st.just((1,)),
+        ),
+    )
+)
 def test_interfaces_of_noise(changes):
     """Whatever it says about 32 bytes: a result or an exception."""
     room = np.zeros(4)

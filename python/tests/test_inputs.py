@@ -114,7 +114,13 @@ def test_array():
     row = a[1]
     del a
     assert row.tolist() == [4, 9, 15]
-    for key, error in ((2, IndexError), (-3, IndexError), ((0, 0, 0), IndexError), (slice(2), TypeError), ("a", TypeError)):
+    for key, error in (
+        (2, IndexError),
+        (-3, IndexError),
+        ((0, 0, 0), IndexError),
+        (slice(2), TypeError),
+        ("a", TypeError),
+    ):
         with pytest.raises(error):
             tally.scan([[1, 2]], "sum", axis=1)[key] if key != 2 else row[7]
     with pytest.raises(TypeError):
@@ -356,7 +362,10 @@ def test_fragments_and_streams(rng, tmp_path):
 
 def test_streams_of_results(rng):
     x = rng.standard_normal(5000)
-    scan, window = tally.Stream.scan("sum", "float64", init=3.0), tally.Stream.window("mean", "float64", 50, edges="shrink")
+    scan, window = (
+        tally.Stream.scan("sum", "float64", init=3.0),
+        tally.Stream.window("mean", "float64", 50, edges="shrink"),
+    )
     scans, windows = [], []
     for part in np.array_split(x, 7):
         scans.append(scan.push(part[::-1][::-1]))

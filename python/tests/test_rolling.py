@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""rolling(...) beside pandas, on random data with NaN and every word that both know. Both compute in float64; pandas adds
-and removes elements as its window moves, so values agree to its own drift: 1e-9 of the largest element here. Which
+"""rolling(...) beside pandas, on random data with NaN and every word that both know. Both compute in float64; pandas
+adds and removes elements as its window moves, so values agree to its own drift: 1e-9 of the largest element here. Which
 results are NaN must agree exactly."""
 
 import bottleneck as bn
@@ -88,7 +88,10 @@ def test_other_operators_and_types(rng):
     x = rng.standard_normal(40).astype("f4")
     assert tally.rolling(x, 5).agg("prod").dtype == np.float64
     assert tally.rolling(x, 5, dtype="float32").mean().dtype == np.float32
-    assert same_bits(tally.rolling(x, 5, dtype="float32").sum(), np.where(np.arange(40) < 4, np.float32("nan"), tally.window(x, "sum", 5)))
+    assert same_bits(
+        tally.rolling(x, 5, dtype="float32").sum(),
+        np.where(np.arange(40) < 4, np.float32("nan"), tally.window(x, "sum", 5)),
+    )
     assert tally.rolling(x, 5).argmax()[4] == np.argmax(x[:5])
 
 

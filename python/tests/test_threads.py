@@ -96,7 +96,10 @@ CALLS = {
     "buffer": lambda x: tally.scan(memoryview(x), "sum"),
     "list": lambda x: tally.sum([1, 2, 3]),
     "dlpack": lambda x: np.from_dlpack(tally.scan(memoryview(x), "sum")),
-    "unused capsules": lambda x: (tally.scan(memoryview(x), "sum").__dlpack__(), tally.scan(memoryview(x), "sum").__dlpack__(max_version=(1, 0))),
+    "unused capsules": lambda x: (
+        tally.scan(memoryview(x), "sum").__dlpack__(),
+        tally.scan(memoryview(x), "sum").__dlpack__(max_version=(1, 0)),
+    ),
     "arrow": lambda x: tally.scan(pa.array(x), "sum"),
     "unused arrow": lambda x: tally.scan(memoryview(x), "sum").__arrow_c_array__(),
     "chunks": lambda x: tally.sum(pa.chunked_array([x[:5], x[5:]])),
@@ -133,15 +136,25 @@ def test_calls_leak_nothing(name):
     gc.collect()
     grown = tracemalloc.get_traced_memory()[0] - first
     tracemalloc.stop()
-    assert grown < 48000, f"{grown} bytes of Python's memory: free lists take some, a lost object per call would be more"
+    assert grown < 48000, (
+        f"{grown} bytes of Python's memory: free lists take some, a lost object per call would be more"
+    )
     assert sys.getrefcount(x) == before_x and sys.getrefcount(out) == before_none
     assert resident() - before < 4 << 20  # 2000 lost arrays of 8 KB would be 16 MB
 
 
 def test_a_killed_process_leaves_nothing(tmp_path):
-    code = "import numpy as np, tally\nx = np.ones(1 << 27, 'f4')\nprint('go', flush=True)\nwhile True: tally.window(x, 'var', 999)"
+    code = (
+        "import numpy as np, tally\nx = np.ones(1 << 27, 'f4')\nprint('go', flush=True)\n"
+        "while True: tally.window(x, 'var', 999)"
+    )
     before = set(os.listdir("/dev/shm"))
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
     assert process.stdout.readline() == b"go\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGKILL)
@@ -162,7 +175,10 @@ def test_a_killed_process_leaves_nothing(tmp_path):
 )
 def test_control_c_in_a_long_call(call):
     """The exception comes while the call is under way, not at its end."""
-    code = f"import numpy as np, tally, sys\nfrom numpy.lib.stride_tricks import as_strided\nprint('go', flush=True)\ntry:\n    while True: {call}\nexcept KeyboardInterrupt:\n    sys.exit(7)"
+    code = (
+        "import numpy as np, tally, sys\nfrom numpy.lib.stride_tricks import as_strided\nprint('go', flush=True)\n"
+        f"try:\n    while True: {call}\nexcept KeyboardInterrupt:\n    sys.exit(7)"
+    )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"go\n"
     time.sleep(0.5)
@@ -177,9 +193,26 @@ def test_sequences_that_are_long_enough_to_be_cut():
     assert tally.sum(x) == x.size + 2 + 4 + 8 and tally.argmax(x) == x.size - 7
     out = np.empty_like(x)
     tally.scan(x, "max", out=out)
-    assert out[4] == 1 and out[5] == 3 and out[(1 << 26) - 1] == 3 and out[1 << 26] == 5 and out[-8] == 5 and out[-7] == 9
+    assert (
+        out[4] == 1
+        and out[5] == 3
+        and out[(1 << 26) - 1] == 3
+        and out[1 << 26] == 5
+        and out[-8] == 5
+        and out[-7] == 9
+    )
     tally.window(x, "max", 4, edges="shrink", out=out)
-    for at, value in ((0, 1), (5, 3), (8, 3), (9, 1), (1 << 26, 5), ((1 << 26) + 3, 5), ((1 << 26) + 4, 1), (x.size - 1, 1), (x.size - 7, 9)):
+    for at, value in (
+        (0, 1),
+        (5, 3),
+        (8, 3),
+        (9, 1),
+        (1 << 26, 5),
+        ((1 << 26) + 3, 5),
+        ((1 << 26) + 4, 1),
+        (x.size - 1, 1),
+        (x.size - 7, 9),
+    ):
         assert out[at] == value, at
     del out
     tally.scan(x, "max", out=x)  # in place

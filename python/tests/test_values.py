@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Results: the same bits as the command line; against NumPy in value. Integers and everything that only compares must be
-equal to NumPy's; a float sum may differ by the rounding of another order, which is bounded by n ulps of sum |x|."""
+"""Results: the same bits as the command line; against NumPy in value. Integers and everything that only compares must
+be equal to NumPy's; a float sum may differ by the rounding of another order, which is bounded by n ulps of sum |x|."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,9 @@ AXES = [None, 0, 1, 2, -1, (0, 1), (0, 2), (1, 2), (2, 0), (), (0, 1, 2)]
 
 
 @pytest.mark.parametrize("dtype", ["int16", "uint64", "float16", "float32", "float64"])
-@pytest.mark.parametrize("op", ["sum", "nanmean", "var", "max", "argmin", "nanargmax", "count", "all", "last", "minmax"])
+@pytest.mark.parametrize(
+    "op", ["sum", "nanmean", "var", "max", "argmin", "nanargmax", "count", "all", "last", "minmax"]
+)
 def test_reduce_has_the_bits_of_the_command_line(cli, rng, dtype, op):
     x = numbers(rng, (7, 300), dtype)
     assert tally.digest(tally.reduce(x, op)) == cli(x, "reduce", op)
@@ -27,7 +29,9 @@ def test_reduce_has_the_bits_of_the_command_line(cli, rng, dtype, op):
 def test_scans_and_windows_have_the_bits_of_the_command_line(cli, rng, dtype, op):
     x = numbers(rng, 5000, dtype, special=False)
     assert tally.digest(tally.scan(x, op)) == cli(x, "scan", op)
-    assert tally.digest(tally.scan(x, op, exclusive=True, reverse=True)) == cli(x, "scan", op, "--exclusive", "--reverse")
+    assert tally.digest(tally.scan(x, op, exclusive=True, reverse=True)) == cli(
+        x, "scan", op, "--exclusive", "--reverse"
+    )
     assert tally.digest(tally.window(x, op, 37)) == cli(x, "window", op, "-w", "37")
     assert tally.digest(tally.window(x, op, 37, edges="shrink", center=True)) == cli(
         x, "window", op, "-w", "37", "--edges", "shrink", "--center"
@@ -57,10 +61,14 @@ def test_reductions_against_numpy(rng, dtype):
             bound = 60 * float(np.finfo("float32" if dtype != "float64" else dtype).eps) * np.abs(wide).sum()
             assert np.all(np.abs(tally.sum(x, axis=axis) - wide.sum(axis=axis)) <= bound)
             assert np.allclose(tally.var(x, axis=axis), wide.var(axis=axis), rtol=1e-6)
-            assert np.allclose(tally.std(x, axis=axis, correction=1), wide.std(axis=axis, ddof=1), rtol=1e-6, equal_nan=True)
+            assert np.allclose(
+                tally.std(x, axis=axis, correction=1), wide.std(axis=axis, ddof=1), rtol=1e-6, equal_nan=True
+            )
 
 
-@pytest.mark.parametrize("name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax"])
+@pytest.mark.parametrize(
+    "name", ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd", "nanargmin", "nanargmax"]
+)
 def test_nan_forms_against_numpy(rng, name):
     x = rng.standard_normal((6, 50))
     x[rng.random(x.shape) < 0.3] = np.nan
@@ -72,7 +80,9 @@ def test_keepdims_and_shapes(rng):
     x = rng.standard_normal((2, 3, 4))
     for axis in AXES:
         for keepdims in (False, True):
-            assert np.shape(tally.sum(x, axis=axis, keepdims=keepdims)) == np.shape(np.sum(x, axis=axis, keepdims=keepdims))
+            assert np.shape(tally.sum(x, axis=axis, keepdims=keepdims)) == np.shape(
+                np.sum(x, axis=axis, keepdims=keepdims)
+            )
     assert tally.minmax(x, axis=1).shape == (2, 4, 2)
     assert tally.minmax(x, axis=1, keepdims=True).shape == (2, 1, 4, 2)
 
@@ -101,13 +111,23 @@ def test_no_elements():
 
 def test_axis_none_folds_in_c_order_whatever_the_strides(rng):
     x = (rng.standard_normal((40, 50, 6)) * 1e3).astype("float32")
-    for y in (x, x.T, x[:, ::2], x[::-1, :, 1:4], np.asfortranarray(x), np.broadcast_to(x[0], (7, 50, 6)), x[::3, ::-2, ::2]):
+    for y in (
+        x,
+        x.T,
+        x[:, ::2],
+        x[::-1, :, 1:4],
+        np.asfortranarray(x),
+        np.broadcast_to(x[0], (7, 50, 6)),
+        x[::3, ::-2, ::2],
+    ):
         assert same_bits(tally.sum(y), tally.sum(np.ascontiguousarray(y).ravel()))
         for axis in (0, 1, 2, (0, 1), (0, 2), (1, 2)):
             assert same_bits(tally.sum(y, axis=axis), tally.sum(np.ascontiguousarray(y), axis=axis))
         for axis in (0, 1, 2):
             assert same_bits(tally.scan(y, "sum", axis=axis), tally.scan(np.ascontiguousarray(y), "sum", axis=axis))
-            assert same_bits(tally.window(y, "mean", 3, axis=axis), tally.window(np.ascontiguousarray(y), "mean", 3, axis=axis))
+            assert same_bits(
+                tally.window(y, "mean", 3, axis=axis), tally.window(np.ascontiguousarray(y), "mean", 3, axis=axis)
+            )
 
 
 def test_a_large_array_that_is_packed_in_pieces(rng):
@@ -170,7 +190,9 @@ def test_segments(rng):
     pairs = list(zip(offsets, offsets[1:]))
     assert same_bits(tally.segments(x, offsets, "sum"), np.array([tally.sum(x[a:b]) for a, b in pairs], "float32"))
     assert same_bits(tally.segments(x[::2], [3, 70], "sum"), np.array([tally.sum(x[6:140:2])], "float32"))
-    assert same_bits(tally.scan(x, "sum", offsets=offsets), np.concatenate([tally.scan(x[a:b], "sum") for a, b in pairs]))
+    assert same_bits(
+        tally.scan(x, "sum", offsets=offsets), np.concatenate([tally.scan(x[a:b], "sum") for a, b in pairs])
+    )
     assert same_bits(
         tally.window(x, "max", 4, edges="shrink", offsets=offsets),
         np.concatenate([tally.window(x[a:b], "max", 4, edges="shrink") for a, b in pairs]),
