@@ -80,11 +80,10 @@ def test_stubs(tmp_path):
 
 
 def test_import_time():
-    """At most 30 ms; the best of some, since the machine has other work."""
-    code = "import time; a = time.perf_counter(); import tally; print(time.perf_counter() - a)"
-    times = [
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) for _ in range(7)
-    ]
+    """At most 30 ms of a processor, the best of some: the machine has other work."""
+    code = "import time; a = time.process_time(); import tally; print(time.process_time() - a)"
+    run = [sys.executable, "-c", code]
+    times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(5)]
     assert min(times) < 0.030, times
 
 
