@@ -9,6 +9,7 @@
 
 static void let_go(void *array)
 {
+    if (!Py_IsInitialized()) return; /* the interpreter ended before the other library */
     PyGILState_STATE state = PyGILState_Ensure();
     Py_DECREF((PyObject *)array);
     PyGILState_Release(state);

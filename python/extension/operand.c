@@ -2,7 +2,8 @@
  * Which protocol an object speaks, in this order:
  *
  *   numpy.ndarray       its buffer, or __array_interface__ where NumPy has no format (bfloat16)
- *   buffer protocol     bytes, array.array, memoryview, mmap, tally.Array
+ *   tally.Array
+ *   buffer protocol     bytes, array.array, memoryview, mmap
  *   pandas              by tally._kinds.take
  *   Arrow               __arrow_c_array__, __arrow_c_stream__
  *   DLPack              __dlpack__: PyTorch, JAX, CuPy
@@ -228,9 +229,24 @@ static int open_converted(PyObject *object, pt_operand *a)
     return read > 0 ? 1 : -1;
 }
 
+/* Our own array, also of bfloat16, for which buffers have no format. */
+static int open_own(const pt_array *array, pt_operand *a)
+{
+    a->data = array->data;
+    a->dtype = array->dtype;
+    a->is_bool = array->is_bool;
+    a->ndim = array->ndim;
+    for (int i = 0; i < a->ndim; i++) {
+        a->shape[i] = array->shape[i];
+        a->strides[i] = array->strides[i];
+    }
+    return pt_settle(a, 1) ? -1 : 1;
+}
+
 static int open_protocol(PyObject *object, pt_operand *a, int writable)
 {
     int read = 0;
+    if (Py_TYPE(object) == pt_array_type) return open_own((pt_array *)object, a);
     if (is_ndarray(object)) return open_ndarray(object, a, writable);
     if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
         if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* jax.Array */

@@ -128,7 +128,8 @@ static PyObject *push(PyObject *self, PyObject *object)
 static PyObject *finish(PyObject *self, PyObject *unused)
 {
     stream *s = (stream *)self;
-    pt_operand like = {.kind = s->kind, .device = -1};
+    /* NumPy has bfloat16 only where an array brings it */
+    pt_operand like = {.kind = s->verb.out == TALLY_BF16 ? PT_OWN : s->kind, .device = -1};
     PyObject *given = NULL;
     if (enter(s)) return NULL;
     int64_t made = 0, room = tally_stream_room(s->stream, -1);

@@ -78,7 +78,8 @@ static PyObject *shape_of(int ndim, const int64_t *shape)
 
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape)
 {
-    int one = out->dtype == verb->info.output && (out->is_bool == verb->out_bool || verb->info.output == TALLY_U8);
+    /* u8 takes truths, but bool takes nothing else */
+    int one = out->dtype == verb->info.output && (out->is_bool == verb->out_bool || verb->out_bool);
     if (!one && !(out->dtype == verb->out && !out->is_bool)) {
         PyErr_Format(PyExc_ValueError, "out has dtype %s: must be %s", pt_dtype_name(out->dtype, out->is_bool),
                      pt_dtype_name(verb->out, verb->out_bool));

@@ -240,6 +240,8 @@ def test_out(rng):
     truth = np.zeros(5, "u1")
     tally.any(x, axis=1, out=truth)
     assert truth.tolist() == [1] * 5
+    with pytest.raises(ValueError, match="out has dtype bool: must be uint8"):
+        tally.max(np.full((5, 6), 7, "u1"), axis=1, out=np.zeros(5, bool))
 
 
 def test_out_that_does_not_fit(rng):
@@ -314,6 +316,12 @@ def test_bfloat16():
     x = np.array([1, 2, 3.5], ml_dtypes.bfloat16)
     assert tally.sum(x) == np.float32(6.5) and tally.max(x) == x[2] and tally.max(x).dtype == x.dtype
     assert tally.scan(x, "max").dtype == x.dtype
+    stream = tally.Stream.window("max", "bfloat16", 3, edges="shrink", center=True)
+    assert stream.push(x).dtype == x.dtype
+    rest = stream.finish()
+    assert rest.dtype == "bfloat16" and tally.max(rest) == rest[0] == 3.5
+    with pytest.raises(BufferError, match="buffers have no format for bfloat16"):
+        memoryview(rest)
 
 
 def test_torch():
