@@ -28,7 +28,8 @@ PyObject *pt_attribute(PyObject *object, const char *name)
 
 /* ---- NumPy, if it is there ---- */
 
-static PyObject *ndarray, *empty, *none; /* borrowed for ever once they are known; none: () */
+static PyObject *ndarray; /* these are kept for ever once they are known */
+PyObject *pt_numpy_empty, *pt_no_index;
 
 static int find_numpy(void)
 {
@@ -42,8 +43,8 @@ static int find_numpy(void)
         Py_XDECREF(make);
         return 0;
     }
-    none = PyTuple_New(0);
-    empty = make;
+    pt_no_index = PyTuple_New(0);
+    pt_numpy_empty = make;
     ndarray = type;
     return 1;
 }
@@ -284,78 +285,4 @@ int pt_open_out(PyObject *object, pt_operand *a)
         PyErr_Format(PyExc_TypeError, "out is of type %R: must be a writable array", Py_TYPE(object));
     pt_close(a);
     return -1;
-}
-
-/* ---- results ---- */
-
-/* numpy.empty(shape, dtype) */
-static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
-{
-    static PyObject
-        *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
-    PyObject *type = NULL, *object = NULL, *sizes = PyTuple_New(ndim);
-    for (int i = 0; sizes && i < ndim; i++) {
-        PyObject *n = PyLong_FromLongLong(shape[i]);
-        if (!n || PyTuple_SetItem(sizes, i, n)) Py_CLEAR(sizes);
-    }
-    if (dtype == TALLY_BF16) {
-        type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");
-    } else {
-        int at = is_bool ? 0 : (int)dtype;
-        if (!names[at]) {
-            PyObject *module = PyImport_ImportModule("numpy");
-            names[at] = module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool)) : NULL;
-            Py_XDECREF(module);
-        }
-        type = Py_XNewRef(names[at]);
-    }
-    if (sizes && type) object = PyObject_CallFunctionObjArgs(empty, sizes, type, NULL);
-    Py_XDECREF(sizes);
-    Py_XDECREF(type);
-    return object;
-}
-
-/* On a device the input's own library makes the memory: give(object, dtype, shape). */
-static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
-{
-    PyObject *sizes = PyTuple_New(ndim), *object = NULL;
-    for (int i = 0; sizes && i < ndim; i++) {
-        PyObject *n = PyLong_FromLongLong(shape[i]);
-        if (!n || PyTuple_SetItem(sizes, i, n)) Py_CLEAR(sizes);
-    }
-    PyObject *type = PyUnicode_FromString(pt_dtype_name(dtype, is_bool));
-    if (sizes && type) object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
-    Py_XDECREF(sizes);
-    Py_XDECREF(type);
-    return object;
-}
-
-int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
-            PyObject **object)
-{
-    int on_device = like->device >= 0 && pt_give_helper, numpy = like->kind == PT_NUMPY && !on_device;
-    *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
-              : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
-                        : pt_array_new(dtype, is_bool, ndim, shape);
-    if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
-    Py_CLEAR(*object);
-    return -1;
-}
-
-PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
-{
-    PyObject *given = object;
-    if (!object || like->device >= 0) return object;
-    if (like->kind == PT_NUMPY && ndim == 0) {
-        given = PyObject_GetItem(object, none);
-    } else if (like->kind == PT_OWN && ndim == 0) {
-        const pt_array *array = (pt_array *)object;
-        given = pt_value(array->dtype, array->is_bool, array->data);
-    } else if (like->kind == PT_OTHER && pt_give_helper) {
-        given = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, object, NULL);
-    } else {
-        return object;
-    }
-    Py_DECREF(object);
-    return given;
 }

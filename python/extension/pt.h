@@ -80,6 +80,7 @@ int pt_believe(const pt_operand *a);
 PyObject *pt_attribute(PyObject *object, const char *name);
 /* Arguments of array interfaces: a tuple of sizes or byte strides. */
 int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count);
+extern PyObject *pt_numpy_empty, *pt_no_index;    /* numpy.empty, if NumPy is there; () */
 extern PyObject *pt_take_helper, *pt_give_helper; /* tally._kinds: see module.c */
 
 /* ---- dtypes ---- */
@@ -99,6 +100,8 @@ int pt_value_from(PyObject *number, const char *name, tally_dtype dtype, void *v
 
 /* ---- results ---- */
 
+/* A tuple of integers. */
+PyObject *pt_shape(int ndim, const int64_t *shape);
 /* A new array of dense elements in C order, of the kind of `like`, opened as *a; *object is a new reference. */
 int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
             PyObject **object);

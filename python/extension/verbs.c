@@ -66,16 +66,6 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
 
 /* ---- out ---- */
 
-static PyObject *shape_of(int ndim, const int64_t *shape)
-{
-    PyObject *tuple = PyTuple_New(ndim);
-    for (int i = 0; tuple && i < ndim; i++) {
-        PyObject *n = PyLong_FromLongLong(shape[i]);
-        if (!n || PyTuple_SetItem(tuple, i, n)) Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape)
 {
     /* u8 takes truths, but bool takes nothing else */
@@ -86,7 +76,7 @@ int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t 
         return -1;
     }
     if (out->ndim != ndim || memcmp(out->shape, shape, (size_t)ndim * sizeof *shape)) {
-        PyObject *is = shape_of(out->ndim, out->shape), *must = shape_of(ndim, shape);
+        PyObject *is = pt_shape(out->ndim, out->shape), *must = pt_shape(ndim, shape);
         if (is && must) PyErr_Format(PyExc_ValueError, "out has shape %R: must be %R", is, must);
         Py_XDECREF(is);
         Py_XDECREF(must);
