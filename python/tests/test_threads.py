@@ -183,8 +183,11 @@ def test_control_c_in_a_long_call(call):
     assert process.stdout.readline() == b"go\n"
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 7
-    process.stdout.close()
+    try:
+        assert process.wait(60) == 7
+    finally:
+        process.kill()
+        process.stdout.close()
 
 
 def test_sequences_that_are_long_enough_to_be_cut():
