@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, settings
 
 import tally
 
-os.environ["PYTHONPATH"] = os.path.dirname(os.path.dirname(tally.__file__))  # for the processes that tests start
+_here = os.path.dirname(os.path.dirname(tally.__file__))  # for the processes that tests start
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [_here, os.environ.get("PYTHONPATH")]))
 
 settings.register_profile(
     "tally",
