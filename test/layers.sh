@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # The layers, read from the sources:
-#   cli, bench, examples   of the project's headers see tally.h and their own folder's; only bench/law.c, which executes the law
+#   cli, bench, examples, python   of the project's headers see tally.h and their own folder's; only bench/law.c, which executes the law
 #                          beside a timed call, sees inside the library
 #   ladder                 the same; cli sees its ladder.h and ceiling.h; only ladder/place.c, which runs its kernels, sees src/gpu
 #   ladder/model           nothing but itself
@@ -20,7 +20,7 @@ broken() {
 # includes FILE: what it includes in quotes or, of tally's own, in angle brackets
 includes() { sed -nE 's/^ *# *include *["<]([^">]+)[">].*/\1/p' "$1"; }
 
-for f in cli/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch]; do
+for f in cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch]; do
     [ -f "$f" ] || continue
     for i in $(includes "$f"); do
         [ "$i" = tally.h ] && continue

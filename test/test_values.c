@@ -300,6 +300,32 @@ static void verify(void)
     check(!tally_verify(ctx, 1, 0, NULL), "no case, no report");
 }
 
+/* The mean of integers against arithmetic of 128 bits: sums of up to 2^53 are exact, so the mean is one division. */
+static void integer_means(void)
+{
+    enum { N = 40 };
+    int64_t v[N], wide[N];
+    double got[N];
+    for (tally_dtype d = TALLY_I8; d <= TALLY_U64; d++)
+        for (int round = 0; round < 20; round++) {
+            const int bytes = (int)tally_dtype_size(d), is_signed = d & 1;
+            __int128 sum = 0;
+            for (int i = 0; i < N; i++) {
+                v[i] = round ? check_below((int64_t)1 << (bytes > 4 ? 47 : 8 * bytes - 1)) : 2;
+                if (is_signed && (round % 3 == 0 || (round % 3 == 1 && i % 2))) v[i] = -v[i];
+                memcpy((char *)wide + i * bytes, &v[i], (size_t)bytes);
+            }
+            tally_view in = tally_flat(wide, d, N), out = tally_flat(got, TALLY_F64, N);
+            check_ok(ctx, tally_scan(ctx, "mean", &in, &out, NULL), "mean");
+            for (int i = 0; i < N; i++) {
+                sum += v[i];
+                const double want = (double)sum / (i + 1);
+                check(got[i] == want, "mean of %d %s, the first %lld: %.17g, not %.17g", i + 1, tally_dtype_name(d),
+                      (long long)v[0], got[i], want);
+            }
+        }
+}
+
 int main(void)
 {
     check_start();
@@ -307,6 +333,7 @@ int main(void)
     settings();
     empties();
     nan_forms();
+    integer_means();
     one_liners();
     verify();
     tally_close(ctx);

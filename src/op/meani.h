@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in lower: hi and lo to f64,
- * their sum, the quotient. No input can overflow it: 2^62 elements of 64 bits need 126. */
+ * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in lower, of its size: hi
+ * and lo to f64, their sum, the quotient; the sign comes last. No input can overflow it: 2^62 elements of 64 bits need
+ * 126. */
 #define OP_LANE WIDE
 #define OP_WIDEN WIDE
 #define OP_EXACT 1
@@ -19,6 +20,9 @@ fn state combine(state a, state b)
 fn state neutral(par p) { state r; r.lo = wide_num(0); r.hi = r.lo; return r; }
 fn result lower(state a, real n, idx first, par p)
 {
-    return to_result((signed_to_real(a.hi) * num(18446744073709551616.0) + wide_to_real(a.lo)) / n);
+    wide sign = wide_if(signed_to_real(a.hi) < num(0.0)), flip = wide_num(0) - sign;
+    wide lo = (a.lo ^ flip) + sign, hi = (a.hi ^ flip) + wide_if(lo < sign);
+    real size = (wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo)) / n;
+    return to_result(sel(signed_to_real(a.hi) < num(0.0), num(0.0) - size, size));
 }
 fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }

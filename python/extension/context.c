@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ * Contexts. tally.h has one context serve one thread at a time; here each call under way has one of its own, taken from
+ * a pool of those that earlier calls opened:
+ *
+ *   place 0 "auto"              free: ctx -> ctx
+ *   place 1 "cpu,threads=1"     free: ctx
+ *   place 2 "cuda:0"            free:
+ *
+ * A place is a device string that was used. Operators that Python defined are a list; a context catches up with it when
+ * it is taken. A mutex guards all, since a Python without the GIL has nothing else; it is held for a few lines. */
+#include "pt.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 256, NAME = 256 };
+typedef struct {
+    char name[NAME];
+    pt_slot *free;
+} place;
+typedef struct {
+    char *name, *text, *where;
+} definition;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static place places[PLACES] = {{"auto", NULL}};
+static int place_count = 1;
+static definition *definitions;
+static int definition_count;
+static _Thread_local int current;
+
+/* A child of fork: another thread may have held the mutex, and a GPU's contexts are of no use (tally.h). They stay
+ * allocated, since the driver cannot close them here. */
+static void in_child(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (int i = 0; i < place_count; i++)
+        if (places[i].free && places[i].free->is_gpu) places[i].free = NULL;
+}
+
+int pt_contexts_init(void)
+{
+    Py_AtExit(tally_abandon);
+    if (!pthread_atfork(NULL, NULL, in_child)) return 0;
+    PyErr_NoMemory();
+    return -1;
+}
+
+int pt_raise(const tally *ctx, tally_status status)
+{
+    if (status == PT_INTERRUPTED) return -1;
+    PyObject *type = status == TALLY_UNSUPPORTED ? PyExc_TypeError
+                     : status == TALLY_NO_MEMORY ? PyExc_MemoryError
+                     : status == TALLY_IO        ? PyExc_OSError
+                     : status == TALLY_MISMATCH  ? PyExc_RuntimeError
+                                                 : PyExc_ValueError;
+    const char *sentence = tally_error(ctx);
+    if (!sentence[0]) sentence = status == TALLY_NO_MEMORY ? "out of memory" : tally_status_name(status);
+    PyObject *text = PyUnicode_DecodeUTF8(sentence, (Py_ssize_t)strlen(sentence), "replace");
+    if (text) PyErr_SetObject(type, text);
+    Py_XDECREF(text);
+    return -1;
+}
+
+/* The number of a device string, or -1 with an exception. */
+static int place_of(const char *name)
+{
+    int at, full = 0;
+    if (strlen(name) >= NAME) {
+        PyErr_Format(PyExc_ValueError, "device has %zu characters: must be fewer than %d", strlen(name), (int)NAME);
+        return -1;
+    }
+    pthread_mutex_lock(&lock);
+    for (at = 0; at < place_count; at++)
+        if (!strcmp(places[at].name, name)) break;
+    if (at == place_count && place_count < PLACES)
+        strcpy(places[place_count++].name, name);
+    else
+        full = at == place_count;
+    pthread_mutex_unlock(&lock);
+    if (!full) return at;
+    PyErr_Format(PyExc_ValueError, "device: at most %d different device strings may be used", (int)PLACES);
+    return -1;
+}
+
+static pt_slot *open_slot(int at)
+{
+    pt_slot *slot = calloc(1, sizeof *slot);
+    if (!slot) return (pt_slot *)PyErr_NoMemory();
+    tally_status status;
+    slot->place = at;
+    Py_BEGIN_ALLOW_THREADS status = tally_open(&slot->ctx, places[at].name);
+    Py_END_ALLOW_THREADS if (status)
+    {
+        pt_raise(NULL, status);
+        free(slot);
+        return NULL;
+    }
+    const char *isa = tally_isa(slot->ctx); /* a GPU's is its device's name */
+    slot->is_gpu = strchr(isa, ':') != NULL;
+    return slot;
+}
+
+/* Definitions that came after the slot's last call. */
+static int catch_up(pt_slot *slot)
+{
+    for (;;) {
+        definition d = {NULL, NULL, NULL};
+        pthread_mutex_lock(&lock);
+        if (slot->defined < definition_count) d = definitions[slot->defined];
+        pthread_mutex_unlock(&lock);
+        if (!d.name) return 0;
+        tally_status status = tally_define(slot->ctx, d.name, d.text, d.where);
+        if (status) return pt_raise(slot->ctx, status);
+        slot->defined++;
+    }
+}
+
+static pt_slot *take_place(int at)
+{
+    pthread_mutex_lock(&lock);
+    pt_slot *slot = places[at].free;
+    if (slot) places[at].free = slot->next;
+    pthread_mutex_unlock(&lock);
+    if (!slot) slot = open_slot(at);
+    if (!slot || !catch_up(slot)) return slot;
+    pt_give_back(slot);
+    return NULL;
+}
+
+/* The place for data on CUDA device `number`: the thread's own if that is this device, with its options. */
+static int place_of_cuda(int number)
+{
+    char name[32];
+    const char *own = places[current].name;
+    size_t length = strcspn(own, ",");
+    snprintf(name, sizeof name, "cuda:%d", number);
+    if ((strlen(name) == length && !memcmp(own, name, length)) || (!number && length == 4 && !memcmp(own, "cuda", 4)))
+        return current;
+    return place_of(name);
+}
+
+pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
+{
+    int x = a ? a->device : -1, y = out ? out->device : -1, at = current;
+    if (x >= 0 && y >= 0 && x != y) {
+        PyErr_Format(PyExc_ValueError, "out is on cuda:%d and %s on cuda:%d: must be one device", y, a->name, x);
+        return NULL;
+    }
+    if (x >= 0 || y >= 0) at = place_of_cuda(x >= 0 ? x : y);
+    return at < 0 ? NULL : take_place(at);
+}
+
+void pt_give_back(pt_slot *slot)
+{
+    if (!slot) return;
+    pthread_mutex_lock(&lock);
+    slot->next = places[slot->place].free;
+    places[slot->place].free = slot;
+    pthread_mutex_unlock(&lock);
+}
+
+int pt_long(const pt_slot *slot, int64_t bytes) { return bytes > 1 << 14 || slot->is_gpu || slot->defined > 0; }
+
+tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out)
+{
+    void *stream = a->stream ? a->stream : out ? out->stream : NULL;
+    return stream && slot->is_gpu ? tally_use_stream(slot->ctx, stream) : TALLY_OK;
+}
+
+tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a, const pt_operand *out)
+{
+    if ((!a->stream && (!out || !out->stream)) || !slot->is_gpu) return status;
+    tally_status end = tally_use_stream(slot->ctx, NULL); /* waits */
+    return status ? status : end;
+}
+
+/* ---- what Python calls ---- */
+
+/* use(name) -> the name that was in use on this thread */
+PyObject *pt_use(PyObject *module, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    if (!text) return NULL;
+    int before = current, at = place_of(text);
+    pt_slot *slot = at < 0 ? NULL : take_place(at);
+    if (!slot) return NULL;
+    pt_give_back(slot);
+    current = at;
+    return PyUnicode_FromString(places[before].name);
+}
+
+static char *copied(const char *text)
+{
+    char *copy = malloc(strlen(text) + 1);
+    return copy ? strcpy(copy, text) : NULL;
+}
+
+/* define(name, text, where) */
+PyObject *pt_define(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    const char *text[3];
+    if (pt_count("define", count, 3)) return NULL;
+    for (int i = 0; i < 3; i++) {
+        Py_ssize_t length;
+        if (!(text[i] = PyUnicode_AsUTF8AndSize(args[i], &length))) return NULL;
+        if ((Py_ssize_t)strlen(text[i]) != length) {
+            PyErr_SetString(PyExc_ValueError, "define: its arguments must have no zero bytes");
+            return NULL;
+        }
+    }
+    pt_slot *slot = pt_take(NULL, NULL);
+    if (!slot) return NULL;
+    tally_status status = tally_define(slot->ctx, text[0], text[1], text[2]);
+    if (status) {
+        pt_raise(slot->ctx, status);
+        pt_give_back(slot);
+        return NULL;
+    }
+    definition d = {copied(text[0]), copied(text[1]), copied(text[2])}, *more = NULL;
+    pthread_mutex_lock(&lock);
+    if (d.name && d.text && d.where && (more = realloc(definitions, (definition_count + 1) * sizeof *more))) {
+        definitions = more;
+        definitions[definition_count++] = d;
+    }
+    pthread_mutex_unlock(&lock);
+    pt_give_back(slot); /* will define it a second time, which changes nothing */
+    if (more) Py_RETURN_NONE;
+    free(d.name);
+    free(d.text);
+    free(d.where);
+    return PyErr_NoMemory();
+}
+
+/* about() -> (device string, instruction set or GPU, threads) of this thread's device */
+PyObject *pt_about(PyObject *module, PyObject *unused)
+{
+    pt_slot *slot = pt_take(NULL, NULL);
+    if (!slot) return NULL;
+    PyObject *about = Py_BuildValue("(ssi)", places[slot->place].name, tally_isa(slot->ctx), tally_threads(slot->ctx));
+    pt_give_back(slot);
+    return about;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ * Fragments, as values: here a fragment is the bytes that tally_fragment_save writes (doc/formats.md), so it pickles,
+ * compares, and belongs to no context and no thread. fragment.py has the class. */
+#include "pt.h"
+#include <stdlib.h>
+#include <string.h>
+
+static PyObject *saved(tally *ctx, tally_fragment *fragment)
+{
+    size_t bytes = 0;
+    tally_status status = tally_fragment_save(fragment, NULL, &bytes);
+    PyObject *object = status ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (object && (status = tally_fragment_save(fragment, PyBytes_AsString(object), &bytes))) Py_CLEAR(object);
+    if (status) pt_raise(ctx, status);
+    return object;
+}
+
+/* x's elements in C order, piece by piece, as the fragment that begins at `start`. No GIL. */
+static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start, tally_fragment **whole)
+{
+    enum { PIECE = 1 << 22 };
+    pt_dim dim[PT_DIMS];
+    for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
+    int dims = a->size ? pt_join(dim, a->ndim) : 0;
+    if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in == verb->in_bytes)))
+        return tally_fragment_make(ctx, verb->op, a->dtype, a->data, start, a->size, whole);
+    char *room = a->chunks ? NULL : malloc(PIECE);
+    tally_status status = tally_fragment_make(ctx, verb->op, a->dtype, NULL, start, 0, whole);
+    if (!room && !a->chunks) status = TALLY_NO_MEMORY;
+    for (int64_t at = 0, chunk = 0, now; !status && at < a->size; at += now) {
+        tally_fragment *part;
+        const void *x = room;
+        if (a->chunks) {
+            now = a->chunks[chunk].n;
+            x = a->chunks[chunk++].data;
+        } else {
+            now = a->size - at < PIECE / verb->in_bytes ? a->size - at : PIECE / verb->in_bytes;
+            pt_pack(room, a->data, dim, dims, at, now, verb->in_bytes);
+        }
+        status = tally_fragment_make(ctx, verb->op, a->dtype, x, start + at, now, &part);
+        if (status) break;
+        status = tally_fragment_merge(*whole, part);
+        tally_fragment_free(part);
+    }
+    free(room);
+    if (status) {
+        tally_fragment_free(*whole);
+        *whole = NULL;
+    }
+    return status;
+}
+
+/* fragment_make(op, x, start) -> bytes */
+PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a;
+    pt_verb verb;
+    if (pt_count("fragment_make", count, 3)) return NULL;
+    PyObject *whole = PyNumber_Index(args[2]), *object = NULL;
+    int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
+    Py_XDECREF(whole);
+    if (start == -1 && PyErr_Occurred()) return NULL;
+    if (pt_open(args[1], "x", &a)) return NULL;
+    pt_slot *slot = NULL;
+    if (a.device >= 0)
+        PyErr_SetString(PyExc_ValueError, "x is on a device: fragments take host memory in this version");
+    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, &verb)) {
+        tally_fragment *fragment = NULL;
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else object = saved(slot->ctx, fragment);
+        tally_fragment_free(fragment);
+    }
+    pt_give_back(slot);
+    pt_close(&a);
+    return object;
+}
+
+static tally_fragment *load(pt_slot *slot, PyObject *object)
+{
+    char *bytes;
+    Py_ssize_t length;
+    tally_fragment *fragment = NULL;
+    if (PyBytes_AsStringAndSize(object, &bytes, &length)) return NULL;
+    tally_status status = tally_fragment_load(slot->ctx, bytes, (size_t)length, &fragment);
+    if (status) pt_raise(slot->ctx, status);
+    return fragment;
+}
+
+/* fragment_join(left, right) -> bytes */
+PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (pt_count("fragment_join", count, 2)) return NULL;
+    pt_slot *slot = pt_take(NULL, NULL);
+    if (!slot) return NULL;
+    PyObject *object = NULL;
+    tally_fragment *left = load(slot, args[0]), *right = left ? load(slot, args[1]) : NULL;
+    tally_status status = right ? tally_fragment_merge(left, right) : TALLY_OK;
+    if (status)
+        pt_raise(slot->ctx, status);
+    else if (right)
+        object = saved(slot->ctx, left);
+    tally_fragment_free(left);
+    tally_fragment_free(right);
+    pt_give_back(slot);
+    return object;
+}
+
+/* fragment_read(bytes, result) -> (op, dtype, start, end, None or the result) */
+PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    enum { DTYPE = 12, NAME = 36, OP = 40 }; /* places in the bytes */
+    if (pt_count("fragment_read", count, 2)) return NULL;
+    pt_slot *slot = pt_take(NULL, NULL);
+    tally_fragment *fragment = slot ? load(slot, args[0]) : NULL;
+    PyObject *object = NULL, *value = NULL;
+    if (fragment) { /* so the bytes are good */
+        const char *bytes = PyBytes_AsString(args[0]), *end;
+        uint32_t dtype, length;
+        char op[PT_OP] = "", out[64];
+        int64_t from, to;
+        memcpy(&dtype, bytes + DTYPE, sizeof dtype);
+        memcpy(&length, bytes + NAME, sizeof length);
+        end = memchr(bytes + OP, '@', length); /* a user's operator has its text's hash behind it */
+        memcpy(op, bytes + OP, end ? (size_t)(end - bytes - OP) : length);
+        tally_fragment_range(fragment, &from, &to);
+        tally_status status = TALLY_OK;
+        if (PyObject_IsTrue(args[1]) > 0) {
+            tally_operator_info info;
+            status = tally_operator(slot->ctx, op, (tally_dtype)dtype, &info);
+            if (!status) status = tally_fragment_result(fragment, out);
+            if (!status && info.lanes == 1) value = pt_value(info.output, 0, out);
+            if (!status && info.lanes > 1 && (value = pt_array_new(info.output, 0, 1, &(int64_t){info.lanes})))
+                memcpy(pt_array_data(value), out, tally_dtype_size(info.output) * (size_t)info.lanes);
+        } else {
+            value = Py_NewRef(Py_None);
+        }
+        if (status) pt_raise(slot->ctx, status);
+        if (value)
+            object = Py_BuildValue("(ssLLN)", op, pt_dtype_name((tally_dtype)dtype, 0), (long long)from, (long long)to,
+                                   value);
+    }
+    tally_fragment_free(fragment);
+    pt_give_back(slot);
+    return object;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray, polars.Series), whose elements follow
+ * each other. Nulls are refused; dictionaries, strings, dates, lists and bit-packed booleans too. */
+#include "pt.h"
+#include "arrow.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* format and numpy-like kind */
+static tally_dtype dtype_of(const char *format)
+{
+    static const char letters[] = "cCsSiIlLefg";
+    static const tally_dtype dtypes[] = {TALLY_I8,  TALLY_U8,  TALLY_I16, TALLY_U16, TALLY_I32, TALLY_U32,
+                                         TALLY_I64, TALLY_U64, TALLY_F16, TALLY_F32, TALLY_F64};
+    const char *at = format && format[0] && !format[1] ? strchr(letters, format[0]) : NULL;
+    return at ? dtypes[at - letters] : 0;
+}
+
+static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
+{
+    const char *format = schema->format ? schema->format : "";
+    a->dtype = schema->dictionary ? 0 : dtype_of(format);
+    if (a->dtype) return 0;
+    if (!strcmp(format, "b"))
+        PyErr_Format(PyExc_TypeError, "%s has Arrow's booleans, which are packed bits: cast them to uint8", a->name);
+    else
+        PyErr_Format(PyExc_TypeError, "%s has elements of Arrow's format '%.40s'%s: must be integers or floats",
+                     a->name, format, schema->dictionary ? " in a dictionary" : "");
+    return -1;
+}
+
+static int64_t count_nulls(const pt_arrow_array *array)
+{
+    const uint8_t *bits = array->n_buffers > 0 && array->buffers ? array->buffers[0] : NULL;
+    int64_t nulls = 0;
+    if (array->null_count >= 0 || !bits) return array->null_count > 0 ? array->null_count : 0;
+    for (int64_t i = array->offset; i < array->offset + array->length; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
+    return nulls;
+}
+
+/* The dense elements of one array. */
+static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chunk)
+{
+    int64_t end, bytes;
+    if (array->length < 0 || array->offset < 0 || array->n_buffers != 2 || !array->buffers || array->n_children ||
+        __builtin_add_overflow(array->length, array->offset, &end) ||
+        __builtin_mul_overflow(end, (int64_t)tally_dtype_size(a->dtype), &bytes) ||
+        (array->length && !array->buffers[1])) {
+        PyErr_Format(PyExc_ValueError, "%s: its Arrow array of length %lld, offset %lld and %lld buffers is none of %s",
+                     a->name, (long long)array->length, (long long)array->offset, (long long)array->n_buffers,
+                     pt_dtype_name(a->dtype, 0));
+        return -1;
+    }
+    int64_t nulls = count_nulls(array);
+    if (nulls) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s has %lld nulls: this version of tally takes arrays without; fill them (with NaN) or drop them",
+                     a->name, (long long)nulls);
+        return -1;
+    }
+    chunk->n = array->length;
+    chunk->data = array->buffers[1];
+    if (array->length) chunk->data = (const char *)chunk->data + array->offset * (int64_t)tally_dtype_size(a->dtype);
+    return 0;
+}
+
+static int used(const pt_operand *a)
+{
+    PyErr_Format(PyExc_ValueError, "%s: its Arrow capsule must hold data that nobody has used", a->name);
+    return -1;
+}
+
+static int one_dense(pt_operand *a, const pt_chunk *chunk)
+{
+    a->data = (char *)(uintptr_t)chunk->data;
+    a->readonly = 1;
+    a->ndim = 1;
+    a->shape[0] = chunk->n;
+    return pt_settle(a, 0) ? -1 : 1;
+}
+
+/* ---- one array ---- */
+
+static void release_pair(pt_operand *a) { Py_CLEAR(a->held); } /* the capsules release what they hold */
+
+static int from_array(PyObject *object, pt_operand *a)
+{
+    PyObject *pair = PyObject_CallMethod(object, "__arrow_c_array__", NULL);
+    if (!pair) return -1;
+    a->held = pair;
+    a->release = release_pair;
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_Format(PyExc_ValueError, "%s: its __arrow_c_array__ must give two capsules", a->name);
+        return -1;
+    }
+    const pt_arrow_schema *schema = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
+    const pt_arrow_array *array = schema ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
+    if (!schema || !array) {
+        PyErr_Clear();
+        return used(a);
+    }
+    if (!schema->release || !array->release) return used(a);
+    pt_chunk chunk;
+    return read_schema(schema, a) || read_array(array, a, &chunk) ? -1 : one_dense(a, &chunk);
+}
+
+/* ---- a stream ---- */
+
+typedef struct {
+    PyObject *capsule;
+    pt_arrow_array *arrays;
+    pt_chunk *chunks;
+    int64_t count, room;
+} parts;
+
+static void release_parts(pt_operand *a)
+{
+    parts *p = a->held;
+    for (int64_t i = 0; i < p->count; i++)
+        if (p->arrays[i].release) p->arrays[i].release(&p->arrays[i]);
+    free(p->arrays);
+    free(p->chunks);
+    Py_XDECREF(p->capsule);
+    free(p);
+    a->held = NULL;
+}
+
+static int failed(const pt_operand *a, pt_arrow_stream *stream)
+{
+    const char *why = stream->get_last_error ? stream->get_last_error(stream) : NULL;
+    if (!PyErr_Occurred())
+        PyErr_Format(PyExc_ValueError, "%s: its Arrow stream failed: %.200s", a->name,
+                     why ? why : "it does not say why");
+    return -1;
+}
+
+static int more(parts *p)
+{
+    if (p->count < p->room) return 0;
+    int64_t room = p->room ? 2 * p->room : 8;
+    pt_arrow_array *arrays = realloc(p->arrays, (size_t)room * sizeof *arrays);
+    if (arrays) p->arrays = arrays;
+    pt_chunk *chunks = realloc(p->chunks, (size_t)room * sizeof *chunks);
+    if (chunks) p->chunks = chunks;
+    if (arrays && chunks) p->room = room;
+    if (!arrays || !chunks) PyErr_NoMemory();
+    return arrays && chunks ? 0 : -1;
+}
+
+static int read_parts(pt_operand *a, parts *p, pt_arrow_stream *stream)
+{
+    for (;;) {
+        if (more(p)) return -1;
+        pt_arrow_array *array = &p->arrays[p->count];
+        memset(array, 0, sizeof *array);
+        if (stream->get_next(stream, array)) return failed(a, stream);
+        if (!array->release) return 0; /* the end */
+        p->count++;
+        if (read_array(array, a, &p->chunks[p->count - 1])) return -1;
+    }
+}
+
+static int from_stream(PyObject *object, pt_operand *a)
+{
+    PyObject *capsule = PyObject_CallMethod(object, "__arrow_c_stream__", NULL);
+    if (!capsule) return -1;
+    pt_arrow_stream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    parts *p = calloc(1, sizeof *p);
+    if (!p || !stream || !stream->release || !stream->get_schema || !stream->get_next) {
+        PyErr_Clear();
+        if (!p) PyErr_NoMemory();
+        Py_DECREF(capsule);
+        free(p);
+        return p ? used(a) : -1;
+    }
+    p->capsule = capsule;
+    a->held = p;
+    a->release = release_parts;
+    pt_arrow_schema schema;
+    memset(&schema, 0, sizeof schema);
+    if (stream->get_schema(stream, &schema)) return failed(a, stream);
+    int bad = read_schema(&schema, a);
+    if (schema.release) schema.release(&schema);
+    if (bad || read_parts(a, p, stream)) return -1;
+
+    int64_t total = 0, kept = 0;
+    for (int64_t i = 0; i < p->count; i++) {
+        if (__builtin_add_overflow(total, p->chunks[i].n, &total)) return used(a);
+        if (p->chunks[i].n) p->chunks[kept++] = p->chunks[i];
+    }
+    if (kept <= 1) return one_dense(a, &(pt_chunk){kept ? p->chunks[0].data : NULL, total});
+    a->chunks = p->chunks;
+    a->chunk_count = kept;
+    return one_dense(a, &(pt_chunk){NULL, total});
+}
+
+static int has(PyObject *object, const char *name)
+{
+    PyObject *method = pt_attribute((PyObject *)Py_TYPE(object), name);
+    PyErr_Clear();
+    Py_XDECREF(method);
+    return method != NULL;
+}
+
+int pt_from_arrow(PyObject *object, pt_operand *a)
+{
+    if (has(object, "__arrow_c_array__")) return from_array(object, a);
+    return has(object, "__arrow_c_stream__") ? from_stream(object, a) : 0;
+}

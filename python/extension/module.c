@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * The module `tally._core`. Its functions take all their arguments by place; the package's Python has the names, the
+ * defaults and the documentation. */
+#include "pt.h"
+#include <stdatomic.h>
+#include <string.h>
+
+/* helpers(take, give): take(object, name) -> (array, kind of results); give(object, array) -> a result of the
+ * object's kind; give(object, dtype, shape) -> an empty one on its device */
+static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (pt_count("helpers", count, 2)) return NULL;
+    PyObject *old[] = {pt_take_helper, pt_give_helper};
+    pt_take_helper = Py_NewRef(args[0]);
+    pt_give_helper = Py_NewRef(args[1]);
+    Py_XDECREF(old[0]);
+    Py_XDECREF(old[1]);
+    Py_RETURN_NONE;
+}
+
+/* like(x) -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
+static PyObject *like(PyObject *module, PyObject *object)
+{
+    static const char *const kinds[] = {"own", "numpy", "other"};
+    pt_operand a;
+    if (pt_open(object, "x", &a)) return NULL;
+    PyObject *shape = PyTuple_New(a.ndim), *strides = PyTuple_New(a.ndim), *facts = NULL;
+    for (int i = 0; shape && strides && i < a.ndim; i++)
+        if (PyTuple_SetItem(shape, i, PyLong_FromLongLong(a.shape[i])) ||
+            PyTuple_SetItem(strides, i, PyLong_FromLongLong(a.strides[i])))
+            Py_CLEAR(shape);
+    if (shape && strides)
+        facts = Py_BuildValue("(sOONis)", pt_dtype_name(a.dtype, a.is_bool), shape, strides, PyLong_FromVoidPtr(a.data),
+                              a.device, kinds[a.kind]);
+    Py_XDECREF(shape);
+    Py_XDECREF(strides);
+    pt_close(&a);
+    return facts;
+}
+
+/* packed(x) -> the elements' bytes in C order, as a tally.Array of uint8 */
+static PyObject *packed(PyObject *module, PyObject *object)
+{
+    pt_operand a;
+    pt_dim dim[PT_DIMS];
+    if (pt_open(object, "x", &a)) return NULL;
+    int64_t each = (int64_t)tally_dtype_size(a.dtype), bytes = a.size * each;
+    PyObject *copy = NULL;
+    for (int i = 0; i < a.ndim; i++) dim[i] = (pt_dim){a.shape[i], a.strides[i], 0};
+    if (a.device >= 0)
+        PyErr_Format(PyExc_ValueError, "x is on a device: bring it to the host first");
+    else if ((copy = pt_array_new(TALLY_U8, 0, 1, &bytes)) && a.size) {
+        char *to = pt_array_data(copy);
+        if (!a.chunks) pt_pack(to, a.data, dim, pt_join(dim, a.ndim), 0, a.size, each);
+        for (int64_t i = 0; i < a.chunk_count; to += a.chunks[i++].n * each)
+            memcpy(to, a.chunks[i].data, (size_t)(a.chunks[i].n * each));
+    }
+    pt_close(&a);
+    return copy;
+}
+
+static PyObject *version(PyObject *module, PyObject *unused) { return PyUnicode_FromString(tally_version()); }
+
+#define FAST(function) (PyCFunction)(void (*)(void))(function), METH_FASTCALL, NULL
+static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
+                                {"scan", FAST(pt_scan)},
+                                {"window", FAST(pt_window)},
+                                {"rolling", FAST(pt_rolling)},
+                                {"segments", FAST(pt_segments)},
+                                {"fragment_make", FAST(pt_fragment_make)},
+                                {"fragment_join", FAST(pt_fragment_join)},
+                                {"fragment_read", FAST(pt_fragment_read)},
+                                {"define", FAST(pt_define)},
+                                {"verify", FAST(pt_verify)},
+                                {"operator", FAST(pt_operator)},
+                                {"helpers", FAST(helpers)},
+                                {"use", pt_use, METH_O, NULL},
+                                {"like", like, METH_O, NULL},
+                                {"packed", packed, METH_O, NULL},
+                                {"about", pt_about, METH_NOARGS, NULL},
+                                {"operators", pt_operators, METH_NOARGS, NULL},
+                                {"devices", pt_devices, METH_NOARGS, NULL},
+                                {"version", version, METH_NOARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
+
+/* The pool of contexts and the types are the process's: a second interpreter would share what it must not. */
+static int fill(PyObject *module)
+{
+    static atomic_int filled;
+    if (atomic_exchange(&filled, 1)) {
+        PyErr_SetString(PyExc_ImportError, "tally._core can be loaded once in a process, by one interpreter");
+        return -1;
+    }
+    return pt_contexts_init() || pt_array_init(module) || pt_stream_init(module) ? -1 : 0;
+}
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill},
+#ifdef Py_mod_gil
+#if !defined(Py_LIMITED_API)
+                                   {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+#endif
+                                   {0, NULL}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "tally._core", NULL, 0, methods, slots, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&definition); }

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ * Which protocol an object speaks, in this order:
+ *
+ *   numpy.ndarray       its buffer, or __array_interface__ where NumPy has no format (bfloat16)
+ *   tally.Array
+ *   buffer protocol     bytes, array.array, memoryview, mmap
+ *   pandas              by tally._kinds.take
+ *   Arrow               __arrow_c_array__, __arrow_c_stream__
+ *   DLPack              __dlpack__: PyTorch, JAX, CuPy
+ *   CUDA                __cuda_array_interface__: Numba
+ *   __array_interface__
+ *   anything else       numbers, lists: by tally._kinds.take */
+#define _GNU_SOURCE
+#include "pt.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+PyObject *pt_take_helper, *pt_give_helper;
+
+PyObject *pt_attribute(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+    return value;
+}
+
+/* ---- NumPy, if it is there ---- */
+
+static PyObject *ndarray; /* these are kept for ever once they are known */
+PyObject *pt_numpy_empty, *pt_no_index;
+
+static int find_numpy(void)
+{
+    PyObject *modules = PySys_GetObject("modules"); /* borrowed */
+    PyObject *numpy = modules ? PyDict_GetItemString(modules, "numpy") : NULL;
+    if (!numpy) return 0;
+    PyObject *type = pt_attribute(numpy, "ndarray"), *make = type ? pt_attribute(numpy, "empty") : NULL;
+    if (!type || !make || !PyType_Check(type)) { /* NumPy is being imported: another time */
+        PyErr_Clear();
+        Py_XDECREF(type);
+        Py_XDECREF(make);
+        return 0;
+    }
+    pt_no_index = PyTuple_New(0);
+    pt_numpy_empty = make;
+    ndarray = type;
+    return 1;
+}
+
+static int is_ndarray(PyObject *object)
+{
+    if (!ndarray && !find_numpy()) return 0;
+    return PyObject_TypeCheck(object, (PyTypeObject *)ndarray);
+}
+
+/* A masked array's data says nothing about its mask. */
+static int refuse_masked(PyObject *object, const char *name)
+{
+    if (Py_TYPE(object) == (PyTypeObject *)ndarray) return 0;
+    PyObject *mask = pt_attribute(object, "_mask");
+    if (!mask && PyErr_Occurred()) return -1;
+    if (!mask) return 0;
+    Py_DECREF(mask);
+    PyErr_Format(PyExc_TypeError, "%s is a masked array: this version of tally has no masks; fill it with NaN", name);
+    return -1;
+}
+
+/* ---- what all protocols end with ---- */
+
+int pt_settle(pt_operand *a, int strides_given)
+{
+    int64_t bytes = (int64_t)tally_dtype_size(a->dtype), low = 0, high = bytes, step, all;
+    if (a->ndim < 0 || a->ndim > PT_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s has %d dimensions: must be 0 to %d", a->name, a->ndim, (int)PT_DIMS);
+        return -1;
+    }
+    a->size = 1;
+    int empty_ = 0, wrong = 0;
+    for (int i = 0; i < a->ndim; i++) {
+        if (a->shape[i] < 0) {
+            PyErr_Format(PyExc_ValueError, "%s has %lld elements along axis %d: must be at least 0", a->name,
+                         (long long)a->shape[i], i);
+            return -1;
+        }
+        empty_ |= a->shape[i] == 0;
+    }
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (!strides_given && (__builtin_mul_overflow(a->size, bytes, &a->strides[i]))) wrong = 1;
+        if (!empty_ && __builtin_mul_overflow(a->size, a->shape[i], &a->size)) wrong = 1;
+        if (empty_ || wrong) continue;
+        if (__builtin_mul_overflow(a->shape[i] - 1, a->strides[i], &step) ||
+            __builtin_add_overflow(step < 0 ? low : high, step, step < 0 ? &low : &high))
+            wrong = 1;
+    }
+    if (empty_) a->size = 0;
+    if (wrong || __builtin_mul_overflow(a->size, bytes, &all) || __builtin_sub_overflow(high, low, &step)) {
+        PyErr_Format(PyExc_ValueError, "%s: its shape and strides are more bytes than 2^63", a->name);
+        return -1;
+    }
+    if (a->size && !a->data && !a->chunks) {
+        PyErr_Format(PyExc_ValueError, "%s has %lld elements and no memory (a null pointer)", a->name,
+                     (long long)a->size);
+        return -1;
+    }
+    return 0;
+}
+
+/* An address that another object claims: are its first and last byte memory of this process? The system is asked, which
+ * answers without a signal; where it may not be asked, the claim is believed. */
+static int readable(const char *at)
+{
+    char byte;
+    struct iovec to = {&byte, 1}, from = {(void *)(uintptr_t)at, 1};
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == 1 || errno != EFAULT;
+}
+
+int pt_believe(const pt_operand *a)
+{
+    const char *low = a->data, *high = a->data + tally_dtype_size(a->dtype) - 1;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->strides[i] < 0)
+            low += (a->shape[i] - 1) * a->strides[i];
+        else
+            high += (a->shape[i] - 1) * a->strides[i];
+    if (!a->size || (readable(low) && readable(high))) return 0;
+    PyErr_Format(PyExc_ValueError, "%s: its address, %p, is no memory of this process", a->name, (void *)a->data);
+    return -1;
+}
+
+int pt_sizes(PyObject *tuple, const char *what, const pt_operand *a, int64_t *sizes, int *count)
+{
+    Py_ssize_t n = PyTuple_Check(tuple) ? PyTuple_Size(tuple) : -1;
+    if (n < 0 || n > PT_DIMS) {
+        PyErr_Format(PyExc_ValueError, "%s: %s must be a tuple of 0 to %d integers", a->name, what, (int)PT_DIMS);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GetItem(tuple, i);
+        PyObject *whole = item ? PyNumber_Index(item) : NULL;
+        if (!whole) return -1;
+        sizes[i] = PyLong_AsLongLong(whole);
+        Py_DECREF(whole);
+        if (sizes[i] == -1 && PyErr_Occurred()) return -1;
+    }
+    *count = (int)n;
+    return 0;
+}
+
+static void begin(PyObject *object, const char *name, pt_operand *a)
+{
+    a->data = NULL;
+    a->is_bool = a->ndim = a->readonly = 0;
+    a->device = -1;
+    a->stream = NULL;
+    a->kind = PT_OWN;
+    a->object = object;
+    a->converted = NULL;
+    a->name = name;
+    a->chunks = NULL;
+    a->chunk_count = 0;
+    a->release = NULL;
+}
+
+void pt_close(pt_operand *a)
+{
+    PyObject *type, *value, *trace; /* what gives memory back may run Python code, which must not see the exception */
+    int failed = PyErr_Occurred() != NULL;
+    if (failed) PyErr_Fetch(&type, &value, &trace);
+    if (a->release) a->release(a);
+    a->release = NULL;
+    Py_CLEAR(a->converted);
+    if (failed) PyErr_Restore(type, value, trace);
+}
+
+/* ---- opening ---- */
+
+/* The class's attribute, not the instance's: protocols are the type's promise. */
+static int speaks(PyObject *object, const char *name)
+{
+    PyObject *found = pt_attribute((PyObject *)Py_TYPE(object), name);
+    if (!found) PyErr_Clear();
+    Py_XDECREF(found);
+    return found != NULL;
+}
+
+static int is_pandas(PyObject *object)
+{
+    PyObject *module = pt_attribute((PyObject *)Py_TYPE(object), "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8AndSize(module, NULL) : NULL;
+    int is = name && !strncmp(name, "pandas", 6) && (!name[6] || name[6] == '.');
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return is;
+}
+
+static int open_ndarray(PyObject *object, pt_operand *a, int writable)
+{
+    a->kind = PT_NUMPY;
+    if (refuse_masked(object, a->name)) return -1;
+    int read = pt_from_buffer(object, a, writable);
+    return read ? read : pt_from_interface(object, a);
+}
+
+/* What take(object) says: (what to read instead, the kind of its results). */
+static int open_converted(PyObject *object, pt_operand *a)
+{
+    if (!pt_take_helper) {
+        PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+        return -1;
+    }
+    PyObject *name = PyUnicode_FromString(a->name);
+    PyObject *pair = name ? PyObject_CallFunctionObjArgs(pt_take_helper, object, name, NULL) : NULL;
+    Py_XDECREF(name);
+    if (!pair) return -1;
+    int read = -1;
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_SystemError, "tally._kinds.take must give a pair");
+    } else {
+        a->converted = Py_NewRef(PyTuple_GetItem(pair, 0));
+        long kind = PyLong_AsLong(PyTuple_GetItem(pair, 1)); /* as in pt_kind */
+        if (kind >= 0) read = is_ndarray(a->converted) ? open_ndarray(a->converted, a, 0) : 0;
+        if (!read) read = pt_from_buffer(a->converted, a, 0);
+        if (!read) read = pt_from_arrow(a->converted, a);
+        a->kind = (pt_kind)kind;
+        if (!read) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", a->name, Py_TYPE(object));
+    }
+    Py_DECREF(pair);
+    return read > 0 ? 1 : -1;
+}
+
+/* Our own array, also of bfloat16, for which buffers have no format. */
+static int open_own(const pt_array *array, pt_operand *a)
+{
+    a->data = array->data;
+    a->dtype = array->dtype;
+    a->is_bool = array->is_bool;
+    a->ndim = array->ndim;
+    for (int i = 0; i < a->ndim; i++) {
+        a->shape[i] = array->shape[i];
+        a->strides[i] = array->strides[i];
+    }
+    return pt_settle(a, 1) ? -1 : 1;
+}
+
+static int open_protocol(PyObject *object, pt_operand *a, int writable)
+{
+    int read = 0;
+    if (Py_TYPE(object) == pt_array_type) return open_own((pt_array *)object, a);
+    if (is_ndarray(object)) return open_ndarray(object, a, writable);
+    if (PyObject_CheckBuffer(object) && (!PyBytes_Check(object) || !writable)) {
+        if (speaks(object, "__array_namespace__")) a->kind = PT_OTHER; /* jax.Array */
+        /* NumPy's scalars have buffers too; NumPy converts them */
+        if (!speaks(object, "__array_wrap__") && (read = pt_from_buffer(object, a, writable))) return read;
+    }
+    if (!writable && is_pandas(object)) return open_converted(object, a);
+    a->kind = PT_OTHER;
+    if (!writable && (read = pt_from_arrow(object, a))) return read;
+    if (speaks(object, "__dlpack__") && (!writable || speaks(object, "__setitem__")) &&
+        (read = pt_from_dlpack(object, a)))
+        return read;
+    if ((read = pt_from_cuda(object, a)) || (read = pt_from_interface(object, a))) return read;
+    a->kind = PT_OWN;
+    return writable ? 0 : open_converted(object, a);
+}
+
+int pt_open(PyObject *object, const char *name, pt_operand *a)
+{
+    begin(object, name, a);
+    if (open_protocol(object, a, 0) > 0) return 0;
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
+    pt_close(a);
+    return -1;
+}
+
+int pt_open_out(PyObject *object, pt_operand *a)
+{
+    begin(object, "out", a);
+    int read = open_protocol(object, a, 1);
+    if (read > 0 && !a->readonly && !a->chunks) return 0;
+    if (read > 0)
+        PyErr_SetString(PyExc_ValueError, "out is read-only: must be writable");
+    else if (!PyErr_Occurred())
+        PyErr_Format(PyExc_TypeError, "out is of type %R: must be a writable array", Py_TYPE(object));
+    pt_close(a);
+    return -1;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ * Results: new arrays of the input's kind, and what the caller gets for them. */
+#include "pt.h"
+
+PyObject *pt_shape(int ndim, const int64_t *shape)
+{
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int i = 0; tuple && i < ndim; i++) {
+        PyObject *n = PyLong_FromLongLong(shape[i]);
+        if (!n || PyTuple_SetItem(tuple, i, n)) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* numpy.empty(shape, dtype) */
+static PyObject *make_numpy(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+{
+    static PyObject
+        *names[16]; /* of dtypes; the GIL's free-threaded successor may fill one twice, with equal strings */
+    PyObject *type = NULL, *object = NULL, *sizes = pt_shape(ndim, shape);
+    if (dtype == TALLY_BF16) {
+        type = PyObject_GetAttrString(like->converted ? like->converted : like->object, "dtype");
+    } else {
+        int at = is_bool ? 0 : (int)dtype;
+        if (!names[at]) {
+            PyObject *module = PyImport_ImportModule("numpy");
+            names[at] = module ? PyObject_CallMethod(module, "dtype", "s", pt_dtype_typestr(dtype, is_bool)) : NULL;
+            Py_XDECREF(module);
+        }
+        type = Py_XNewRef(names[at]);
+    }
+    if (sizes && type) object = PyObject_CallFunctionObjArgs(pt_numpy_empty, sizes, type, NULL);
+    Py_XDECREF(sizes);
+    Py_XDECREF(type);
+    return object;
+}
+
+/* On a device the input's own library makes the memory: give(object, dtype, shape). */
+static PyObject *make_device(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape)
+{
+    PyObject *sizes = pt_shape(ndim, shape), *object = NULL;
+    PyObject *type = PyUnicode_FromString(pt_dtype_name(dtype, is_bool));
+    if (sizes && type) object = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, type, sizes, NULL);
+    Py_XDECREF(sizes);
+    Py_XDECREF(type);
+    return object;
+}
+
+int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, const int64_t *shape, pt_operand *a,
+            PyObject **object)
+{
+    int on_device = like->device >= 0 && pt_give_helper, numpy = like->kind == PT_NUMPY && !on_device;
+    *object = on_device ? make_device(like, dtype, is_bool, ndim, shape)
+              : numpy   ? make_numpy(like, dtype, is_bool, ndim, shape)
+                        : pt_array_new(dtype, is_bool, ndim, shape);
+    if (!*object || !pt_open_out(*object, a)) return *object ? 0 : -1;
+    Py_CLEAR(*object);
+    return -1;
+}
+
+PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
+{
+    PyObject *given = object;
+    if (!object || like->device >= 0) return object;
+    if (like->kind == PT_NUMPY && ndim == 0) {
+        given = PyObject_GetItem(object, pt_no_index);
+    } else if (like->kind == PT_OWN && ndim == 0) {
+        const pt_array *array = (pt_array *)object;
+        given = pt_value(array->dtype, array->is_bool, array->data);
+    } else if (like->kind == PT_OTHER && pt_give_helper) {
+        given = PyObject_CallFunctionObjArgs(pt_give_helper, like->object, object, NULL);
+    } else {
+        return object;
+    }
+    Py_DECREF(object);
+    return given;
+}

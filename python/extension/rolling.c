@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * Windows as pandas has them: NaN is no observation, and a window with fewer than `minimum` observations is NaN, also
+ * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request).
+ *
+ * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place says how many
+ * observations it has; else the nan form runs, and windows of `count` say it. */
+#include "pt.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    pt_verb verb, plain, count; /* the nan form, the operator itself */
+    pt_operand a;
+    int axis;
+    int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
+    int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
+    double missing; /* what others say */
+    int rows;       /* every row is an observation: there is no NaN; or count(), of which pandas says so */
+    tally_dtype wanted;
+} rolling;
+
+static double as_double(tally_dtype dtype, const char *values, int64_t at)
+{
+    switch (dtype) {
+    case TALLY_I8:
+        return ((const int8_t *)values)[at];
+    case TALLY_U8:
+        return ((const uint8_t *)values)[at];
+    case TALLY_I16:
+        return ((const int16_t *)values)[at];
+    case TALLY_U16:
+        return ((const uint16_t *)values)[at];
+    case TALLY_I32:
+        return ((const int32_t *)values)[at];
+    case TALLY_U32:
+        return ((const uint32_t *)values)[at];
+    case TALLY_I64:
+        return (double)((const int64_t *)values)[at];
+    case TALLY_U64:
+        return (double)((const uint64_t *)values)[at];
+    case TALLY_F32:
+        return (double)((const float *)values)[at];
+    default:
+        return ((const double *)values)[at];
+    }
+}
+
+/* Is the operator's value of no elements of this type NaN? *value: the value, 0 where it is no float. */
+static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *value)
+{
+    char bits[64];
+    tally_operator_info info;
+    tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};
+    *value = 0;
+    if (tally_operator(ctx, op, dtype, &info) || tally_reduce(ctx, op, &none, bits)) return 0;
+    *value = as_double(info.output, bits, 0);
+    return isnan(*value);
+}
+
+static void set_window(pt_verb *verb, const rolling *r)
+{
+    verb->what = PT_WINDOW;
+    verb->shift = r->after < 0;
+    verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, 0};
+}
+
+/* An operand of dense memory that has a's shape. */
+static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_operand *dense)
+{
+    int64_t reach = (int64_t)tally_dtype_size(dtype);
+    *dense = (pt_operand){.data = data, .dtype = dtype, .ndim = a->ndim, .size = a->size, .device = -1};
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        dense->shape[i] = a->shape[i];
+        dense->strides[i] = reach;
+        reach *= a->shape[i];
+    }
+}
+
+static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, char **data)
+{
+    pt_operand dense;
+    *data = malloc((size_t)(r->a.size * verb->out_bytes + 1));
+    if (!*data) return TALLY_NO_MEMORY;
+    dense_like(&r->a, verb->info.output, *data, &dense);
+    return pt_walk_series(ctx, verb, &r->a, r->axis, &dense);
+}
+
+/* The rows that the window of row i has. */
+static int64_t rows_at(const rolling *r, int64_t i)
+{
+    int64_t n = r->a.shape[r->axis], low = i - r->before, high = i + r->after;
+    return (high < n ? high : n - 1) - (low > 0 ? low : 0) + 1;
+}
+
+/* NaN in every row of a block whose window has too few. */
+static void blank_rows(const rolling *r, char *block, int64_t first, int64_t step, int64_t inner)
+{
+    for (int64_t i = first; i >= 0 && i < r->a.shape[r->axis] && rows_at(r, i) < r->least; i += step)
+        for (int64_t k = i * inner; k < (i + 1) * inner; k++)
+            if (r->wanted == TALLY_F32)
+                ((float *)(void *)block)[k] = (float)r->missing;
+            else
+                ((double *)(void *)block)[k] = r->missing;
+}
+
+/* Results that are in `out` already: NaN where there are too few observations. Of rows those are at the ends. */
+static void blank(const rolling *r, const int64_t *counts, char *out)
+{
+    int64_t inner = 1, n = r->a.shape[r->axis], bytes = (int64_t)tally_dtype_size(r->wanted);
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    if (!counts) {
+        for (int64_t at = 0; at < r->a.size; at += n * inner) {
+            blank_rows(r, out + at * bytes, 0, 1, inner);
+            blank_rows(r, out + at * bytes, n - 1, -1, inner);
+        }
+    } else if (r->wanted == TALLY_F32) {
+        float *to = (void *)out, missing = (float)r->missing;
+        for (int64_t i = 0; i < r->a.size; i++) to[i] = counts[i] < r->least ? missing : to[i];
+    } else {
+        double *to = (void *)out;
+        for (int64_t i = 0; i < r->a.size; i++) to[i] = counts[i] < r->least ? r->missing : to[i];
+    }
+}
+
+/* What is wanted of values (NULL: none of it) and counts (NULL: rows). */
+static void choose(const rolling *r, const pt_verb *verb, const char *values, const int64_t *counts, char *out)
+{
+    int64_t inner = 1, n = r->a.shape[r->axis], to = 0;
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    for (int64_t block = 0; block < r->a.size; block += n * inner)
+        for (int64_t i = 0; i < n; i += r->every)
+            for (int64_t k = 0; k < inner; k++, to++) {
+                int64_t from = block + i * inner + k;
+                int missing = !values || (counts ? counts[from] : rows_at(r, i)) < r->least;
+                double value = missing ? r->missing : as_double(verb->info.output, values, from);
+                if (r->wanted == TALLY_F32)
+                    ((float *)(void *)out)[to] = (float)value;
+                else
+                    ((double *)(void *)out)[to] = value;
+            }
+}
+
+/* Is every element a number? */
+static tally_status look_for_nan(tally *ctx, rolling *r)
+{
+    int64_t numbers = 0;
+    if (r->rows || r->a.dtype < TALLY_F16) {
+        r->rows = 1;
+        return TALLY_OK;
+    }
+    tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
+    r->rows = numbers == r->a.size;
+    return status;
+}
+
+/* The work, without the GIL; out is dense. */
+static tally_status run(tally *ctx, rolling *r, pt_operand *out)
+{
+    char *values = NULL, *counts = NULL;
+    tally_status status = look_for_nan(ctx, r);
+    pt_verb *verb = r->rows ? &r->plain : &r->verb;
+    int64_t length = r->before + r->after + 1;
+    double nothing; /* what no elements say: as floats have it, also of integers, which have no NaN */
+    int nan = empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
+    int direct = verb->info.output == r->wanted && r->every == 1;
+    r->least = nan && r->minimum == 0 ? 1 : r->minimum;
+    r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
+    if (status || !r->a.size) return status;
+    if (length > 0 && r->least <= length) {
+        set_window(verb, r);
+        set_window(&r->count, r);
+        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &values);
+        if (!status && !r->rows && r->least > 0) status = windows(ctx, r, &r->count, &counts);
+    } else {
+        direct = 0;
+    }
+    const int64_t *observed = (const void *)counts;
+    if (!status && direct && r->least > 0)
+        blank(r, observed, out->data);
+    else if (!status && !direct)
+        choose(r, verb, values, observed, out->data);
+    free(values);
+    free(counts);
+    return status;
+}
+
+static int read_integer(PyObject *object, int64_t *value)
+{
+    *value = PyLong_AsLongLong(object);
+    return *value == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* The operator that gives what is wanted: with an accumulator of float64, if it has one. */
+static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
+{
+    if (pt_verb_of(slot, op, Py_None, &r->a, verb)) return -1;
+    if (r->wanted != TALLY_F64 || r->a.dtype < TALLY_F16 || verb->info.accumulator != TALLY_F32) return 0;
+    PyObject *wide = PyUnicode_FromString("float64");
+    int bad = !wide || pt_verb_of(slot, op, wide, &r->a, verb);
+    Py_XDECREF(wide);
+    return bad ? -1 : 0;
+}
+
+static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dtype, rolling *r)
+{
+    int is_bool = 0;
+    r->wanted = TALLY_F64;
+    if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
+    PyObject *count = PyUnicode_FromString("count");
+    int bad = !count || pt_verb_of(slot, count, Py_None, &r->a, &r->count) || one_verb(slot, op, r, &r->verb) ||
+              one_verb(slot, plain, r, &r->plain);
+    Py_XDECREF(count);
+    if (bad) return -1;
+    tally_dtype gives = r->verb.info.output;
+    if (r->verb.info.lanes > 1 || gives == TALLY_F16 || gives == TALLY_BF16) {
+        PyErr_Format(PyExc_ValueError, "rolling has no '%s' of %s: use window", r->verb.op,
+                     pt_dtype_name(r->a.dtype, 0));
+        return -1;
+    }
+    if (is_bool || (r->wanted != TALLY_F64 && !(r->wanted == TALLY_F32 && gives == TALLY_F32))) {
+        PyErr_Format(PyExc_ValueError, "dtype is %R: rolling gives float64, or float32 of float32", dtype);
+        return -1;
+    }
+    return 0;
+}
+
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?) */
+PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    rolling r;
+    pt_operand out;
+    PyObject *object = NULL;
+    int64_t shape[PT_DIMS];
+    tally_status status = TALLY_OK;
+    int made = 0;
+    if (pt_count("rolling", count, 10) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
+        read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
+        return NULL;
+    pt_slot *slot = NULL;
+    r.rows = args[9] == Py_True;
+    if (r.a.chunks || r.a.device >= 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "x: rolling takes one piece of host memory: combine its chunks first, or use window");
+        goto done;
+    }
+    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) ||
+        read_verb(slot, args[0], args[8], args[3], &r))
+        goto done;
+    memcpy(shape, r.a.shape, sizeof shape);
+    shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
+    if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
+    made = 1;
+    Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, &r, &out);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+done:
+    pt_give_back(slot);
+    if (made) pt_close(&out);
+    if (status) Py_CLEAR(object);
+    object = pt_give(&r.a, object, r.a.ndim);
+    pt_close(&r.a);
+    return object;
+}

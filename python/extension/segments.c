@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ * Reduce, scan and window of segments: neighbouring sequences of any lengths, cut by ascending offsets. */
+#include "pt.h"
+#include <string.h>
+
+static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand *a)
+{
+    if (pt_open(object, "offsets", offsets)) return -1;
+    if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
+        (offsets->size > 1 && offsets->strides[0] != 8) || (offsets->device >= 0 && a->device < 0)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "offsets must be int64, dense, with one axis of at least 1 element, on the host "
+                        "or with the data");
+        return -1;
+    }
+    if (offsets->device >= 0 || offsets->size < 2) return 0;
+    const int64_t *at = (const int64_t *)(const void *)offsets->data;
+    for (int64_t i = 0; i < offsets->size; i++) {
+        int64_t low = i ? at[i - 1] : 0;
+        if (at[i] >= low && at[i] <= a->size) continue;
+        PyErr_Format(PyExc_ValueError,
+                     "offsets[%lld] is %lld: must be %lld..%lld (ascending, at most the elements of x)", (long long)i,
+                     (long long)at[i], (long long)low, (long long)a->size);
+        return -1;
+    }
+    return 0;
+}
+
+static int check(const pt_verb *verb, const pt_operand *a, const pt_operand *offsets)
+{
+    const int64_t *at = (const int64_t *)(const void *)offsets->data;
+    if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype))) {
+        PyErr_SetString(PyExc_ValueError, "x must have one axis, in one piece, to be cut into segments");
+        return -1;
+    }
+    if (verb->what == PT_REDUCE || (offsets->device < 0 && at[0] == 0 && at[offsets->size - 1] == a->size)) return 0;
+    PyErr_Format(PyExc_ValueError, "offsets must begin at 0 and end at %lld, so that every result belongs to a segment",
+                 (long long)a->size);
+    return -1;
+}
+
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, const pt_operand *offsets,
+                        const pt_operand *out)
+{
+    const int64_t *at = (const int64_t *)(const void *)offsets->data;
+    tally_view v = {a->data, a->dtype, offsets->size - 1, 0, 0, a->size > 1 ? a->strides[0] / verb->in_bytes : 1, at};
+    tally_view w = {out->data, verb->info.output, v.rows, 0, 0, 1, at};
+    if (out->ndim && out->size > 1 && verb->what != PT_REDUCE) w.stride = out->strides[0] / verb->out_bytes;
+    tally_status status = pt_stream_begin(slot, a, out);
+    if (!status)
+        status = verb->what == PT_REDUCE ? tally_reduce(slot->ctx, verb->op, &v, out->data)
+                 : verb->what == PT_SCAN ? tally_scan(slot->ctx, verb->op, &v, &w, &verb->scan)
+                                         : tally_window(slot->ctx, verb->op, &v, &w, &verb->window);
+    return pt_stream_end(slot, status, a, out);
+}
+
+/* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count) */
+PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a, offsets, result;
+    pt_verb verb;
+    int64_t number[7], shape[2];
+    PyObject *object = NULL;
+    if (pt_count("segments", count, 11)) return NULL;
+    for (int i = 0; i < 7; i++) {
+        number[i] = PyLong_AsLongLong(args[i ? i + 4 : 0]);
+        if (number[i] == -1 && PyErr_Occurred()) return NULL;
+    }
+    if (pt_open(args[2], "x", &a)) return NULL;
+    pt_slot *slot = NULL;
+    int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
+    tally_status status = TALLY_OK;
+    if (opened || !(slot = pt_take(&a, NULL)) || pt_verb_of(slot, args[1], args[4], &a, &verb)) goto done;
+    verb.what = (int)number[0];
+    verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};
+    verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};
+    if (check(&verb, &a, &offsets)) goto done;
+    shape[0] = verb.what == PT_REDUCE ? offsets.size - 1 : a.size;
+    if (verb.info.lanes > 1) shape[ndim++] = verb.info.lanes;
+    if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
+    made = 1;
+    Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &offsets, &result);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+done:
+    pt_give_back(slot);
+    if (made) pt_close(&result);
+    if (!opened) pt_close(&offsets);
+    if (status) Py_CLEAR(object);
+    object = pt_give(&a, object, ndim);
+    pt_close(&a);
+    return object;
+}

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * Scan and window: as many results as elements, along one axis. */
+#include "pt.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* The strides of results, in whole results: several lanes of one are neighbours. */
+static int check_out(const pt_verb *verb, const pt_operand *out)
+{
+    int lanes = verb->info.lanes > 1, last = out->ndim - 1;
+    int64_t bytes = verb->out_bytes / verb->info.lanes;
+    pt_operand whole = *out;
+    if (lanes) whole.ndim--;
+    if (out->size && ((lanes && out->strides[last] != bytes) || !pt_even(&whole, verb->out_bytes))) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "out: its strides must be multiples of its elements (and several values of one result neighbours)");
+        return -1;
+    }
+    return 0;
+}
+
+/* A scan may be in place: the same memory, strides and element size. */
+static int in_place(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
+{
+    if (verb->what != PT_SCAN || verb->initial || a->chunks || a->data != out->data || a->ndim != out->ndim ||
+        verb->in_bytes != verb->out_bytes)
+        return 0;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] > 1 && a->strides[i] != out->strides[i]) return 0;
+    return pt_even(a, verb->in_bytes);
+}
+
+static int check_device(const pt_verb *verb, const pt_operand *a, const pt_operand *out)
+{
+    if (out->device >= 0 && (verb->initial || verb->shift)) {
+        PyErr_SetString(PyExc_ValueError,
+                        "results on a device: include_initial and closed windows that leave out their "
+                        "own row are for host memory in this version");
+        return -1;
+    }
+    if (a->device >= 0 && !pt_even(a, verb->in_bytes)) {
+        PyErr_Format(PyExc_ValueError, "%s is on a device: its strides must be multiples of its elements", a->name);
+        return -1;
+    }
+    return 0;
+}
+
+/* What a stream cannot do runs on one dense copy. */
+static tally_status run_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a, const pt_operand *out)
+{
+    int dense = out->strides[0] == verb->out_bytes;
+    if (dense && !verb->initial && !verb->shift && !verb->scan.reverse) return pt_walk_chunks(ctx, verb, a, out->data);
+    pt_operand copy = *a;
+    if (!(copy.data = malloc((size_t)(a->size * verb->in_bytes)))) return TALLY_NO_MEMORY;
+    char *to = copy.data;
+    for (int64_t i = 0; i < a->chunk_count; i++) {
+        memcpy(to, a->chunks[i].data, (size_t)(a->chunks[i].n * verb->in_bytes));
+        to += a->chunks[i].n * verb->in_bytes;
+    }
+    tally_status status = pt_walk_series(ctx, verb, &copy, 0, out);
+    free(copy.data);
+    return status;
+}
+
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+{
+    tally_status status = pt_stream_begin(slot, a, out);
+    if (!status)
+        status = a->chunks ? run_chunks(slot->ctx, verb, a, out) : pt_walk_series(slot->ctx, verb, a, axis, out);
+    return pt_stream_end(slot, status, a, out);
+}
+
+static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+{
+    tally_status status;
+    if (check_out(verb, out) || check_device(verb, a, out)) return -1;
+    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) && !in_place(verb, a, out)) {
+        PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own%s", a->name,
+                     verb->what == PT_SCAN ? ", or exactly its (same data, strides and element size)" : "");
+        return -1;
+    }
+    if (pt_long(slot, a->size * verb->in_bytes)) {
+        Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, axis, out);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = run(slot, verb, a, axis, out);
+    }
+    return status ? pt_raise(slot->ctx, status) : 0;
+}
+
+/* The call, when everything about it is in *verb but the operator's facts. */
+static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
+{
+    pt_operand a, result;
+    pt_verb verb;
+    int ndim, axis, opened = 0, failed = 1;
+    int64_t shape[PT_DIMS + 1];
+    char start[16];
+    PyObject *object = NULL, *out = args[4];
+    if (pt_open(args[1], "x", &a)) return NULL;
+    pt_slot *slot = NULL;
+    ndim = a.ndim;
+    if (pt_axis(args[2], &a, &axis)) goto done;
+    if (out != Py_None) {
+        if (pt_open_out(out, &result)) goto done;
+        opened = 1;
+    }
+    if (!(slot = pt_take(&a, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, &verb)) goto done;
+    verb.what = how->what;
+    verb.scan = how->scan;
+    verb.window = how->window;
+    verb.initial = how->initial;
+    verb.shift = how->shift;
+    if (init != Py_None) {
+        if (pt_value_from(init, "init", verb.info.output, start)) goto done;
+        verb.scan.init = start;
+    }
+    memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
+    if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
+    shape[axis] += verb.initial;
+    if (verb.info.lanes > 1 && ndim < PT_DIMS) shape[ndim++] = verb.info.lanes;
+    if (opened) {
+        if (pt_fits(&result, &verb, ndim, shape)) goto done;
+        object = Py_NewRef(out);
+    } else {
+        if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
+        opened = 1;
+    }
+    failed = series_into(slot, &verb, &a, axis, &result);
+done:
+    pt_give_back(slot);
+    if (opened) pt_close(&result);
+    if (failed) Py_CLEAR(object);
+    if (out == Py_None) object = pt_give(&a, object, ndim);
+    pt_close(&a);
+    return object;
+}
+
+/* scan(op, x, axis, dtype, out, exclusive, reverse, include_initial, init) */
+PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_verb how = {.what = PT_SCAN};
+    if (pt_count("scan", count, 9)) return NULL;
+    how.scan.exclusive = PyObject_IsTrue(args[5]);
+    how.scan.reverse = PyObject_IsTrue(args[6]);
+    how.initial = PyObject_IsTrue(args[7]);
+    if (PyErr_Occurred()) return NULL;
+    return series(args, &how, args[8]);
+}
+
+/* window(op, x, axis, dtype, out, before, after, edges, min_count) */
+PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_verb how = {.what = PT_WINDOW};
+    int64_t *to[4] = {&how.window.before, &how.window.after, NULL, &how.window.min_count};
+    static const char *const names[] = {"before", "after", "edges", "min_count"};
+    if (pt_count("window", count, 9)) return NULL;
+    for (int i = 0; i < 4; i++) {
+        if (!PyIndex_Check(args[5 + i])) {
+            PyErr_Format(PyExc_TypeError, "%s is %R: must be an integer", names[i], args[5 + i]);
+            return NULL;
+        }
+        PyObject *whole = PyNumber_Index(args[5 + i]);
+        long long value = whole ? PyLong_AsLongLong(whole) : -1;
+        Py_XDECREF(whole);
+        if (value == -1 && PyErr_Occurred()) {
+            if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+            PyErr_Clear();
+            PyErr_Format(PyExc_ValueError, "%s is %R: must fit 64 bits", names[i], args[5 + i]);
+            return NULL;
+        }
+        if (to[i])
+            *to[i] = value;
+        else
+            how.window.edges = (tally_edges)(value < 0 || value > 100 ? 100 : value);
+    }
+    if (how.window.before < 0 || how.window.after < 0 || how.window.before >> 61 || how.window.after >> 61) {
+        PyErr_Format(PyExc_ValueError, "the window reaches %lld elements back and %lld ahead: must be 0..2^61 - 1",
+                     (long long)how.window.before, (long long)how.window.after);
+        return NULL;
+    }
+    return series(args, &how, Py_None);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * _core.Stream: a scan or a window of data that comes in chunks, with a context of its own. (A reduction is a fragment
+ * that grows: _fragment.py.) */
+#include "pt.h"
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    PyObject_HEAD pt_slot *slot;
+    tally_stream *stream;
+    pt_verb verb;
+    tally_dtype dtype;
+    int is_bool;
+    pt_kind kind; /* of the last chunk, for finish */
+    atomic_int busy;
+} stream;
+
+static void dealloc(PyObject *self)
+{
+    stream *s = (stream *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    tally_stream_close(s->stream);
+    pt_give_back(s->slot);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+/* Stream(what, op, dtype, exclusive, init, before, after, edges, min_count) */
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
+{
+    int what, exclusive, edges;
+    long long before, after, min_count;
+    PyObject *op, *dtype, *init;
+    char start[16];
+    if (!PyArg_ParseTuple(args, "iOOpOLLiL", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges,
+                          &min_count))
+        return NULL;
+    stream *s = (stream *)PyType_GenericAlloc(type, 0);
+    if (!s) return NULL;
+    pt_operand a = {.device = -1};
+    if (pt_dtype_of(dtype, &a.dtype, &a.is_bool) || !(s->slot = pt_take(NULL, NULL)) ||
+        pt_verb_of(s->slot, op, Py_None, &a, &s->verb))
+        goto failed;
+    s->dtype = a.dtype;
+    s->is_bool = a.is_bool;
+    tally_scan_options scan = {exclusive, 0, NULL};
+    tally_window_options window = {before, after, (tally_edges)edges, min_count};
+    s->verb.what = what == PT_SCAN ? PT_SCAN : PT_WINDOW;
+    if (init != Py_None) {
+        if (pt_value_from(init, "init", s->verb.info.output, start)) goto failed;
+        scan.init = start;
+    }
+    tally_status status = what == PT_SCAN ? tally_stream_scan(s->slot->ctx, s->verb.op, a.dtype, &scan, &s->stream)
+                                          : tally_stream_window(s->slot->ctx, s->verb.op, a.dtype, &window, &s->stream);
+    if (!status) return (PyObject *)s;
+    pt_raise(s->slot->ctx, status);
+failed:
+    Py_DECREF(s);
+    return NULL;
+}
+
+/* An array of `made` results out of `from`. */
+static PyObject *results(const stream *s, const pt_operand *like, const char *from, int64_t made)
+{
+    pt_operand out;
+    PyObject *object;
+    int64_t shape[2] = {made, s->verb.info.lanes};
+    if (pt_make(like, s->verb.out, s->verb.out_bool, s->verb.info.lanes > 1 ? 2 : 1, shape, &out, &object)) return NULL;
+    if (made) memcpy(out.data, from, (size_t)(made * s->verb.out_bytes));
+    pt_close(&out);
+    return pt_give(like, object, 1);
+}
+
+static tally_status push_run(stream *s, const pt_operand *a, char *room, int64_t *made)
+{
+    char *packed = NULL;
+    const void *x = a->data;
+    if (a->size > 1 && a->strides[0] != s->verb.in_bytes) {
+        if (!(packed = malloc((size_t)(a->size * s->verb.in_bytes)))) return TALLY_NO_MEMORY;
+        pt_pack(packed, a->data, &(pt_dim){a->size, a->strides[0], 0}, 1, 0, a->size, s->verb.in_bytes);
+        x = packed;
+    }
+    tally_status status = tally_stream_push(s->stream, x, a->size, room, made);
+    free(packed);
+    return status;
+}
+
+static int enter(stream *s)
+{
+    int no = 0;
+    if (atomic_compare_exchange_strong(&s->busy, &no, 1)) return 0;
+    PyErr_SetString(PyExc_ValueError, "the stream is in use by another thread: a stream serves one at a time");
+    return -1;
+}
+
+static PyObject *push(PyObject *self, PyObject *object)
+{
+    stream *s = (stream *)self;
+    pt_operand a;
+    PyObject *given = NULL;
+    if (pt_open(object, "x", &a)) return NULL;
+    if (a.ndim > 1 || a.chunks || a.device >= 0 || a.dtype != s->dtype || a.is_bool != s->is_bool) {
+        PyErr_Format(PyExc_ValueError,
+                     "x is %s with %d axes: this stream takes %s with one, in one piece of host memory",
+                     pt_dtype_name(a.dtype, a.is_bool), a.ndim, pt_dtype_name(s->dtype, s->is_bool));
+    } else if (!enter(s)) {
+        int64_t room = tally_stream_room(s->stream, a.size), made = 0, bytes;
+        char *out = NULL;
+        if (__builtin_mul_overflow(room, s->verb.out_bytes, &bytes) || !(out = malloc((size_t)bytes + 1))) {
+            PyErr_NoMemory();
+        } else {
+            tally_status status;
+            Py_BEGIN_ALLOW_THREADS status = push_run(s, &a, out, &made);
+            Py_END_ALLOW_THREADS s->kind = a.kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
+            if (status)
+                pt_raise(s->slot->ctx, status);
+            else
+                given = results(s, &a, out, made);
+        }
+        free(out);
+        atomic_store(&s->busy, 0);
+    }
+    pt_close(&a);
+    return given;
+}
+
+static PyObject *finish(PyObject *self, PyObject *unused)
+{
+    stream *s = (stream *)self;
+    /* NumPy has bfloat16 only where an array brings it */
+    pt_operand like = {.kind = s->verb.out == TALLY_BF16 ? PT_OWN : s->kind, .device = -1};
+    PyObject *given = NULL;
+    if (enter(s)) return NULL;
+    int64_t made = 0, room = tally_stream_room(s->stream, -1);
+    char *out = malloc((size_t)(room * s->verb.out_bytes + 1));
+    tally_status status = out ? tally_stream_finish(s->stream, out, &made) : TALLY_NO_MEMORY;
+    if (status)
+        pt_raise(s->slot->ctx, status);
+    else
+        given = results(s, &like, out, made);
+    free(out);
+    atomic_store(&s->busy, 0);
+    return given;
+}
+
+static PyMethodDef methods[] = {{"push", push, METH_O, "push(x) -> the results that became known"},
+                                {"finish", finish, METH_NOARGS, "finish() -> the results that were left"},
+                                {NULL, NULL, 0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc}, {Py_tp_new, create}, {Py_tp_methods, methods}, {0, NULL}};
+static PyType_Spec spec = {"tally._core.Stream", sizeof(stream), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+                           slots};
+
+int pt_stream_init(PyObject *module)
+{
+    PyObject *type = PyType_FromSpec(&spec);
+    return type ? PyModule_AddObjectRef(module, "Stream", type) : -1;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * What reduce, scan and window share: the operator's facts, the check of `out`; and reduce. */
+#include "pt.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the operator ---- */
+
+/* "var:1" becomes "var:f64:1". */
+static int with_f64(char *op)
+{
+    size_t name = strcspn(op, ":"), length = strlen(op);
+    if (length + 5 > PT_OP) return 0;
+    memmove(op + name + 4, op + name, length - name + 1);
+    memcpy(op + name, ":f64", 4);
+    return 1;
+}
+
+/* Whether results are 0 or 1 whatever the elements are: u8 of elements that are not u8. */
+static int is_truth(pt_slot *slot, const pt_verb *verb, tally_dtype in)
+{
+    tally_operator_info info;
+    if (verb->info.output != TALLY_U8) return 0;
+    return in != TALLY_U8 || (!tally_operator(slot->ctx, verb->op, TALLY_I8, &info) && info.output == TALLY_U8);
+}
+
+int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, pt_verb *verb)
+{
+    Py_ssize_t length;
+    const char *text = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, &length) : NULL;
+    if (!text || length >= PT_OP || (Py_ssize_t)strlen(text) != length) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyUnicode_Check(op) ? PyExc_ValueError : PyExc_TypeError,
+                         "op is %.200R: must be the name of an operator, such as 'sum' or 'var:ddof=1'", op);
+        return -1;
+    }
+    memcpy(verb->op, text, (size_t)length + 1);
+    verb->what = PT_REDUCE;
+    verb->initial = 0;
+    verb->shift = 0;
+    tally_status status = tally_operator(slot->ctx, verb->op, a->dtype, &verb->info);
+    if (status) return pt_raise(slot->ctx, status);
+    verb->out_bool = is_truth(slot, verb, a->dtype) || (a->is_bool && verb->info.output == TALLY_U8);
+    verb->out = a->is_bool && verb->info.output == TALLY_U64 ? TALLY_I64 : verb->info.output;
+    if (dtype != Py_None) {
+        tally_dtype wanted;
+        int is_bool;
+        if (pt_dtype_of(dtype, &wanted, &is_bool)) return -1;
+        int same = wanted == verb->out && is_bool == verb->out_bool;
+        if (!same && wanted == TALLY_F64 && with_f64(verb->op) &&
+            !tally_operator(slot->ctx, verb->op, a->dtype, &verb->info) && verb->info.output == TALLY_F64) {
+            verb->out = TALLY_F64;
+            same = 1;
+        }
+        if (!same) {
+            PyErr_Format(PyExc_ValueError, "dtype is %s: '%s' of %s gives %s%s", pt_dtype_name(wanted, is_bool), text,
+                         pt_dtype_name(a->dtype, a->is_bool), pt_dtype_name(verb->out, verb->out_bool),
+                         a->dtype >= TALLY_F16 && verb->out == TALLY_F32 ? ", or float64 on request" : "");
+            return -1;
+        }
+    }
+    verb->in_bytes = (int64_t)tally_dtype_size(a->dtype);
+    verb->out_bytes = (int64_t)tally_dtype_size(verb->info.output) * verb->info.lanes;
+    return 0;
+}
+
+/* ---- out ---- */
+
+int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape)
+{
+    /* u8 takes truths, but bool takes nothing else */
+    int one = out->dtype == verb->info.output && (out->is_bool == verb->out_bool || verb->out_bool);
+    if (!one && !(out->dtype == verb->out && !out->is_bool)) {
+        PyErr_Format(PyExc_ValueError, "out has dtype %s: must be %s", pt_dtype_name(out->dtype, out->is_bool),
+                     pt_dtype_name(verb->out, verb->out_bool));
+        return -1;
+    }
+    if (out->ndim != ndim || memcmp(out->shape, shape, (size_t)ndim * sizeof *shape)) {
+        PyObject *is = pt_shape(out->ndim, out->shape), *must = pt_shape(ndim, shape);
+        if (is && must) PyErr_Format(PyExc_ValueError, "out has shape %R: must be %R", is, must);
+        Py_XDECREF(is);
+        Py_XDECREF(must);
+        return -1;
+    }
+    if (!pt_distinct(out, (int64_t)tally_dtype_size(out->dtype))) {
+        PyErr_SetString(PyExc_ValueError,
+                        "out: several of its elements are one place, so results would overwrite each other");
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- reduce ---- */
+
+/* Results are dense in C order; another `out` gets them from dense memory. */
+static int is_dense(const pt_operand *a)
+{
+    int64_t reach = (int64_t)tally_dtype_size(a->dtype);
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        if (a->shape[i] > 1 && a->strides[i] != reach) return 0;
+        reach *= a->shape[i];
+    }
+    return 1;
+}
+
+static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
+{
+    char *to = out->data;
+    int dense = is_dense(out);
+    if (!dense && !(to = malloc((size_t)(out->size * (int64_t)tally_dtype_size(out->dtype))))) return TALLY_NO_MEMORY;
+    tally_status status = pt_stream_begin(slot, a, out);
+    if (!status)
+        status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, to) : pt_walk_reduce(slot->ctx, verb, a, mask, to);
+    status = pt_stream_end(slot, status, a, out);
+    if (!dense) {
+        pt_dim dim[PT_DIMS];
+        for (int i = 0; i < out->ndim; i++) dim[i] = (pt_dim){out->shape[i], 0, out->strides[i]};
+        if (!status) pt_unpack(out->data, to, dim, out->ndim, out->size, (int64_t)tally_dtype_size(out->dtype));
+        free(to);
+    }
+    return status;
+}
+
+/* Data on a device is not packed: one stride must walk what is folded, and results must be dense. */
+static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *out)
+{
+    pt_dim dim[PT_DIMS];
+    int folded = 0;
+    for (int i = 0; i < a->ndim; i++)
+        if (mask >> i & 1) dim[folded++] = (pt_dim){a->shape[i], a->strides[i], 0};
+    if (a->device >= 0 && a->size && (pt_join(dim, folded) > 1 || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)))) {
+        PyErr_Format(PyExc_ValueError,
+                     "%s is on a device, and no single stride walks what is folded: make it contiguous", a->name);
+        return -1;
+    }
+    if (out->device >= 0 && !is_dense(out)) {
+        PyErr_SetString(PyExc_ValueError, "out is on a device: it must be contiguous");
+        return -1;
+    }
+    return 0;
+}
+
+static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
+{
+    tally_status status;
+    if (check_device(a, mask, out)) return -1;
+    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes)) {
+        PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", a->name);
+        return -1;
+    }
+    if (pt_long(slot, a->size * verb->in_bytes)) {
+        Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, mask, out);
+        Py_END_ALLOW_THREADS
+    } else {
+        status = run(slot, verb, a, mask, out);
+    }
+    return status ? pt_raise(slot->ctx, status) : 0;
+}
+
+/* reduce(op, x, axis, keepdims, dtype, out) */
+PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a, result;
+    pt_verb verb;
+    uint64_t mask;
+    int ndim = 0;
+    int64_t shape[PT_DIMS + 1];
+    PyObject *object = NULL, *out = count == 6 ? args[5] : Py_None;
+    if (pt_count("reduce", count, 6) || pt_open(args[1], "x", &a)) return NULL;
+    pt_slot *slot = NULL;
+    int keepdims = args[3] == Py_False ? 0 : PyObject_IsTrue(args[3]), opened = 0, failed = 1;
+    if (keepdims < 0 || pt_axes(args[2], &a, &mask)) goto done;
+    if (out != Py_None) {
+        if (pt_open_out(out, &result)) goto done;
+        opened = 1;
+    }
+    if (!(slot = pt_take(&a, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[4], &a, &verb)) goto done;
+    for (int i = 0; i < a.ndim; i++) {
+        int fold = (int)(mask >> i & 1);
+        if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
+    }
+    if (verb.info.lanes > 1) {
+        if (ndim == PT_DIMS) {
+            PyErr_Format(PyExc_ValueError, "x has too many axes: '%s' adds one", verb.op);
+            goto done;
+        }
+        shape[ndim++] = verb.info.lanes;
+    }
+    if (opened) {
+        if (pt_fits(&result, &verb, ndim, shape)) goto done;
+        object = Py_NewRef(out);
+    } else {
+        if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
+        opened = 1;
+    }
+    failed = reduce_into(slot, &verb, &a, mask, &result);
+done:
+    pt_give_back(slot);
+    if (opened) pt_close(&result);
+    if (failed) Py_CLEAR(object);
+    if (out == Py_None) object = pt_give(&a, object, ndim);
+    pt_close(&a);
+    return object;
+}

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes tally/__init__.pyi, the types of the package: the functions of the operators from the library's table, the
+rest from the text below. python make_stubs.py [--check]: the tally that is installed says the table."""
+
+import pathlib
+import sys
+
+from tally import _core, _rolling
+from tally._functions import NAMES, facts
+
+HEAD = """# SPDX-License-Identifier: MIT
+# Written by make_stubs.py from the table of operators; do not edit.
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
+
+from typing_extensions import Buffer, Self
+
+from . import _core as _core
+
+class _DLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self) -> tuple[Any, Any]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self) -> Any: ...
+
+class _Interface(Protocol):
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+
+class _Cuda(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+class _Converts(Protocol):
+    def __array__(self) -> Any: ...
+
+_Input = Buffer | _DLPack | _ArrowArray | _ArrowStream | _Interface | _Cuda | _Converts | Sequence[Any] | float
+_Output = Buffer | _DLPack | _Interface | _Cuda
+_Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
+_Axis = SupportsIndex | None
+_DType = str | type | Any
+_Edges = Literal["missing", "shrink", "valid"]
+_Closed = Literal["right", "left", "both", "neither"]
+
+__version__: str
+__all__: list[str]
+def __dir__() -> list[str]: ...
+
+@final
+class Array:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def tolist(self) -> Any: ...
+    def __dlpack__(
+        self, *, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: Any = None,
+        copy: bool | None = None
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+
+class Fragment:
+    def __init__(self, op: str, x: _Input, start: SupportsIndex = 0) -> None: ...
+    @classmethod
+    def from_bytes(cls, data: Buffer) -> Self: ...
+    def result(self) -> Any: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    def __add__(self, other: Fragment) -> Self: ...
+    def __bytes__(self) -> bytes: ...
+    def __eq__(self, other: object) -> bool: ...
+    def __hash__(self) -> int: ...
+    def __reduce__(self) -> Any: ...
+
+class _Results(Protocol):
+    def push(self, x: _Input, /) -> Any: ...
+    def finish(self) -> Any: ...
+
+class Stream:
+    def __init__(self, op: str, dtype: _DType, start: SupportsIndex = 0) -> None: ...
+    def push(self, x: _Input) -> None: ...
+    def result(self) -> Any: ...
+    @property
+    def fragment(self) -> Fragment: ...
+    def __add__(self, other: Stream) -> Self: ...
+    def __getstate__(self) -> Any: ...
+    def __setstate__(self, state: Any) -> None: ...
+    @staticmethod
+    def scan(
+        op: str, dtype: _DType, *, exclusive: bool = False, init: SupportsFloat | SupportsIndex | None = None
+    ) -> _Results: ...
+    @staticmethod
+    def window(
+        op: str,
+        dtype: _DType,
+        w: SupportsIndex | None = None,
+        *,
+        before: SupportsIndex | None = None,
+        after: SupportsIndex | None = None,
+        center: bool = False,
+        edges: _Edges = "missing",
+        min_count: int = 0,
+    ) -> _Results: ...
+
+class Rolling:
+    def __init__(
+        self,
+        x: _Input,
+        window: SupportsIndex,
+        *,
+        axis: _Axis = 0,
+        center: bool = False,
+        closed: _Closed | None = None,
+        min_periods: SupportsIndex | None = None,
+        step: SupportsIndex | None = None,
+        dtype: _DType | None = None,
+    ) -> None: ...
+    def agg(self, op: str) -> Any: ...
+    def count(self) -> Any: ...
+    def var(self, ddof: float = 1) -> Any: ...
+    def std(self, ddof: float = 1) -> Any: ...
+@ROLLING@
+class device:
+    name: str
+    isa: str
+    threads: int
+    def __init__(self, name: str | None = None) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *unused: object) -> None: ...
+
+@overload
+def reduce(
+    x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
+    out: _Output | None = None
+) -> Any: ...
+@overload
+def reduce(
+    x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, out: None = None
+) -> tuple[Any, ...]: ...
+def scan(
+    x: _Input,
+    op: str,
+    /,
+    *,
+    axis: _Axis = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    init: SupportsFloat | SupportsIndex | None = None,
+    dtype: _DType | None = None,
+    out: _Output | None = None,
+    offsets: _Input | None = None,
+) -> Any: ...
+def window(
+    x: _Input,
+    op: str,
+    w: SupportsIndex | None = None,
+    /,
+    *,
+    before: SupportsIndex | None = None,
+    after: SupportsIndex | None = None,
+    center: bool = False,
+    edges: _Edges = "missing",
+    min_count: SupportsIndex = 0,
+    axis: _Axis = None,
+    dtype: _DType | None = None,
+    out: _Output | None = None,
+    offsets: _Input | None = None,
+) -> Any: ...
+def segments(x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None) -> Any: ...
+def rolling(
+    x: _Input,
+    window: SupportsIndex,
+    /,
+    *,
+    axis: _Axis = 0,
+    center: bool = False,
+    closed: _Closed | None = None,
+    min_periods: SupportsIndex | None = None,
+    step: SupportsIndex | None = None,
+    dtype: _DType | None = None,
+) -> Rolling: ...
+def cumulative_sum(
+    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    out: _Output | None = None
+) -> Any: ...
+def cumulative_prod(
+    x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
+    out: _Output | None = None
+) -> Any: ...
+def define(name: str, text: str, where: str | None = None) -> None: ...
+def operators() -> list[str]: ...
+def devices() -> list[dict[str, Any]]: ...
+def verify(cases: int = 1000, seed: int = 0) -> str: ...
+def digest(x: _Input) -> str: ...
+
+# one for each operator
+"""
+REST = "keepdims: bool = False, out: _Output | None = None\n) -> Any: ...\n"
+FORMS = {
+    "": "x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, ",
+    "ddof": "x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, ",
+    "alpha": "x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None, ",
+}
+
+
+def stubs():
+    methods = "".join(f"    def {name}(self) -> Any: ...\n" for name in _rolling.METHODS)
+    text = HEAD.replace("@ROLLING@", methods)
+    for op in _core.operators():
+        about = facts(op)[0]
+        text += f"def {NAMES.get(op, op)}(\n    {FORMS[about['param']]}{REST}"
+    return text
+
+
+if __name__ == "__main__":
+    path = pathlib.Path(__file__).parent / "tally" / "__init__.pyi"
+    if sys.argv[1:] != ["--check"]:
+        path.write_text(stubs())
+    elif path.read_text() != stubs():
+        sys.exit(f"{path} is not what make_stubs.py writes: run it")

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""Reductions, scans and sliding windows with the same bits on any number of threads, vector width and device.
+
+>>> import tally
+>>> from array import array
+>>> x = array("f", [3, 1, 4, 1, 5, 9, 2, 6])
+>>> tally.sum(x)
+31.0
+>>> tally.cumulative_sum(x)[-1] == tally.sum(x)
+True
+>>> tally.rolling(x, 3).mean()[-1] == tally.mean(array("d", x[-3:]))
+True
+
+Every function takes arrays of NumPy, PyTorch, JAX, CuPy, pandas and pyarrow, everything with a buffer, numbers and
+lists, and gives results of the same kind.
+"""
+
+from . import _core, _kinds
+from ._core import Array
+from ._fragment import Fragment, Stream
+from ._rolling import Rolling
+
+_core.helpers(_kinds.take, _kinds.give)
+__version__ = _core.version()
+
+_reduce, _scan, _window = _core.reduce, _core.scan, _core.window
+
+
+# ---- the three verbs ----
+
+
+def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
+    """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
+
+    ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an
+    operator of one's own (:func:`define`); or a list of names, which gives a tuple of results.
+
+    ``axis`` is an integer, a tuple of them, or None: all elements, in C order of the indices, whatever the strides are.
+    The shape of the result is that of ``x`` without these axes (of extent 1 with ``keepdims``). ``dtype`` may be the
+    type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
+    result's shape and type that gets the result.
+
+    No elements give the operator's empty value: 0 for a sum, NaN for a mean.
+
+    >>> import tally
+    >>> tally.reduce([1.5, 2.5, 4.0], ["count", "mean"])
+    (3, 2.6666666666666665)
+
+    ValueError: an unknown operator, an axis that ``x`` does not have, an ``out`` that does not fit or overlaps ``x``.
+    TypeError: ``x`` is no array of numbers, or the operator does not take its type.
+    """
+    if isinstance(op, (list, tuple)):
+        if out is not None:
+            raise ValueError("out: several operators have several results; call reduce for each")
+        return tuple([_reduce(name, x, axis, keepdims, dtype, None) for name in op])
+    return _reduce(op, x, axis, keepdims, dtype, out)
+
+
+def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None, dtype=None, out=None, offsets=None):
+    """Folds every prefix along ``axis``: result ``i`` is the reduction of elements 0 to ``i``, in bits.
+
+    ``exclusive`` leaves out element ``i``; ``reverse`` folds from the last element to element ``i``; ``init`` is a
+    value that starts every sequence. ``axis`` may be left out if ``x`` has one axis. ``offsets`` cuts ``x`` into
+    segments, as in :func:`segments`. ``out`` may be ``x`` itself where the types are equal.
+
+    >>> import tally
+    >>> tally.scan([3, 1, 4, 1, 5], "max").tolist()
+    [3, 3, 4, 4, 5]
+
+    ValueError, TypeError: as in :func:`reduce`.
+    """
+    if offsets is not None:
+        _alone("offsets", axis=axis, out=out, init=init)
+        return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0)
+    return _scan(op, x, axis, dtype, out, exclusive, reverse, False, init)
+
+
+def window(
+    x,
+    op,
+    w=None,
+    /,
+    *,
+    before=None,
+    after=None,
+    center=False,
+    edges="missing",
+    min_count=0,
+    axis=None,
+    dtype=None,
+    out=None,
+    offsets=None,
+):
+    """Folds a window of ``w`` elements at every place along ``axis``.
+
+    Window ``i`` has elements ``i - before`` to ``i + after``. ``w`` alone is a window that ends at ``i``, or with
+    ``center`` one around it. A window that is not full gives the operator's empty value (``edges="missing"``), what its
+    elements give (``"shrink"``), or no result (``"valid"``: the axis is shorter). ``min_count``: a window with fewer
+    elements (for nan forms: that are not NaN) gives the empty value. ``offsets`` cuts ``x`` into segments, whose
+    windows do not meet.
+
+    Each result is the reduction of its own elements, in bits: nothing drifts, and nothing stays behind.
+
+    >>> import tally
+    >>> tally.window([1, 2, 3, 4], "sum", 2, edges="valid").tolist()
+    [3, 5, 7]
+
+    ValueError, TypeError: as in :func:`reduce`.
+    """
+    back, ahead = _reach(w, before, after, center)
+    if offsets is not None:
+        _alone("offsets", axis=axis, out=out)
+        return _core.segments(2, op, x, offsets, dtype, False, False, back, ahead, _EDGES(edges), min_count)
+    return _window(op, x, axis, dtype, out, back, ahead, _EDGES(edges), min_count)
+
+
+def segments(x, offsets, op, /, *, dtype=None):
+    """Reduces neighbouring segments of ``x``: segment ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``.
+
+    ``x`` has one axis, and so have ``offsets``, ascending integers (int64) from 0 to at most the elements of ``x``. The
+    result has one element less than ``offsets``. An empty segment gives the operator's empty value. A row of a matrix
+    in compressed sparse form is such a segment.
+
+    >>> import tally
+    >>> tally.segments([1, 2, 3, 4, 5], [0, 2, 2, 5], "sum").tolist()
+    [3, 0, 12]
+
+    ValueError: offsets that do not ascend or leave ``x``.
+    """
+    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0)
+
+
+def rolling(x, window, /, *, axis=0, center=False, closed=None, min_periods=None, step=None, dtype=None):
+    """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
+
+    ``window`` is a number of elements along ``axis``. ``closed`` says which ends of the interval belong to it:
+    ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN is no observation: a window with fewer than
+    ``min_periods`` observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th result. Results are
+    float64, computed in float64; ``dtype="float32"`` keeps float32.
+
+    Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
+    on elements outside its window, not even in its last bit.
+
+    >>> import tally
+    >>> tally.rolling([1.0, 2.0, float("nan"), 4.0], 2, min_periods=1).sum().tolist()
+    [1.0, 3.0, 2.0, 4.0]
+
+    ValueError: a window that is no number of elements (windows of time are not in this version), ``min_periods`` above
+    it.
+    """
+    return Rolling(
+        x, window, axis=axis, center=center, closed=closed, min_periods=min_periods, step=step, dtype=dtype
+    )
+
+
+def _reach(w, before, after, center):
+    if w is None:
+        return before or 0, after or 0
+    if before is not None or after is not None:
+        raise ValueError("w and before or after: give the one or the others")
+    try:
+        least = w < 1
+    except TypeError:
+        least = True
+    if least or w != w // 1:
+        raise ValueError(f"w is {w!r}: must be an integer of at least 1")
+    return (w // 2, (w - 1) // 2) if center else (w - 1, 0)
+
+
+def _EDGES(edges):
+    try:
+        return {"missing": 0, "shrink": 1, "valid": 2}[edges]
+    except (KeyError, TypeError):
+        raise ValueError(f"edges is {edges!r}: must be 'missing', 'shrink' or 'valid'") from None
+
+
+def _alone(name, **others):
+    for other, value in others.items():
+        if value is not None:
+            raise ValueError(f"{other}: cannot be given with {name}")
+
+
+# ---- what is here ----
+
+
+def define(name, text, where=None):
+    """Defines an operator by its text in C (doc/user-operators.md); its name then goes wherever an operator's name
+    goes, on every thread.
+
+    The text is compiled when it is used for a type for the first time, by the system's C compiler. It is code that runs
+    with your rights: do not define what strangers send.
+
+    ValueError: a name that is built in or none, a text that is wrong; the sentence says where.
+    """
+    _core.define(name, text, name if where is None else where)
+
+
+def operators():
+    """The names of the built-in operators, a list."""
+    return _core.operators()
+
+
+def devices():
+    """The devices, a list of dictionaries: name, text, usable, reason (why not), threads, isas."""
+    return _core.devices()
+
+
+class device:
+    """The device of this thread: ``tally.device("cpu,threads=1")`` from now on, or for a ``with`` block.
+
+    The name is one of :func:`devices`, or ``"auto"``; options follow commas: ``threads=2``, ``isa=avx2``. Data that is
+    on a GPU is computed there, whatever this says.
+
+    >>> import tally
+    >>> with tally.device("cpu,threads=1") as here:
+    ...     here.threads
+    1
+
+    ValueError: a device that is not here, with the reason.
+    """
+
+    __slots__ = ("name", "isa", "threads", "_before")
+
+    def __init__(self, name=None):
+        self._before = None
+        if name is not None:
+            self._before = _core.use(name)
+        self.name, self.isa, self.threads = _core.about()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *unused):
+        if self._before is not None:
+            _core.use(self._before)
+
+    def __repr__(self):
+        return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
+
+
+def verify(cases=1000, seed=0):
+    """Compares this thread's device with the law on ``cases`` random cases, bit by bit, and gives a sentence about it.
+    RuntimeError if a result differs."""
+    return _core.verify(cases, seed)
+
+
+def digest(x):
+    """The SHA-256 of the elements' bytes, in C order, as hexadecimal digits: what ``tally --digest`` prints for them.
+
+    >>> import tally
+    >>> tally.digest(b"tally")[:16]
+    'b01e26d3f5a5130b'
+    """
+    from hashlib import sha256
+
+    return sha256(_core.packed(x)).hexdigest()
+
+
+# ---- one function for each operator, and the array API's names for scans ----
+
+from ._functions import functions as _by_operator  # noqa: E402
+
+globals().update(_by_operator)
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+    """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first.
+
+    >>> import tally
+    >>> tally.cumulative_sum([3, 1, 4]).tolist()
+    [3, 4, 8]
+    >>> tally.cumulative_sum([3, 1, 4], include_initial=True).tolist()
+    [0, 3, 4, 8]
+
+    ValueError, TypeError: as in :func:`reduce`.
+    """
+    return _scan("sum", x, axis, dtype, out, False, False, include_initial, None)
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+    """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first.
+
+    >>> import tally
+    >>> tally.cumulative_prod([3, 1, 4]).tolist()
+    [3, 3, 12]
+
+    ValueError, TypeError: as in :func:`reduce`.
+    """
+    return _scan("prod", x, axis, dtype, out, False, False, include_initial, None)
+
+
+__all__ = [
+    "Array",
+    "Fragment",
+    "Rolling",
+    "Stream",
+    "cumulative_prod",
+    "cumulative_sum",
+    "define",
+    "device",
+    "devices",
+    "digest",
+    "operators",
+    "reduce",
+    "rolling",
+    "scan",
+    "segments",
+    "verify",
+    "window",
+    *_by_operator,
+]
+
+
+def __dir__():
+    return [*__all__, "__version__"]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""One function for each built-in operator: sum, nansum, mean, argmax, ... The table of operators is the library's."""
+
+from array import array
+
+from . import _core
+
+_DOC = """{text}.
+
+``x`` has {types}, in any shape. ``axis``, ``dtype``, ``keepdims`` and ``out`` are those of :func:`tally.reduce`.{more}
+The result is {result}. No elements give {empty}.
+
+>>> import tally
+>>> from array import array
+>>> {call}
+{value}
+
+ValueError, TypeError: as in :func:`tally.reduce`."""
+
+
+def _plain(op):
+    reduce = _core.reduce
+
+    def function(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
+        return reduce(op, x, axis, keepdims, dtype, out)
+
+    return function
+
+
+def _ddof(op):
+    reduce = _core.reduce
+
+    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, out=None):
+        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out)
+
+    return function
+
+
+def _alpha(op):
+    reduce = _core.reduce
+
+    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, out=None):
+        return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out)
+
+    return function
+
+
+# by the parameter's name in the table: the function, an example's argument, what the documentation adds
+_FORMS = {
+    "": (_plain, "", "", ""),
+    "ddof": (_ddof, "", "", " The squares are\ndivided by the number of elements less ``correction``."),
+    "alpha": (_alpha, ":0.5", ", 0.5", " ``alpha`` is\nthe weight of a new element, 0 to 1."),
+}
+NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
+
+
+def facts(op):
+    """What the table says of an operator: its facts, the letter and some numbers of a type that it takes."""
+    for dtype, code, numbers in (("float64", "d", [1.0, 4.0, 2.5]), ("int64", "q", [6, 3])):
+        for more in ("", ":0.5"):
+            try:
+                found = _core.operator(op + more, dtype)
+            except ValueError:  # a parameter that must be given
+                continue
+            if found is not None:
+                return found, code, numbers
+    raise RuntimeError(f"tally: operator {op} needs a parameter that is not known here")
+
+
+def _function(op):
+    about, code, numbers = facts(op)
+    make, suffix, argument, more = _FORMS[about["param"]]
+    function = make(op)
+    name = NAMES.get(op, op)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "tally"
+    value = _core.reduce(op + suffix, array(code, numbers), None, False, None, None)
+    several = about["lanes"] > 1
+    function.__doc__ = _DOC.format(
+        text=about["text"][0].upper() + about["text"][1:],
+        types="integers" if code == "q" else "numbers",
+        more=more,
+        result=f"{about['lanes']} values in a last axis for each sequence"
+        if several
+        else "one value for each sequence",
+        empty=about["empty"],
+        call=f"tally.{name}(array({code!r}, {numbers}){argument}){'.tolist()' if several else ''}",
+        value=value.tolist() if several else value,
+    )
+    return name, function
+
+
+functions = dict(_function(op) for op in _core.operators())

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""What the extension asks of Python: to read what speaks no protocol, and to make results of an input's own kind."""
+
+import sys
+
+__all__ = ["give", "take"]
+
+
+def _library(object):
+    """The name of the package that an object's class is from: 'pandas', 'torch'."""
+    return (type(object).__module__ or "").partition(".")[0]
+
+
+# ---- in ----
+
+
+def take(object, name):
+    """Something that can be read instead of `object`, and what its results are: 0 a tally.Array or a number, 1 NumPy's,
+    2 made by `give`."""
+    if _library(object) == "pandas":
+        return _from_pandas(object, name)
+    if type(object) is str:  # NumPy would make an array of text
+        raise TypeError(f"{name} is a string: must be an array")
+    if hasattr(type(object), "__array__"):
+        return _numpy(object), 1
+    if isinstance(object, (bool, int, float)):
+        return _plain([object], (), name), 0
+    if isinstance(object, (list, tuple, range)):
+        return _from_list(object, name), 0
+    raise TypeError(f"{name} is of type {type(object).__name__}: must be an array")
+
+
+def _numpy(object):
+    """As NumPy converts it."""
+    import numpy
+
+    return numpy.asarray(object)
+
+
+def _from_list(values, name):
+    try:
+        import numpy
+    except ImportError:
+        return _plain(list(values), (len(values),), name)
+    return numpy.asarray(values)
+
+
+def _plain(values, shape, name):
+    """Numbers as NumPy's types for them, without NumPy: bool, int64 (uint64 where it must be), float64."""
+    from . import _core
+
+    kinds = {type(value) for value in values}
+    if not kinds <= {bool, int, float}:
+        raise TypeError(f"{name} has elements of type {(kinds - {bool, int, float}).pop().__name__}: must be numbers")
+    if kinds == {bool}:
+        dtype, code = "bool", "?"
+    elif float in kinds or not kinds:
+        dtype, code = "float64", "d"
+    else:
+        high = max(values) >= 1 << 63
+        dtype, code = ("uint64", "Q") if high else ("int64", "q")
+        if not (0 if high else -(1 << 63)) <= min(values) <= max(values) < 1 << 64:
+            raise TypeError(f"{name} has integers of more than 64 bits")
+    import struct
+
+    array = _core.empty(shape, dtype)
+    memory = memoryview(array).cast("B") if shape else memoryview(array)
+    raw = struct.pack(f"{len(values)}{code}", *values)
+    if shape:
+        memory[:] = raw
+    else:
+        memory[()] = values[0]
+    return array
+
+
+def _from_pandas(object, name):
+    values = getattr(object, "values", object)
+    numpy = sys.modules["numpy"]
+    if isinstance(values, numpy.ndarray):
+        return values, 2 if type(object).__name__ == "Series" else 1
+    missing = getattr(object, "isna", None)
+    if missing is not None and missing().any():
+        raise ValueError(
+            f"{name} has missing values: this version of tally takes arrays without; fill them (with NaN)"
+        )
+    return object.to_numpy(), 2 if type(object).__name__ == "Series" else 1
+
+
+# ---- out ----
+
+
+def give(object, result, shape=None):
+    """`result`, a tally.Array, as an object of the kind of `object`; or with a shape an empty array on its device."""
+    library = _library(object)
+    if shape is not None:
+        return _on_device(object, library, result, shape)
+    if library == "pandas":
+        return _to_pandas(object, result)
+    if library == "pyarrow":
+        return _to_arrow(result)
+    if library == "polars":
+        return (
+            sys.modules["polars"].Series(sys.modules["polars"].from_arrow(_to_arrow(result)))
+            if result.ndim
+            else result[()]
+        )
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.from_dlpack(result)
+    namespace = getattr(object, "__array_namespace__", None)
+    if namespace is not None:
+        return namespace().from_dlpack(result)
+    return result if result.ndim else result[()]
+
+
+def _to_pandas(object, result):
+    numpy = sys.modules["numpy"]
+    array = numpy.asarray(result)
+    if array.ndim == 0:
+        return array[()]
+    if array.shape != object.shape:
+        return array
+    return type(object)(array, index=object.index, name=object.name, copy=False)
+
+
+def _to_arrow(result):
+    import pyarrow
+
+    if result.ndim == 0:
+        return pyarrow.scalar(
+            result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype)
+        )
+    return pyarrow.array(result) if result.ndim == 1 else result
+
+
+def _arrow_type(dtype):
+    import pyarrow
+
+    return {"float16": pyarrow.float16, "float32": pyarrow.float32, "float64": pyarrow.float64}.get(
+        dtype, getattr(pyarrow, dtype, None)
+    )()
+
+
+def _on_device(object, library, dtype, shape):
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, dtype), device=object.device)
+    namespace = getattr(object, "__array_namespace__", None)
+    if namespace is None:
+        raise TypeError(f"x is on a device and of type {type(object).__name__}, which makes no arrays: give out=")
+    if library == "jax":
+        raise TypeError("x is a JAX array on a device, which cannot be written: give out= of another library")
+    space = namespace()
+    with object.device:  # CuPy's; its arrays are made on the current device
+        return space.empty(shape, dtype=getattr(space, dtype))

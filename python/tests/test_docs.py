@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Documentation that is true: docstrings and the README by doctest, the stubs by mypy and its stubtest; import time."""
+
+import doctest
+import inspect
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tally
+from tally import _fragment
+
+HERE = pathlib.Path(__file__).parent.parent
+
+
+def test_docstrings():
+    for name in tally.__all__:
+        thing = getattr(tally, name)
+        assert thing.__doc__, name
+        if name != "Array":
+            assert inspect.signature(thing) is not None
+    for module in (tally, _fragment):
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        things = (
+            [getattr(tally, n) for n in tally.__all__] if module is tally else [_fragment.Fragment, _fragment.Stream]
+        )
+        for thing in [module, *things]:
+            for test in doctest.DocTestFinder(recurse=False).find(thing, globs={"tally": tally}, name=str(thing)):
+                runner.run(test)
+        assert runner.failures == 0 and runner.tries > (8 if module is _fragment else 100) - 1
+
+
+def test_readme():
+    path = HERE / "README.md"
+    assert doctest.testfile(str(path), module_relative=False).failed == 0
+
+
+def test_every_operator_has_a_function():
+    words = {"and": "and_", "or": "or_"}
+    for op in tally.operators():
+        assert callable(getattr(tally, words.get(op, op)))
+    assert set(tally.__all__) <= set(dir(tally))
+
+
+def test_stubs(tmp_path):
+    pytest.importorskip("mypy")
+    subprocess.run([sys.executable, HERE / "make_stubs.py", "--check"], check=True)
+    sample = tmp_path / "sample.py"
+    sample.write_text(
+        "import array\nimport numpy as np\nimport tally\n"
+        "x = np.arange(6.0)\n"
+        "tally.sum(x, axis=0, keepdims=True)\n"
+        "tally.var([1, 2], correction=1)\n"
+        "tally.cumulative_sum(array.array('d'), include_initial=True)\n"
+        "a, b = tally.reduce(x, ['sum', 'max'])\n"
+        "tally.rolling(x, 3, closed='left').mean()\n"
+        "f: tally.Fragment = tally.Fragment('sum', x) + tally.Fragment('sum', x, 6)\n"
+        "with tally.device('cpu') as d:\n    d.threads + 1\n"
+        "tally.sum(x, axs=0)  # error\n"
+        "tally.rolling(x, 3, closed='up')  # error\n"
+        "tally.ema(x)  # error\n"
+        "tally.reduce(5 + 1j, 'sum')  # error\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", sample], capture_output=True, text=True, cwd=tmp_path
+    )
+    wrong = [int(line.split(":")[1]) for line in done.stdout.splitlines() if ": error:" in line]
+    assert wrong == [n for n, line in enumerate(sample.read_text().splitlines(), 1) if "# error" in line], done.stdout
+    config = tmp_path / "mypy.ini"
+    config.write_text("[mypy]\nignore_missing_imports = True\n")
+    allowed = tmp_path / "allowed"
+    allowed.write_text("tally.Array.__buffer__\n" if sys.version_info < (3, 12) else "")
+    command = [sys.executable, "-m", "mypy.stubtest", "tally", "--ignore-missing-stub", "--ignore-disjoint-bases"]
+    command += ["--mypy-config-file", config, "--allowlist", allowed]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_import_time():
+    """At most 30 ms of a processor, the best of some: the machine has other work."""
+    code = "import time; a = time.process_time(); import tally; print(time.process_time() - a)"
+    run = [sys.executable, "-c", code]
+    times = [float(subprocess.run(run, capture_output=True, check=True).stdout) for _ in range(5)]
+    assert min(times) < 0.030, times
+
+
+def test_import_brings_nothing():
+    code = "import sys, tally; print([m for m in ('numpy', 'pandas', 'typing', 'inspect') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_name_is_wrong_in_a_sentence():
+    """Sentences name arguments of Python, not fields of C."""
+    for wrong in (lambda: tally.sum(b"", axis=5), lambda: tally.window([1.0], "sum", before=-1)):
+        with pytest.raises(ValueError) as e:
+            wrong()
+        assert not re.search(r"in->|out->|options", str(e.value))

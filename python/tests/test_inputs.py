@@ -1,0 +1,414 @@
+# SPDX-License-Identifier: MIT
+"""What goes in and comes out: every protocol, without copies, and results of the input's kind."""
+
+import array
+import ctypes
+import mmap
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tally
+from conftest import DTYPES, numbers, same_bits
+from tally import _core
+
+
+class Interface:
+    """An object that has nothing but __array_interface__ or another attribute."""
+
+    def __init__(self, x, **more):
+        self.keep = x
+        self.__array_interface__ = {**x.__array_interface__, **more}
+
+
+class DLPack:
+    """A producer of DLPack, new or from before version 1."""
+
+    def __init__(self, x, old=False):
+        self.x, self.old = x, old
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **kwargs):
+        if self.old and kwargs:
+            raise TypeError("unexpected keyword")
+        return self.x.__dlpack__() if self.old else self.x.__dlpack__(**kwargs)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_protocol_reads_the_same_memory(rng, dtype):
+    x = numbers(rng, (6, 4), dtype)
+    want = tally.reduce(x, "last")
+    here = x.__array_interface__["data"][0]
+    for y in (x, memoryview(x), Interface(x), DLPack(x), DLPack(x, old=True)):
+        if isinstance(y, memoryview) and dtype == "float16" and sys.version_info < (3, 12):
+            pass  # reading its elements is not what tally does
+        name, shape, strides, address, device, kind = _core.like(y)
+        assert (name, shape, address, device) == (dtype, (6, 4), here, -1)
+        assert strides == x.strides
+        got = tally.reduce(y, "last")
+        assert (np.isnan(got) and np.isnan(want)) or got == want
+
+
+def test_plain_buffers():
+    assert tally.sum(b"\x01\x02") == 3 and tally.sum(bytearray(b"\x01\xff")) == 256
+    assert tally.sum(array.array("f", [0.5, 1.5])) == 2.0
+    assert tally.sum((ctypes.c_int * 3)(1, 2, 3)) == 6
+    assert tally.sum(memoryview(array.array("q", range(10)))[::-2]) == 25
+    with mmap.mmap(-1, 16) as m:
+        assert tally.sum(m) == 0
+    assert type(tally.sum(array.array("d", [1]))) is float and type(tally.any(b"\x01")) is bool
+    assert type(tally.scan(array.array("d", [1, 2]), "sum")) is tally.Array
+
+
+def test_numbers_and_lists():
+    assert tally.sum([1, 2, 3]) == 6 and tally.sum((0.5, 0.25)) == 0.75 and tally.sum(range(5)) == 10
+    assert tally.sum(3) == 3 and tally.sum(2.5) == 2.5 and tally.all(True) is True
+    assert tally.sum([[1, 2], [3, 4]], axis=0).tolist() == [4, 6]
+    assert tally.max([2**63, 5]) == 2**63
+    assert tally.sum(np.float32(2.5)) == 2.5 and tally.sum(np.int8(3)) == 3
+    for wrong in ("text", None, object(), {"a": 1}, [1, "a"], 1j, [1j], [[1], [2, 3]], {1, 2}):
+        with pytest.raises((TypeError, ValueError)):
+            tally.sum(wrong)
+
+
+def test_without_numpy():
+    """The package needs nothing: in a process where NumPy cannot be imported."""
+    code = """
+import sys
+sys.modules["numpy"] = None
+import tally
+from array import array
+x = array("d", [3, 1, 4, 1, 5])
+assert tally.sum(x) == 14 and tally.cumulative_sum(x)[-1] == 14.0
+assert tally.scan([1, 2, 3], "sum").tolist() == [1, 3, 6] and tally.sum([0.5, 1]) == 1.5
+assert tally.sum([]) == 0 and tally.sum(7) == 7 and tally.all([True, False]) is False
+assert tally.rolling(x, 2).sum()[1] == 4.0 and tally.segments(x, [0, 2, 5], "max").tolist() == [3, 5]
+out = array("d", [0])
+assert tally.mean(memoryview(x).cast("B").cast("d", (1, 5)), axis=1, out=out) is out and out[0] == 2.8
+try:
+    tally.sum([[1, 2]])
+except TypeError as e:
+    assert "must be numbers" in str(e)
+else:
+    raise SystemExit("a nested list")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_array():
+    a = tally.scan(memoryview(array.array("i", [1, 2, 3, 4, 5, 6])).cast("B").cast("i", (2, 3)), "sum", axis=1)
+    assert a.shape == (2, 3) and a.ndim == 2 and a.size == 6 and a.dtype == "int64" and len(a) == 2
+    assert a.tolist() == [[1, 3, 6], [4, 9, 15]] and a[1][2] == 15 and a[1, 2] == 15 and a[-1, -1] == 15
+    assert [row.tolist() for row in a] == a.tolist() and repr(a[0]) == "tally.Array([1, 3, 6], dtype='int64')"
+    assert np.asarray(a).tolist() == a.tolist() and np.from_dlpack(a).tolist() == a.tolist()
+    assert np.asarray(a).__array_interface__["data"][0] == a.__array_interface__["data"][0]
+    assert memoryview(a).shape == (2, 3) and memoryview(a)[1, 1] == 9
+    assert pa.array(a[0]).to_pylist() == [1, 3, 6]
+    row = a[1]
+    del a
+    assert row.tolist() == [4, 9, 15]
+    for key, error in (
+        (2, IndexError),
+        (-3, IndexError),
+        ((0, 0, 0), IndexError),
+        (slice(2), TypeError),
+        ("a", TypeError),
+    ):
+        with pytest.raises(error):
+            tally.scan([[1, 2]], "sum", axis=1)[key] if key != 2 else row[7]
+    with pytest.raises(TypeError):
+        tally.Array()
+    with pytest.raises(TypeError, match="Arrow has no arrays"):
+        tally.scan([[1, 2]], "sum", axis=1).__arrow_c_array__()
+    with pytest.raises(BufferError):
+        row.__dlpack__(stream=1)
+
+
+def test_numpy_gives_numpy():
+    x = np.arange(6.0).reshape(2, 3)
+    assert type(tally.sum(x)) is np.float64 and type(tally.sum(x, axis=0)) is np.ndarray
+    assert type(tally.sum(x, keepdims=True)) is np.ndarray and type(tally.any(x)) is np.bool
+    memory = np.memmap.__new__  # a subclass gives the plain class
+    assert memory and type(tally.sum(x.view(np.recarray), axis=0)) is np.ndarray
+
+
+def test_masked_arrays_are_refused():
+    with pytest.raises(TypeError, match="masked array"):
+        tally.sum(np.ma.masked_array([1, 2, 3], [0, 1, 0]))
+
+
+def test_structures_have_fields_of_any_stride():
+    record = np.zeros(100, [("a", "u1"), ("b", "f8"), ("c", "f4")])
+    record["b"] = np.arange(100)
+    record["c"] = np.arange(100) / 3
+    for name in "bc":
+        dense = record[name].copy()
+        assert same_bits(tally.sum(record[name]), tally.sum(dense))
+        assert same_bits(tally.scan(record[name], "sum"), tally.scan(dense, "sum"))
+        assert same_bits(tally.rolling(record[name][::-1], 3).mean(), tally.rolling(dense[::-1], 3).mean())
+        assert tally.digest(record[name]) == tally.digest(dense)
+    with pytest.raises(TypeError):
+        tally.sum(record)
+
+
+def test_arrow():
+    x = pa.array([1.5, 2.5, 3.5])
+    assert tally.sum(x) == pa.scalar(7.5) and isinstance(tally.scan(x, "sum"), pa.Array)
+    assert tally.scan(x[1:], "sum").to_pylist() == [2.5, 6.0]
+    assert tally.sum(pa.array([1, None, 3]).drop_null()).as_py() == 4
+    chunks = pa.chunked_array([[0.1] * 100, [], [0.2] * 1000, [0.3]])
+    flat = chunks.to_numpy()
+    assert tally.sum(chunks).as_py() == tally.sum(flat)
+    assert tally.scan(chunks, "sum").equals(pa.array(tally.scan(flat, "sum")))
+    assert tally.scan(chunks, "sum", reverse=True).equals(pa.array(tally.scan(flat, "sum", reverse=True)))
+    assert tally.cumulative_sum(chunks, include_initial=True).to_pylist()[1:] == tally.scan(flat, "sum").tolist()
+    for edges in ("missing", "shrink", "valid"):
+        got = tally.window(chunks, "mean", 7, edges=edges)
+        assert same_bits(got.to_numpy(), tally.window(flat, "mean", 7, edges=edges))
+    assert tally.Fragment("sum", chunks).result() == tally.sum(flat)
+    assert tally.digest(chunks) == tally.digest(flat)
+    assert tally.sum(pa.chunked_array([], type=pa.float32())).as_py() == 0
+    with pytest.raises(ValueError, match="x has 1 nulls: this version of tally takes arrays without"):
+        tally.sum(pa.array([1, None, 3]))
+    with pytest.raises(ValueError, match="nulls"):
+        tally.sum(pa.chunked_array([[1], [None, 3]]))
+    for wrong in (pa.array(["a"]), pa.array([True]), pa.array([1, 2]).dictionary_encode(), pa.table({"a": [1]})):
+        with pytest.raises(TypeError, match="Arrow"):
+            tally.sum(wrong)
+
+
+def test_pandas():
+    s = pd.Series([1.0, 2.0, 4.0], index=["a", "b", "c"], name="price")
+    assert tally.sum(s) == 7.0
+    total = tally.cumulative_sum(s)
+    assert isinstance(total, pd.Series) and total.name == "price" and total.index.equals(s.index)
+    assert total.tolist() == [1.0, 3.0, 7.0]
+    pd.testing.assert_series_equal(tally.rolling(s, 2).mean(), s.rolling(2).mean())
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+    assert tally.sum(frame, axis=0).tolist() == [3.0, 7.0]
+    assert tally.sum(pd.Series([1, 2], dtype="Int64")) == 3
+    with pytest.raises(ValueError, match="missing values"):
+        tally.sum(pd.Series([1, None], dtype="Int64"))
+    for wrong in (pd.Series(["a"]), pd.Series([pd.Timestamp("2026-01-01")])):
+        with pytest.raises((TypeError, ValueError)):
+            tally.sum(wrong)
+
+
+def test_dtypes_that_tally_has_not():
+    for wrong in (
+        np.array([1, "a"], object),
+        np.array([1j]),
+        np.array(["2026-01-01"], "M8[D]"),
+        np.array([1], "m8[s]"),
+        np.array(["a"]),
+        np.array([b"a"]),
+        np.zeros(3, "f16"),
+        np.zeros(3, "V3"),
+        np.zeros(3, "V2"),
+    ):
+        with pytest.raises(TypeError, match="x has elements of type"):
+            tally.sum(wrong)
+    for swapped in (">f4", ">i8", ">u2"):
+        with pytest.raises(TypeError, match="x has big-endian elements"):
+            tally.sum(np.zeros(3, swapped))
+    assert tally.sum(np.ones(3, ">i1")) == 3
+
+
+def test_out(rng):
+    x = rng.standard_normal((5, 6))
+    out = np.empty(6)
+    assert tally.sum(x, axis=0, out=out) is out and same_bits(out, tally.sum(x, axis=0))
+    wide = np.zeros((6, 3))
+    tally.sum(x, axis=0, out=wide[:, 1])
+    assert same_bits(wide[:, 1], out) and not wide[:, ::2].any()
+    back = np.empty(6)[::-1]
+    assert same_bits(tally.sum(x, axis=0, out=back).copy(), out)
+    place = array.array("d", [0])
+    assert tally.sum(x, out=memoryview(place).cast("B").cast("d", ())) is not None and place[0] == tally.sum(x)
+    many = np.zeros((5, 12))
+    tally.cumulative_sum(x, axis=1, out=many[:, ::2])
+    assert same_bits(np.ascontiguousarray(many[:, ::2]), tally.cumulative_sum(x, axis=1)) and not many[:, 1::2].any()
+    y = x.copy()
+    assert tally.cumulative_sum(y, axis=0, out=y) is y and same_bits(y, tally.cumulative_sum(x, axis=0))
+    truth = np.zeros(5, "u1")
+    tally.any(x, axis=1, out=truth)
+    assert truth.tolist() == [1] * 5
+    with pytest.raises(ValueError, match="out has dtype bool: must be uint8"):
+        tally.max(np.full((5, 6), 7, "u1"), axis=1, out=np.zeros(5, bool))
+
+
+def test_out_that_does_not_fit(rng):
+    x = rng.standard_normal((5, 6))
+    for out, message in (
+        (np.empty(5), r"out has shape \(5,\): must be \(6,\)"),
+        (np.empty(6, "f4"), "out has dtype float32: must be float64"),
+        (np.broadcast_to(np.empty(6), (6,)), "out is read-only"),
+        (np.lib.stride_tricks.as_strided(np.empty(1), (6,), (0,)), "several of its elements are one place"),
+        (x[0], "out overlaps x"),
+        (x[:, 0], "out has shape"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tally.sum(x, axis=0, out=out)
+    for out in ([0.0] * 6, 3.0, None.__class__, "out", bytes(48)):
+        with pytest.raises((TypeError, ValueError), match="out"):
+            tally.sum(x, axis=0, out=out)
+    with pytest.raises(ValueError, match="out overlaps x"):
+        tally.cumulative_sum(x[:, :-1], axis=1, out=x[:, 1:])
+    with pytest.raises(ValueError, match="out overlaps x"):
+        tally.window(x, "sum", 2, axis=1, out=x)
+    with pytest.raises(ValueError, match="out overlaps x"):
+        tally.cumulative_sum(x[::-1], axis=0, out=x)
+    with pytest.raises(ValueError, match="several operators"):
+        tally.reduce(x, ["sum", "max"], out=np.empty(6))
+    with pytest.raises(TypeError, match="out is of type"):
+        tally.sum(pa.array([1.0]), out=pa.array([1.0]))
+
+
+def test_axes_that_are_not_there():
+    x = np.zeros((2, 3))
+    for axis in (2, -3, 2**70, (0, 5)):
+        with pytest.raises(ValueError, match="axis is .*: x has 2 axes"):
+            tally.sum(x, axis=axis)
+    with pytest.raises(ValueError, match="an axis comes twice"):
+        tally.sum(x, axis=(0, -2))
+    for axis in ("a", 1.5, [0]):
+        with pytest.raises(TypeError, match="axis is"):
+            tally.sum(x, axis=axis)
+
+
+def test_operators_that_are_not_there():
+    with pytest.raises(ValueError, match="median"):
+        tally.reduce([1], "median")
+    with pytest.raises(TypeError):
+        tally.reduce(np.ones(2), "xor")
+    for op in ("", "sum\0", "x" * 200, "var:", "ema"):
+        with pytest.raises(ValueError):
+            tally.reduce([1.0], op)
+    for op in (None, 5, b"sum"):
+        with pytest.raises(TypeError, match="op is"):
+            tally.reduce([1.0], op)
+
+
+def test_windows_that_are_not_there():
+    x = np.ones(5)
+    for w in (0, -1, 1.5, "a"):
+        with pytest.raises(ValueError, match="w is"):
+            tally.window(x, "sum", w)
+    with pytest.raises(ValueError, match="must be 0|must fit"):
+        tally.window(x, "sum", 2**70)
+    with pytest.raises(ValueError, match="edges is"):
+        tally.window(x, "sum", 2, edges="wrap")
+    with pytest.raises(ValueError, match="min_count"):
+        tally.window(x, "sum", 2, min_count=3)
+    with pytest.raises(TypeError, match="before is"):
+        tally.window(x, "sum", before="a")
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = np.array([1, 2, 3.5], ml_dtypes.bfloat16)
+    assert tally.sum(x) == np.float32(6.5) and tally.max(x) == x[2] and tally.max(x).dtype == x.dtype
+    assert tally.scan(x, "max").dtype == x.dtype
+    stream = tally.Stream.window("max", "bfloat16", 3, edges="shrink", center=True)
+    assert stream.push(x).dtype == x.dtype
+    rest = stream.finish()
+    assert rest.dtype == "bfloat16" and tally.max(rest) == rest[0] == 3.5
+    with pytest.raises(BufferError, match="buffers have no format for bfloat16"):
+        memoryview(rest)
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    x = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+    assert isinstance(tally.sum(x, axis=0), torch.Tensor) and tally.sum(x).item() == 15.0
+    assert tally.scan(x.T, "sum", axis=0).tolist() == x.T.cumsum(0).tolist()
+    out = torch.empty(3)
+    assert tally.sum(x, axis=0, out=out) is out and out.tolist() == [3.0, 5.0, 7.0]
+    assert tally.max(x.to(torch.bfloat16)).dtype == torch.bfloat16
+    with pytest.raises(ValueError, match="__dlpack__"):
+        tally.sum(x.requires_grad_())
+
+
+def test_fragments_and_streams(rng, tmp_path):
+    x = (rng.standard_normal(10000) * 1e5).astype("float32")
+    for op in ("sum", "var:1", "argmax", "nanmean"):
+        cuts = sorted(rng.integers(0, len(x), 5))
+        parts = [tally.Fragment(op, x[a:b], start=a) for a, b in zip([0, *cuts], [*cuts, len(x)])]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole + pickle.loads(pickle.dumps(part))
+        assert whole.result() == tally.reduce(x, op) and whole == tally.Fragment(op, x)
+        assert hash(whole) == hash(tally.Fragment(op, x)) and tally.Fragment.from_bytes(bytes(whole)) == whole
+        assert (whole.op, whole.dtype, whole.start, whole.end) == (op, "float32", 0, len(x))
+        stream = tally.Stream(op, "float32")
+        for a, b in zip([0, *cuts], [*cuts, len(x)]):
+            stream.push(x[a:b])
+            stream = pickle.loads(pickle.dumps(stream))
+        assert stream.result() == tally.reduce(x, op) and stream.fragment == whole
+    grid = x.reshape(100, 100)[:, ::3]
+    assert tally.Fragment("sum", grid).result() == tally.sum(grid)
+    assert tally.Fragment("minmax", x).result().tolist() == [x.min(), x.max()]
+    assert tally.Fragment("sum", x[5:5], start=5).end == 5
+    with pytest.raises(ValueError, match="must be neighbours"):
+        tally.Fragment("sum", x[:5]) + tally.Fragment("sum", x[6:], start=6)
+    with pytest.raises(ValueError, match="only one that starts at 0 has a result"):
+        tally.Fragment("sum", x, start=1).result()
+    with pytest.raises(ValueError, match="checksum"):
+        tally.Fragment.from_bytes(bytes(whole)[:-1] + b"x")
+    with pytest.raises(ValueError, match="this stream takes float64"):
+        tally.Stream("sum", "float64").push(x)
+    with pytest.raises(TypeError):
+        whole + 1
+
+
+def test_streams_of_results(rng):
+    x = rng.standard_normal(5000)
+    scan, window = (
+        tally.Stream.scan("sum", "float64", init=3.0),
+        tally.Stream.window("mean", "float64", 50, edges="shrink"),
+    )
+    scans, windows = [], []
+    for part in np.array_split(x, 7):
+        scans.append(scan.push(part[::-1][::-1]))
+        windows.append(window.push(part))
+    windows.append(window.finish())
+    assert same_bits(np.concatenate(scans), tally.scan(x, "sum", init=3.0))
+    assert same_bits(np.concatenate(windows), tally.window(x, "mean", 50, edges="shrink"))
+    with pytest.raises(ValueError, match="finished"):
+        window.push(x)
+    with pytest.raises(ValueError, match="this stream takes float64"):
+        scan.push(x.astype("f4"))
+    with pytest.raises(TypeError):
+        pickle.dumps(scan)
+
+
+def test_define():
+    text = open(__file__.replace("python/tests/test_inputs.py", "examples/operators/drawdown.h")).read()
+    tally.define("drawdown", text)
+    assert tally.reduce(np.array([3.0, 5, 2, 8, 1]), "drawdown") == 7
+    with tally.device("cpu,threads=1"):
+        assert tally.scan(np.array([3.0, 5, 2, 8, 1]), "drawdown")[-1] == 7
+    assert tally.Fragment("drawdown", np.array([3.0, 5, 2])).op == "drawdown"
+    with pytest.raises(ValueError, match="sum"):
+        tally.define("sum", text)
+    with pytest.raises(ValueError, match="somewhere:1"):
+        tally.define("broken", "nonsense", "somewhere")
+
+
+def test_devices():
+    names = [d["name"] for d in tally.devices()]
+    assert names[0].startswith("cpu")
+    with tally.device("cpu,threads=1") as one:
+        assert one.threads == 1 and tally.device().name == "cpu,threads=1"
+    assert tally.device().name == "auto"
+    for wrong in ("gpu", "cpu,threads=0", "cuda:99", "x" * 300, ""):
+        with pytest.raises(ValueError):
+            tally.device(wrong)
+    assert "seed 5" in tally.verify(50, seed=5) or "50" in tally.verify(50, seed=5)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""rolling(...) beside pandas, on random data with NaN and every word that both know. Both compute in float64; pandas
+adds and removes elements as its window moves, so values agree to its own drift: 1e-9 of the largest element here. Which
+results are NaN must agree exactly."""
+
+import bottleneck as bn
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tally
+from conftest import same_bits
+
+OPS = ["sum", "mean", "min", "max", "var", "std", "count", "first", "last"]
+words = st.fixed_dictionaries(
+    {},
+    optional={
+        "center": st.booleans(),
+        "closed": st.sampled_from([None, "right", "both", "left", "neither"]),
+        "min_periods": st.integers(0, 9),
+        "step": st.integers(1, 4),
+    },
+)
+
+
+def agree(mine, theirs, scale):
+    theirs = np.asarray(theirs)
+    assert mine.shape == theirs.shape and mine.dtype == np.float64
+    assert np.array_equal(np.isnan(mine), np.isnan(theirs)), (mine, theirs)
+    there = ~np.isnan(theirs)
+    assert np.all(np.abs(mine[there] - theirs[there]) <= 1e-9 * scale), (mine, theirs)
+
+
+@pytest.mark.parametrize("op", OPS)
+@given(
+    n=st.integers(0, 40),
+    w=st.integers(0, 12),
+    options=words,
+    dtype=st.sampled_from(["float64", "float32", "int64", "int8", "uint16"]),
+    missing=st.sampled_from([0.0, 0.2, 0.9]),
+    seed=st.integers(0, 10**6),
+)
+def test_against_pandas(op, n, w, options, dtype, missing, seed):
+    if options.get("min_periods", 0) > w or (w == 0 and (options.get("center") or options.get("closed"))):
+        return  # windows of 0 rows that have ends differ from one operator of pandas to the next
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal(n) * 20).round(3).astype(dtype)
+    if x.dtype.kind == "f":
+        x[rng.random(n) < missing] = np.nan
+    theirs = getattr(pd.Series(x).rolling(w, **options), op)()
+    agree(getattr(tally.rolling(x, w, **options), op)(), theirs, 1e4)
+
+
+@given(st.integers(1, 9), st.integers(0, 30), st.integers(1, 4), words, st.integers(0, 10**6))
+def test_frames_roll_down_their_columns(w, n, columns, options, seed):
+    if options.get("min_periods", 0) > w:
+        return
+    x = np.random.default_rng(seed).standard_normal((n, columns))
+    for y in (x, np.asfortranarray(x), np.ascontiguousarray(x.T).T):
+        agree(tally.rolling(y, w, **options).mean(), pd.DataFrame(x).rolling(w, **options).mean(), 10)
+    agree(tally.rolling(x.T, w, axis=1, **options).sum().T, pd.DataFrame(x).rolling(w, **options).sum(), 10)
+
+
+def test_ddof(rng):
+    x = rng.standard_normal(50)
+    agree(tally.rolling(x, 7).var(ddof=0), pd.Series(x).rolling(7).var(ddof=0), 10)
+    agree(tally.rolling(x, 7).std(ddof=2), pd.Series(x).rolling(7).std(ddof=2), 10)
+
+
+def test_against_bottleneck(rng):
+    x = rng.standard_normal(300)
+    for name, other in (("sum", bn.move_sum), ("mean", bn.move_mean), ("min", bn.move_min), ("max", bn.move_max)):
+        agree(getattr(tally.rolling(x, 20, min_periods=5), name)(), other(x, 20, min_count=5), 10)
+
+
+def test_a_result_is_the_reduction_of_its_window(rng):
+    x = rng.standard_normal(200)
+    mean = tally.rolling(x, 30).mean()
+    for i in range(29, 200):
+        assert mean[i] == tally.mean(x[i - 29 : i + 1])
+    with_others = tally.rolling(np.concatenate([x * 1e30, x]), 30).mean()
+    assert same_bits(with_others[229:], mean[29:])
+
+
+def test_other_operators_and_types(rng):
+    x = rng.standard_normal(40).astype("f4")
+    assert tally.rolling(x, 5).agg("prod").dtype == np.float64
+    assert tally.rolling(x, 5, dtype="float32").mean().dtype == np.float32
+    assert same_bits(
+        tally.rolling(x, 5, dtype="float32").sum(),
+        np.where(np.arange(40) < 4, np.float32("nan"), tally.window(x, "sum", 5)),
+    )
+    assert tally.rolling(x, 5).argmax()[4] == np.argmax(x[:5])
+
+
+def test_words_that_cannot_be_said():
+    x = np.ones(5)
+    for arguments, message in (
+        (("2s",), "window is '2s': this version has windows of a number of rows, not of time"),
+        ((pd.Timedelta("2s"),), "windows of a number of rows"),
+        ((2.5,), "window is 2.5: must be an integer"),
+        ((-1,), "window is -1"),
+        ((2**80,), "window is"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tally.rolling(x, *arguments)
+    for words, message in (
+        ({"min_periods": 4}, "min_periods is 4: must be at most the window, 3"),
+        ({"min_periods": -1}, "min_periods is -1"),
+        ({"closed": "up"}, "closed is 'up'"),
+        ({"step": 0}, "step is 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tally.rolling(x, 3, **words)
+    with pytest.raises(ValueError, match="dtype is 'int64': rolling gives float64"):
+        tally.rolling(x, 3, dtype="int64").sum()
+    with pytest.raises(ValueError, match="median"):
+        tally.rolling(x, 3).agg("median")
+    with pytest.raises(ValueError, match="use window"):
+        tally.rolling(x, 3).agg("minmax")
+    with pytest.raises(ValueError, match="axis is 1: x has 1 axes"):
+        tally.rolling(x, 3, axis=1).sum()
