@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * window over views: each sequence, dense or packed, through the dense engine (window.h). */
 #include "shape.h"
+#include "lanes.h"
+#include "share.h"
 #include "window.h"
 #include "law/fp.h"
 #include "context/device.h"
@@ -47,42 +49,66 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     return status;
 }
 
-/* The sequences of one worker: all of them, or its share of a team's. */
+/* Sequences that go one by one. */
+typedef struct {
+    tally *ctx;
+    worker *w;
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    tally_status status;
+} singles;
+
+static void single(void *with, int64_t r)
+{
+    singles *s = with;
+    if (!s->status) s->status = one(s->ctx, s->w, s->plan, s->in, s->out, r, s->o);
+}
+
+/* The sequences of one worker: all of them, or its shares of a team's. job: NULL, or how short ones go many at a time. */
 static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many,
-                         const tally_view *in, const tally_view *out, const tally_window_options *o)
+                         const tl_lanes_job *job, const tally_view *in, const tally_view *out,
+                         const tally_window_options *o)
 {
     worker w = {0};
-    tally_status status;
-    int64_t share = in->rows / 64 + 1;
+    tl_lanes_batch *batch = job ? tl_lanes_batch_open(job) : NULL; /* without memory, one by one */
+    singles alone = {ctx, &w, plan, in, out, o, TALLY_OK};
+    const int64_t shares = many ? (int64_t)threads * 32 : 1;
     /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
-    status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
-    if (many) {
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++)
-            if (!status) status = one(ctx, &w, plan, in, out, r, o);
-    } else {
-        for (int64_t r = 0; r < in->rows && !status; r++) status = one(ctx, &w, plan, in, out, r, o);
+    alone.status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
+    const int opened = !alone.status;
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t t = 0; t < shares; t++) {
+        int64_t r = tl_share(in, t, shares), end = tl_share(in, t + 1, shares);
+        if (opened && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
+        for (; r < end; r++) single(&alone, r);
     }
     tl_window_close(&w.win);
+    tl_lanes_batch_close(batch);
     free(w.in);
     free(w.out);
-    return status;
+    return alone.status;
 }
 
 tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
                             const tally_view *out, const tally_window_options *o)
 {
     int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
+    const int lanes = tl_lanes_of_window(&job, out, o);
+    if (lanes && tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
+    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
     /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
      * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
-        return work(ctx, plan, count, threads, 0, in, out, o);
+        return work(ctx, plan, count, threads, 0, many, in, out, o);
     tally_status failed = TALLY_OK;
 #pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
-        tally_status status = work(ctx, plan, count, threads, 1, in, out, o);
+        tally_status status = work(ctx, plan, count, threads, 1, many, in, out, o);
         if (status) {
 #pragma omp atomic write
             failed = status;

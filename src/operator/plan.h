@@ -13,6 +13,7 @@ typedef struct tl_plan {
     const tl_convert *fold_in; /* elements for fold, and */
     const tl_convert *in;      /* for core; NULL: they are the same */
     const tl_convert *out;     /* results of lower; NULL: they are the same */
+    const tl_transpose *transpose; /* of the same instruction set */
     tl_par par;
 } tl_plan;
 #endif

@@ -18,9 +18,9 @@
 #if !defined(OP_CORE) && TL_FULL
 /* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || OP_ADDS))
-#include "columns_kernel.h"
 #include "scan_kernel.h"
 #include "window_kernel.h"
+#include "lanes_kernel.h"
 #endif
 
 static const tl_kernel W(row) = {
@@ -38,7 +38,6 @@ static const tl_kernel W(row) = {
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
-    .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
 #if TL_SCAN_FULL
     .scan_full = W(do_scan_full),
@@ -50,10 +49,16 @@ static const tl_kernel W(row) = {
     .window_start = W(do_window_start),
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
+    .lanes_fold = W(do_lanes_fold),
+    .lanes_scan = W(do_lanes_scan),
+    .lanes_window = W(do_lanes_window),
+    .lanes_put = W(do_lanes_put),
+    .unstage = W(do_unstage),
 #endif
 #if TL_LOWERS
     .bare = TL_BARE,
     .lower_row = W(do_lower_row),
+    .lower_rows = W(do_lower_rows),
     .window_lower = W(do_window_lower),
 #endif
 };

@@ -80,11 +80,26 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
     for (; j < m; j++) W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
 }
 
+/* Rows of m results each, row_step results apart, whose count and origin change by row_n and row_first. */
+static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
+{
+    TL_OUT_T *to = out;
+    int64_t from = k->from, n = k->n, first = k->first;
+    for (int64_t r = 0; r < k->rows; r++) {
+        if (k->stream)
+            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 1, p);
+        else
+            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 0, p);
+        to += k->row_step * (OP_LANES);
+        from += k->width;
+        n += k->row_n;
+        first += k->row_first;
+    }
+}
+
 static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
                             int dfirst, int stream, tl_par p)
 {
-    if (stream)
-        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 1, p);
-    else
-        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 0, p);
+    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0};
+    W(do_lower_rows)(out, soa, &row, p);
 }

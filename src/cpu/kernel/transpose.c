@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an instruction set: 16 sequences to a matrix whose rows are their elements of one index, and back
+ * (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in registers: step s swaps bit s of the number
+ * of a vector with bit s of a lane.
+ *
+ *   a0 a1 a2 a3        a0 b0 a2 b2        a0 b0 c0 d0
+ *   b0 b1 b2 b3   s=0  a1 b1 a3 b3   s=1  a1 b1 c1 d1
+ *   c0 c1 c2 c3  ----> c0 d0 c2 d2  ----> a2 b2 c2 d2
+ *   d0 d1 d2 d3        c1 d1 c3 d3        a3 b3 c3 d3
+ *
+ * With 16 lanes a vector holds 8 elements of two sequences, so that sequences of 8 elements fill it. */
+#include "dtype/dtype_traits.h"
+#include "operator/kernel.h"
+#include "simd.h"
+
+#define A(s, B, l)         ((l) >> (s)&1 ? (B) + (l) - (1 << (s)) : (l))
+#define B(s, B, l)         ((l) >> (s)&1 ? (B) + (l) : (l) + (1 << (s)))
+#define LANES2(F, s, b, l) F(s, b, l), F(s, b, l + 1)
+#define LANES4(F, s, b, l) LANES2(F, s, b, l), LANES2(F, s, b, l + 2)
+#define LANES8(F, s, b, l) LANES4(F, s, b, l), LANES4(F, s, b, l + 4)
+#define ALL2(F, s)         LANES2(F, s, 2, 0)
+#define ALL4(F, s)         LANES4(F, s, 4, 0)
+#define ALL8(F, s)         LANES8(F, s, 8, 0)
+#define ALL16(F, s)        LANES8(F, s, 16, 0), LANES8(F, s, 16, 8)
+
+/* Step s of H vectors. */
+#define STEP(v, H, all, s)                                                                                             \
+    TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                                         \
+    {                                                                                                                  \
+        const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)];                                                          \
+        v[j] = TL_SHUFFLE(a, b, all(A, s));                                                                            \
+        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(B, s));                                                                 \
+    }
+
+typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
+typedef uint64_t v8 __attribute__((vector_size(TL_VECTOR_BYTES)));
+
+#if TL_VECTOR_BYTES == 64
+enum { H4 = 8, PER4 = 16, H8 = 8, PER8 = 8 }; /* elements, sequences of a block */
+#define STEPS4(v) STEP(v, 8, ALL16, 0) STEP(v, 8, ALL16, 1) STEP(v, 8, ALL16, 2)
+#define STEPS8(v) STEP(v, 8, ALL8, 0) STEP(v, 8, ALL8, 1) STEP(v, 8, ALL8, 2)
+#elif TL_VECTOR_BYTES == 32
+enum { H4 = 8, PER4 = 8, H8 = 4, PER8 = 4 };
+#define STEPS4(v) STEP(v, 8, ALL8, 0) STEP(v, 8, ALL8, 1) STEP(v, 8, ALL8, 2)
+#define STEPS8(v) STEP(v, 4, ALL4, 0) STEP(v, 4, ALL4, 1)
+#else
+enum { H4 = 4, PER4 = 4, H8 = 2, PER8 = 2 };
+#define STEPS4(v) STEP(v, 4, ALL4, 0) STEP(v, 4, ALL4, 1)
+#define STEPS8(v) STEP(v, 2, ALL2, 0)
+#endif
+
+/* A block's vector j from sequence j, and with 16 lanes from sequence j + 8 too. */
+TL_INLINE v4 get4(const char *const *p, int j, int64_t at)
+{
+#if TL_VECTOR_BYTES == 64
+    const __m256i low = _mm256_loadu_si256((const __m256i *)(p[j] + at)),
+                  high = _mm256_loadu_si256((const __m256i *)(p[j + 8] + at));
+    return (v4)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+#else
+    v4 v;
+    memcpy(&v, p[j] + at, sizeof v);
+    return v;
+#endif
+}
+TL_INLINE v8 get8(const char *const *p, int j, int64_t at)
+{
+    v8 v;
+    memcpy(&v, p[j] + at, sizeof v);
+    return v;
+}
+
+/* The first `left` of H elements. */
+TL_INLINE void put_part(char *q, const void *v, int64_t left, int bytes)
+{
+    const char *from = v;
+    for (int64_t i = 0; i < left * bytes; i += 4) memcpy(q + i, from + i, 4);
+}
+TL_INLINE void put4(char *const *q, const int64_t *n, int j, int64_t at, v4 v)
+{
+#if TL_VECTOR_BYTES == 64
+    const __m256i half[2] = {_mm512_castsi512_si256((__m512i)v), _mm512_extracti64x4_epi64((__m512i)v, 1)};
+    TL_UNROLL for (int h = 0; h < 2; h++)
+    {
+        const int64_t left = n[j + 8 * h] - at;
+        if (left >= H4)
+            _mm256_storeu_si256((__m256i *)(q[j + 8 * h] + at * 4), half[h]);
+        else if (left > 0)
+            _mm256_mask_storeu_epi32(q[j + 8 * h] + at * 4, (__mmask8)((1 << left) - 1), half[h]);
+    }
+#else
+    const int64_t left = n[j] - at;
+    if (left >= H4)
+        memcpy(q[j] + at * 4, &v, sizeof v);
+    else if (left > 0)
+        put_part(q[j] + at * 4, &v, left, 4);
+#endif
+}
+TL_INLINE void put8(char *const *q, const int64_t *n, int j, int64_t at, v8 v)
+{
+    const int64_t left = n[j] - at;
+    if (left >= H8)
+        memcpy(q[j] + at * 8, &v, sizeof v);
+    else if (left > 0)
+#if TL_VECTOR_BYTES == 64
+        _mm512_mask_storeu_epi64(q[j] + at * 8, (__mmask8)((1 << left) - 1), (__m512i)v);
+#else
+        put_part(q[j] + at * 8, &v, left, 8);
+#endif
+}
+
+#define ROADS(bytes)                                                                                                   \
+    static void to_lanes##bytes(char *t, int64_t stride, const char *const *p, int64_t n)                              \
+    {                                                                                                                  \
+        for (int64_t at = 0; at < n; at += H##bytes)                                                                   \
+            TL_UNROLL for (int c = 0; c < TL_ABREAST; c += PER##bytes)                                                   \
+            {                                                                                                          \
+                v##bytes v[H##bytes];                                                                                  \
+                TL_UNROLL for (int j = 0; j < H##bytes; j++) v[j] = get##bytes(p + c, j, at * bytes);                  \
+                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++)                                           \
+                    memcpy(t + ((at + j) * stride + c) * bytes, &v[j], sizeof v[j]);                                   \
+            }                                                                                                          \
+    }                                                                                                                  \
+    static void from_lanes##bytes(char *const *q, const int64_t *n, const char *t, int64_t stride, int64_t most)       \
+    {                                                                                                                  \
+        for (int64_t at = 0; at < most; at += H##bytes)                                                                \
+            TL_UNROLL for (int c = 0; c < TL_ABREAST; c += PER##bytes)                                                   \
+            {                                                                                                          \
+                v##bytes v[H##bytes];                                                                                  \
+                TL_UNROLL for (int j = 0; j < H##bytes; j++)                                                           \
+                    memcpy(&v[j], t + ((at + j) * stride + c) * bytes, sizeof v[j]);                                   \
+                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++) put##bytes(q + c, n + c, j, at, v[j]);    \
+            }                                                                                                          \
+    }
+ROADS(4)
+ROADS(8)
+
+static void to_lanes(void *t, int64_t stride, const char *const *p, int64_t n, int bytes)
+{
+    if (bytes == 4)
+        to_lanes4(t, stride, p, n);
+    else if (bytes == 8)
+        to_lanes8(t, stride, p, n);
+    else
+        for (int64_t j = 0; j < n; j++)
+            for (int c = 0; c < TL_ABREAST; c++)
+                memcpy((char *)t + (j * stride + c) * bytes, p[c] + j * bytes, (size_t)bytes);
+}
+
+static void from_lanes(char *const *q, const int64_t *n, const void *t, int64_t stride, int bytes)
+{
+    int64_t most = 0;
+    for (int c = 0; c < TL_ABREAST; c++) most = n[c] > most ? n[c] : most;
+    if (bytes == 4)
+        from_lanes4(q, n, t, stride, most);
+    else if (bytes == 8)
+        from_lanes8(q, n, t, stride, most);
+    else
+        for (int c = 0; c < TL_ABREAST; c++)
+            for (int64_t j = 0; j < n[c]; j++)
+                memcpy(q[c] + j * bytes, (const char *)t + (j * stride + c) * bytes, (size_t)bytes);
+}
+
+const tl_transpose TL_CAT(tl_transpose_, TL_ISA) = {to_lanes, from_lanes};
