@@ -10,7 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 8 /* rows that kernels take at a time */, OVER = 64 /* elements that may be read behind t */ };
+enum {
+    BLOCK = 8,  /* rows that kernels take at a time */
+    ROWS = 256, /* of a narrow strip at a time */
+    OVER = 512  /* elements that may be read behind t */
+};
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
 {
@@ -52,40 +56,60 @@ static int64_t padded(const tl_lanes_room *room, int64_t width) { return (width 
 
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 
-int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest)
+/* Rows of a strip that go through a kernel, a staging buffer and r at a time. */
+static int64_t chunk_of(int64_t pad)
+{
+    const int64_t rows = (TL_SOA / pad - 1) & -(int64_t)BLOCK;
+    return rows < ROWS ? rows : ROWS;
+}
+
+/* A row of results without a value. */
+static void fill_empty(tl_lanes_room *room, int64_t width)
+{
+    const tl_plan *plan = room->job->plan;
+    const int64_t bytes = room->result, all = width * bytes;
+    char one[32];
+    plan->op->empty(plan->par, one);
+    if (plan->out) /* narrowing gives it back */
+        plan->in->apply(room->empty, one, plan->op->lanes);
+    else
+        memcpy(room->empty, one, (size_t)bytes);
+    for (int64_t have = bytes; have < all; have *= 2)
+        memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
+}
+
+int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest, int64_t transposed)
 {
     const tl_plan *plan = job->plan;
     *room = (tl_lanes_room){.job = job, .lanes = plan->core->vector_lanes};
     room->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
     room->result = plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
-    room->width = width = padded(room, width);
-    int64_t fit = (TL_SOA / width - 1) & -(int64_t)BLOCK, ahead = 0, slots;
-    room->rows = (longest + BLOCK - 1) & -(int64_t)BLOCK;
-    if (room->rows > fit) room->rows = fit;
+    room->most = width = padded(room, width);
     room->k.levels = levels_of(longest);
-    slots = (2 * room->k.levels + 1) * (width / room->lanes);
+    int64_t slots = (2 * room->k.levels + 1) * (width / room->lanes), ahead = 0;
     if (job->verb == TL_WINDOW) {
         ahead = job->w - 1;
-        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (room->rows + ahead);
+        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (ROWS + ahead);
         if (kept > slots) slots = kept;
     }
-    size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63, carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
-    int64_t rows = width <= TL_ABREAST && longest <= TL_LANES_LONG ? longest : room->rows;
-    rows += ahead;
-    size_t t = (size_t)(((rows + BLOCK) * width + OVER) * room->elem + 63) & ~(size_t)63;
-    size_t r = (size_t)((room->rows + BLOCK) * width * room->result + 63) & ~(size_t)63;
+    size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
+           carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
+    if (transposed < TL_SOA + ahead * width) transposed = TL_SOA + ahead * width;
+    size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
+    size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
-    char *at = room->memory = malloc(soa + carry + t + 2 * r + 64);
+    char *at = room->memory = malloc(soa + carry + t + 2 * r + (size_t)(width * room->result) + 64);
     if (!at) return 0;
     at = (char *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
     room->soa = at;
     room->k.carry = at += soa;
     room->t = at += carry;
     room->r = at += t;
-    room->narrow = at + r;
-    room->k.vectors = (int)(width / room->lanes);
+    room->narrow = at += r;
+    room->empty = at + r;
     room->k.soa = room->soa;
     room->k.seeded = job->seeded;
+    if (job->verb == TL_WINDOW || job->exclusive) fill_empty(room, width);
     return 1;
 }
 
@@ -169,13 +193,17 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
     const int64_t pad = room->k.vectors * room->lanes, bytes = room->result, final = plan->op->result_bytes;
     if (to->direct) return;
     if (to->q) {
-        char *q[TL_ABREAST];
-        int64_t n[TL_ABREAST];
-        for (int c = 0; c < TL_ABREAST; c++) {
+        char *q[TL_LANES_STRIP];
+        int64_t n[TL_LANES_STRIP];
+        for (int64_t c = 0; c < width; c++) {
             q[c] = to->q[c] + i * bytes;
             n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
         }
-        plan->transpose->from_lanes(q, n, room->r, pad, (int)bytes);
+        plan->transpose->from_lanes(q, n, NULL, 0, room->r, pad, width, rows, (int)bytes);
+        return;
+    }
+    if (to->pitch) {
+        plan->transpose->from_lanes(NULL, NULL, to->out + i * bytes, to->pitch, room->r, pad, width, rows, (int)bytes);
         return;
     }
     char *r = room->r;
@@ -216,41 +244,31 @@ static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int
     plan->lower->lower_rows(out, room->soa, l, plan->par);
 }
 
-static void put_empty(tl_lanes_room *room, char *out, int64_t width)
-{
-    const tl_plan *plan = room->job->plan;
-    char one[32], *wide = one; /* as lower would write it */
-    plan->op->empty(plan->par, one);
-    if (plan->out) { /* narrowing gives it back */
-        wide = room->narrow;
-        plan->in->apply(wide, one, plan->op->lanes);
-    }
-    for (int64_t c = 0; c < width; c++) memcpy(out + c * room->result, wide, (size_t)room->result);
-}
-
 /* `rows` rows without a value. */
 static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
 {
+    const int64_t chunk = chunk_of(room->k.vectors * room->lanes);
     for (int64_t now; rows > 0; i += now, rows -= now) {
         int64_t step;
         char *out = target(room, to, i, &step);
-        now = rows < room->rows ? rows : room->rows;
-        for (int64_t j = 0; j < now; j++) put_empty(room, out + j * step * room->result, width);
+        now = rows < chunk ? rows : chunk;
+        for (int64_t j = 0; j < now; j++) memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
         deliver(room, to, width, i, now);
     }
 }
 
 /* ---- the verbs ---- */
 
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const unsigned char *ends, int64_t to)
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int64_t *ends, int64_t to)
 {
     tl_lanes k = room->k;
     k.vectors = (int)(padded(room, f->width) / room->lanes);
     k.to = to;
     k.ends = ends;
+    const int64_t chunk = chunk_of(k.vectors * room->lanes);
     for (int64_t at = 0; at < n; at += k.m) {
         k.at = at;
-        k.m = f->direct || n - at < room->rows ? n - at : room->rows;
+        k.m = f->direct || n - at < chunk ? n - at : chunk;
         k.soa = at + k.m == n ? room->soa : NULL;
         k.x = rows_of(room, f, at, k.m, &k.stride);
         room->job->plan->core->lanes_fold(&k, room->job->plan->par);
@@ -264,11 +282,11 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     const int64_t width = f->width, end = at + n;
     set_width(room, width);
     tl_lanes k = room->k;
-    const int64_t pad = k.vectors * room->lanes;
+    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad);
     k.to = 0;
     for (; at < end; at += k.m) {
         k.at = at;
-        k.m = end - at < room->rows ? end - at : room->rows;
+        k.m = end - at < chunk ? end - at : chunk;
         const int64_t i = job->reverse ? total - at - k.m : at; /* the first of these rows in memory */
         const char *x = rows_of(room, f, i, k.m, &k.stride);
         if (job->reverse) {
@@ -282,7 +300,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
         if (job->exclusive && at == 0 && !job->seeded) {
             int64_t step;
             char *out = target(room, to, i, &step);
-            put_empty(room, out + (job->reverse ? k.m - 1 : 0) * step * room->result, width);
+            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty, (size_t)(width * room->result));
         }
         deliver(room, to, width, i, k.m);
     }
@@ -299,11 +317,11 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
     empties(room, to, width, i0 - first, enough - i0);
     if (enough == i1) return;
     tl_lanes k = room->k;
-    const int64_t pad = k.vectors * room->lanes, most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
+    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad), most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
     k.to = 0;
     for (int64_t at = 0; at < most; at += k.m) {
         k.at = at;
-        k.m = most - at < room->rows ? most - at : room->rows;
+        k.m = most - at < chunk ? most - at : chunk;
         k.x = rows_of(room, f, at, k.m, &k.stride);
         job->plan->core->lanes_scan(&k, job->plan->par);
         int64_t from = at + 1 - shift, end = at + k.m + 1 - shift; /* centres of the lengths at + 1 .. at + m */
@@ -317,7 +335,7 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
         from = n + 1 - shift > enough ? n + 1 - shift : enough;
         if (at + k.m == n)
             for (int64_t now; from < i1; from += now) { /* windows of all elements */
-                now = i1 - from < room->rows ? i1 - from : room->rows;
+                now = i1 - from < chunk ? i1 - from : chunk;
                 tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
                 lower(room, to, width, from - first, &l, 0);
                 deliver(room, to, width, from - first, now);
@@ -334,9 +352,10 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
         return;
     }
     tl_lanes k = room->k;
+    const int64_t chunk = chunk_of(k.vectors * room->lanes);
     k.to = 0;
     for (int64_t now; i0 < i1; i0 += now) {
-        now = i1 - i0 < room->rows ? i1 - i0 : room->rows;
+        now = i1 - i0 < chunk ? i1 - i0 : chunk;
         k.at = i0 - job->before;
         k.m = now + job->w - 1;
         k.x = rows_of(room, f, k.at, k.m, &k.stride);

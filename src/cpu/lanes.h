@@ -2,7 +2,8 @@
  * Many sequences at once, lanes as sequences (kernel/lanes_kernel.h), for every verb:
  *
  *   columns                   where they lie, in strips of neighbouring columns (lanes_columns.c)
- *   short rows and segments   16 of about the same length are transposed into a strip, and its results back (lanes_rows.c)
+ *   short rows and segments   those of about the same length are transposed into a strip, and its results back
+ *                             (lanes_rows.c)
  *
  * A lane follows the law by itself, so it does not matter which sequences are beside each other. */
 #ifndef TALLY_LANES_H
@@ -13,6 +14,7 @@ enum { TL_REDUCE, TL_SCAN, TL_WINDOW };
 
 enum {
     TL_LANES_LONG = 512, /* longer rows and segments go one by one; so do */
+    TL_LANES_STRIP = 448, /* the widest strip */
     TL_LANES_FEW = 8,    /* fewer rows than this, and windows that */
     TL_LANES_WINDOW = 128, /* are longer, or reach further to the right than */
     TL_LANES_AFTER = 64
@@ -46,11 +48,13 @@ typedef struct tl_lanes_from {
     int64_t col_step;
 } tl_lanes_from;
 
-/* Where its results go: into 16 sequences, n[c] results of each, or into columns. */
+/* Where its results go: into sequences (n[c] results to q[c]; where q is NULL all of them to out + c * pitch bytes), or
+ * into columns. */
 typedef struct tl_lanes_to {
-    char *const *q; /* NULL: columns */
+    char *const *q;
     const int64_t *n;
     char *out;
+    int64_t pitch;          /* 0: columns */
     int64_t step, col_step; /* results */
     int direct, stream;     /* lower may write there, past the caches */
 } tl_lanes_to;
@@ -62,17 +66,17 @@ typedef struct tl_lanes_room {
     int64_t elem, result; /* bytes of an element and of a result of the kernels */
     int lanes;            /* of a vector */
     int seeded;           /* the vectors that S(0) was put into */
-    int64_t width, rows;  /* lanes of a strip, with padding; its rows at a time */
-    char *soa, *t, *r, *narrow, *memory;
+    int64_t most;         /* lanes of a strip, with padding */
+    char *soa, *t, *r, *narrow, *empty, *memory;
 } tl_lanes_room;
 
-/* For strips of up to `width` lanes and sequences of up to `longest` elements. 0: out of memory. Close is harmless
- * then, and on zeros. */
-int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest);
+/* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has space for `transposed`
+ * elements, or more. 0: out of memory. Close is harmless then, and on zeros. */
+int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest, int64_t transposed);
 void tl_lanes_close(tl_lanes_room *room);
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const unsigned char *ends, int64_t to);
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int64_t *ends, int64_t to);
 /* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. */
 void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t at, int64_t n,
                    int64_t total);

@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-    STRIP = 448,          /* lanes: with 8 rows of them and their counters in the second cache */
     WINDOW_STRIP = 64,    /* of windows, whose tiles are as long as it is wide; */
     WINDOW_LONG = 32,     /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
@@ -239,7 +238,7 @@ static int run(const columns *c, blocks *b, int threads, task *what, int64_t par
     {
         tl_fp fp = tl_fp_enter();
         tl_lanes_room room;
-        int ready = tl_lanes_open(&room, c->job, c->strip, c->job->in->n);
+        int ready = tl_lanes_open(&room, c->job, c->strip, c->job->in->n, 0);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;
@@ -261,7 +260,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const int64_t n = in->n, results = job->out ? in->rows * n : 0;
     columns c = {.job = job, .stream = results * op->result_bytes >= STREAM_BYTES};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
-    c.strip = job->verb != TL_WINDOW ? STRIP : job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
+    c.strip = job->verb != TL_WINDOW ? TL_LANES_STRIP : job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
     /* strips of equal width, and for each thread one or two */
     int64_t least = (in->rows + c.strip - 1) / c.strip;
     if (threads > 1 && least < 2 * (int64_t)threads) least = 2 * (int64_t)threads;

@@ -16,8 +16,15 @@ enum {
     SEQUENCES = 1024,               /* of a batch */
     ELEMENTS = 32 * 1024,           /* of a batch, at most, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    OVER = 8 /* what a transposition reads behind a sequence's last element, at most */
+    OVER = 8,                       /* a transposition reads multiples of this, */
+    SPILL = 4 * TL_LANES_LONG       /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
 };
+
+/* A segment of a batch: elements before it in the batch, its length and number. */
+typedef struct {
+    uint32_t at;
+    uint16_t n, r;
+} sequence;
 
 struct tl_lanes_batch {
     const tl_lanes_job *job;
@@ -27,9 +34,11 @@ struct tl_lanes_batch {
     char *in, *pack, *out, *spill;
     int64_t r0, count;           /* the batch's sequences */
     const char *x;               /* its first element, or the copy of it, for kernels; */
-    const char *end;             /* what lies before may be read; */
+    const char *end;             /* what lies before may be read, */
+    int near_end;                /* which a strip might not keep to; */
     char *y;                     /* where its first result goes */
-    uint16_t length[SEQUENCES], order[SEQUENCES], alone[SEQUENCES];
+    sequence sorted[SEQUENCES];  /* segments by their lengths */
+    uint16_t length[SEQUENCES], alone[SEQUENCES];
     uint32_t place[TL_LANES_LONG + 2];
 };
 
@@ -58,11 +67,10 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     tl_lanes_batch *b = malloc(sizeof *b);
     if (!b) return NULL;
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
-    const int64_t longest = !in->offsets ? in->n : all < TL_LANES_LONG ? all : TL_LANES_LONG;
     if (all > ELEMENTS) all = ELEMENTS;
     all += TL_ABREAST * OVER;
     *b = (tl_lanes_batch){.job = job};
-    if (!tl_lanes_open(&b->room, job, TL_ABREAST, longest > 0 ? longest : 1)) {
+    if (!tl_lanes_open(&b->room, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) {
         free(b);
         return NULL;
     }
@@ -75,7 +83,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
-                 room = (size_t)(longest + OVER) * TL_ABREAST * (size_t)b->elem,
+                 room = (size_t)SPILL * (size_t)b->elem,
                  out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
@@ -170,51 +178,80 @@ static void give_out(tl_lanes_batch *b)
 
 /* ---- strips ---- */
 
-/* The next up to 16 sequences of the batch's order, from number s on; order NULL: as they come. */
-static void strip(tl_lanes_batch *b, int64_t s, int count, const uint16_t *order)
+/* Lanes of a strip of n rows: as many as keep its elements in the first cache. */
+static int64_t lanes_for(int64_t n)
+{
+    const int64_t lanes = TL_TILE / (((n + OVER - 1) & -(int64_t)OVER) + 1) & -(int64_t)TL_ABREAST;
+    return lanes < TL_ABREAST ? TL_ABREAST : lanes < TL_LANES_STRIP ? lanes : TL_LANES_STRIP;
+}
+
+/* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
+static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int64_t *ends, const tl_lanes_to *to)
+{
+    const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1};
+    if (b->job->verb == TL_REDUCE)
+        tl_lanes_fold(&b->room, &from, n, ends, s);
+    else if (b->job->verb == TL_SCAN)
+        tl_lanes_scan(&b->room, &from, to, 0, n, n);
+    else
+        tl_lanes_window(&b->room, &from, to, n, 0, n);
+}
+
+/* `count` sequences of the batch, from number s on: a multiple of 16 rows of one length, and all may be read. */
+static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+{
+    const tally_view *in = b->job->in, *out = b->job->out;
+    const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
+                  out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
+    const tl_lanes_to to = {.out = b->y + s * out_pitch, .pitch = out_pitch};
+    b->job->plan->transpose->to_lanes(b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem);
+    compute(b, s, count, in->n, NULL, &to);
+}
+
+/* `count` sequences, s[0] the shortest and s[count - 1] the longest; number `to` of those that are staged. rows: they are
+ * rows of one length. */
+static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t to, int rows)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
-    const char *p[TL_ABREAST];
-    char *q[TL_ABREAST];
-    int64_t n[TL_ABREAST], most = 0, least = INT64_MAX;
-    unsigned char ends[TL_ABREAST];
-    const int64_t in_step = b->direct_in && !in->offsets ? in->row_stride : in->n,
-                  out_step = !out ? 0 : b->direct_out ? out->row_stride : out->n;
-    for (int c = 0; c < TL_ABREAST; c++) {
-        if (c >= count) { /* as the first lane, without results */
-            p[c] = p[0];
-            q[c] = q[0];
-            n[c] = 0;
-            ends[c] = 0;
-            continue;
+    const char *p[TL_LANES_STRIP];
+    char *q[TL_LANES_STRIP], *spill = b->spill;
+    int64_t n[TL_LANES_STRIP], ends[TL_LANES_STRIP];
+    const int64_t least = s[0].n, most = s[count - 1].n, lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
+                  reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
+                  step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
+                  out_step = !out || !rows ? 0 : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
+    for (int64_t c = 0; c < count; c++) p[c] = b->x + s[c].at * b->elem + s[c].r * step;
+    for (int64_t c = 0; c < count && b->near_end; c++)
+        if (p[c] + reads > b->end) {
+            memcpy(spill, p[c], (size_t)(s[c].n * b->elem));
+            p[c] = spill;
+            spill += reads;
         }
-        const int64_t j = order ? order[s + c] : s + c, before = in->offsets ? in->offsets[b->r0 + j] - in->offsets[b->r0] : 0,
-                      length = order ? b->length[j] : in->n;
-        p[c] = b->x + (in->offsets ? before : j * in_step) * b->elem;
-        q[c] = b->y + (in->offsets ? before : j * out_step) * b->result;
-        n[c] = length;
-        ends[c] = length & (OVER - 1);
-        if (length > most) most = length;
-        if (length < least) least = length;
-    }
-    for (int c = 0; c < TL_ABREAST && (is_dense(in) || !b->direct_in); c++)
-        if (p[c] + ((most + OVER - 1) & -(int64_t)OVER) * b->elem > b->end) {
-            char *to = b->spill + c * (most + OVER) * b->elem;
-            memcpy(to, p[c], (size_t)((c < count ? n[c] : n[0]) * b->elem));
-            p[c] = to;
+    for (int64_t c = count; c < lanes; c++) p[c] = p[0]; /* as the first lane, without results */
+    if (out) {
+        const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
+        for (int64_t c = 0; c < count; c++) {
+            q[c] = b->y + s[c].at * b->result + s[c].r * out_step;
+            n[c] = s[c].n - fewer;
         }
-    const tl_lanes_from from = {b->room.t, TL_ABREAST, TL_ABREAST, 1, 1};
-    const tl_lanes_to to = {q, n, NULL, 0, 0, 0, 0};
-    job->plan->transpose->to_lanes(b->room.t, TL_ABREAST, p, most, (int)b->elem);
-    if (job->verb == TL_REDUCE) {
-        tl_lanes_fold(&b->room, &from, most, least == most ? NULL : ends, s);
-    } else if (job->verb == TL_SCAN) {
-        tl_lanes_scan(&b->room, &from, &to, 0, most, most);
-    } else {
-        for (int c = 0; c < count; c++) n[c] -= job->valid ? job->w - 1 : 0;
-        tl_lanes_window(&b->room, &from, &to, most, 0, most);
+        for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
+    } else if (least != most) {
+        for (int64_t c = 0; c < count; c++) ends[c] = s[c].n & (OVER - 1);
+        for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
+    const tl_lanes_to where = {.q = q, .n = n};
+    job->plan->transpose->to_lanes(b->room.t, lanes, p, NULL, 0, lanes, most, (int)b->elem);
+    compute(b, to, lanes, most, least == most ? NULL : ends, &where);
+}
+
+/* Rows of one length near the end of what may be read, or too few for even_strip. */
+static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+{
+    sequence rows[TL_LANES_STRIP];
+    const int64_t n = b->job->in->n;
+    for (int64_t c = 0; c < count; c++) rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
+    strip(b, rows, count, s, 1);
 }
 
 /* Sequences from number s on, up to `end`, of which n are staged: their results. */
@@ -235,9 +272,18 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         b->r0 = r;
         b->count = r1 - r < most ? r1 - r : most;
         take_in(b);
+        b->near_end = is_dense(job->in) || !b->direct_in;
         b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
-        for (int64_t s = 0; s < b->count; s += TL_ABREAST)
-            strip(b, s, b->count - s < TL_ABREAST ? (int)(b->count - s) : TL_ABREAST, NULL);
+        const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
+                      pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
+        for (int64_t s = 0, now; s < b->count; s += now) {
+            now = b->count - s < lanes ? b->count - s : lanes;
+            if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
+            if (now % TL_ABREAST == 0 && (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
+                even_strip(b, s, now);
+            else
+                odd_strip(b, s, now);
+        }
         if (job->out)
             give_out(b);
         else
@@ -256,40 +302,69 @@ static int fits(const tl_lanes_job *job, int64_t first, int64_t n)
 /* Is a strip of `count` sequences of n elements slower than one by one? */
 static int lonely(int64_t count, int64_t n) { return count * 24 < n; }
 
-static void batch_of_segments(tl_lanes_batch *b, tl_lanes_one *one, void *with)
+static void scatter(char *to, const char *from, const sequence *s, int64_t n, int64_t bytes)
+{
+    if (bytes == 4)
+        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * 4, from + j * 4, 4);
+    else if (bytes == 8)
+        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * 8, from + j * 8, 8);
+    else
+        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * bytes, from + j * bytes, (size_t)bytes);
+}
+
+/* The batch from segment r0 on, and their places by length; returns its longest. */
+static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
+{
+    const int64_t *offset = b->job->in->offsets + r0, all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
+    int64_t count = 0, longest = 0;
+    memset(b->place, 0, sizeof b->place);
+    for (; count < all; count++) {
+        const int64_t n = offset[count + 1] - offset[count];
+        if (n > TL_LANES_LONG || offset[count + 1] - offset[0] > ELEMENTS) break;
+        b->length[count] = (uint16_t)n;
+        b->place[n + 1]++;
+        if (n > longest) longest = n;
+    }
+    b->r0 = r0;
+    b->count = count;
+    return longest;
+}
+
+static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
 {
     const tl_lanes_job *job = b->job;
-    const int64_t bytes = job->plan->op->result_bytes;
-    int64_t length, s = 0, begin, longest = 0, alone = 0;
-    memset(b->place, 0, sizeof b->place);
-    for (int64_t j = 0; j < b->count; j++) {
-        b->length[j] = (uint16_t)length_of(job->in, b->r0 + j);
-        b->place[b->length[j] + 1]++;
-        if (b->length[j] > longest) longest = b->length[j];
-    }
+    const int64_t bytes = job->plan->op->result_bytes, *offset = job->in->offsets + b->r0;
+    char *results = job->results + b->r0 * bytes;
+    int64_t length, s, alone = 0;
     for (int64_t n = 1; n <= longest; n++) b->place[n] += b->place[n - 1];
-    for (int64_t j = 0; j < b->count; j++) b->order[b->place[b->length[j]]++] = (uint16_t)j;
+    const int64_t begin = longest ? b->place[1] : b->count;
+    for (int64_t j = 0; j < b->count; j++) {
+        const uint16_t n = b->length[j];
+        b->sorted[b->place[n]++] = (sequence){(uint32_t)(offset[j] - offset[0]), n, (uint16_t)j};
+    }
     take_in(b);
+    b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
     b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, b->r0, bytes, &length) : b->out;
-    for (s = begin = b->place[0]; s < b->count;) {
-        const int64_t first = b->length[b->order[s]];
-        int count = 1;
-        while (count < TL_ABREAST && s + count < b->count && fits(job, first, b->length[b->order[s + count]])) count++;
+    for (s = begin; s < b->count;) {
+        const int64_t first = b->sorted[s].n, lanes = lanes_for(first + OVER);
+        int64_t count = 1;
+        while (count < lanes && s + count < b->count && fits(job, first, b->sorted[s + count].n)) count++;
         if ((b->direct_out || !job->out) && lonely(count, first))
-            for (int c = 0; c < count; c++) b->alone[alone++] = b->order[s + c];
+            for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else
-            strip(b, s, count, b->order);
+            strip(b, b->sorted + s, count, s, 0);
         s += count;
     }
-    if (job->out) give_out(b);
-    for (int64_t j = 0; j < begin && !job->out; j++)
-        job->plan->op->empty(job->plan->par, job->results + (b->r0 + b->order[j]) * bytes);
-    for (s = begin; s < b->count && !job->out;) {
-        const int64_t end = b->place[b->length[b->order[s]]];
-        lower_run(b, s, end, b->length[b->order[s]], b->out);
-        for (int64_t j = s; j < end; j++)
-            memcpy(job->results + (b->r0 + b->order[j]) * bytes, b->out + (j - s) * bytes, (size_t)bytes);
-        s = end;
+    if (job->out) {
+        give_out(b);
+    } else {
+        for (int64_t j = 0; j < begin; j++) job->plan->op->empty(job->plan->par, results + b->sorted[j].r * bytes);
+        for (s = begin; s < b->count;) {
+            const int64_t end = b->place[b->sorted[s].n]; /* where the next length begins */
+            lower_run(b, s, end, b->sorted[s].n, b->out);
+            scatter(results, b->out, b->sorted + s, end - s, bytes);
+            s = end;
+        }
     }
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
 }
@@ -309,18 +384,13 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
             for (int64_t r = r0; r < r1; r++) one(with, r);
     }
     while (in->offsets && r0 < r1) {
-        int64_t r = r0;
-        while (r < r1 && r - r0 < SEQUENCES && length_of(in, r) <= TL_LANES_LONG &&
-               in->offsets[r + 1] - in->offsets[r0] <= ELEMENTS)
-            r++;
-        if (r == r0) {
+        const int64_t longest = begin_batch(b, r0, r1);
+        if (b->count == 0) {
             one(with, r0++);
             continue;
         }
-        b->r0 = r0;
-        b->count = r - r0;
-        batch_of_segments(b, one, with);
-        r0 = r;
+        batch_of_segments(b, longest, one, with);
+        r0 += b->count;
     }
     if (b->stream) tl_stream_fence();
 }

@@ -70,7 +70,7 @@ typedef struct tl_lanes {
     int vectors;    /* of lanes */
     int levels;     /* of counters in carry: at least log2((at + m) / 8) + 1, and 1 */
     int seeded;     /* a scan: S(0) is not ABSENT (seed) */
-    const unsigned char *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has */
+    const int64_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has */
     void *carry;               /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
     void *soa;
     int64_t to;
@@ -96,13 +96,16 @@ typedef struct tl_convert {
     void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
 } tl_convert;
 
-/* Matrices of 16 lanes, made from as many sequences and taken apart (cpu/kernel/transpose.c). */
+/* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c is
+ * at p[c] or, where p is NULL, at x + c * pitch (bytes). */
 enum { TL_ABREAST = 16 };
 typedef struct tl_transpose {
-    /* t[j * stride + c] = p[c][j], elements of `bytes` bytes, 0 <= j < n; up to 7 elements more are read and written. */
-    void (*to_lanes)(void *t, int64_t stride, const char *const *p, int64_t n, int bytes);
-    /* The way back, n[c] elements to q[c]; up to 7 rows of t are read after the last. */
-    void (*from_lanes)(char *const *q, const int64_t *n, const void *t, int64_t stride, int bytes);
+    /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written. */
+    void (*to_lanes)(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
+                     int64_t n, int bytes);
+    /* Back: n[c] <= most elements to q[c], or `most` to y + c * pitch; up to 7 rows of t more are read. */
+    void (*from_lanes)(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t, int64_t stride,
+                       int64_t lanes, int64_t most, int bytes);
 } tl_transpose;
 
 /* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators

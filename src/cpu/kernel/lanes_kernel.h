@@ -66,14 +66,14 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
 /* S of lane c's own number of last rows, ends[c], after s = S(at). */
-TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const unsigned char *ends,
+TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const int64_t *ends,
                        tl_par p)
 {
     VS v[8], o[8];
     TL_VE(idx) end;
     W(load_rows)(v, x, stride, count, at, p);
     W(prefixes)(o, v, s, absent, at);
-    for (int l = 0; l < TL_V; l++) end[l] = ends[l];
+    memcpy(&end, ends, sizeof end);
     TL_UNROLL for (int j = 0; j < 7; j++)
     {
         TL_VE(idx) here = end == j + 1;
@@ -162,16 +162,17 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
     const int64_t m = k->m, width = k->vectors * TL_V;
-    const int top = tl_top_level(w);
+    const int top = tl_top_level(w), last = tl_level(w); /* the levels of the first and the last node of a window */
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
+        const int64_t to = k->to + v * TL_V - (w - 1) * width;
         VS *z = k->carry;
 #if !OP_IDEMPOTENT
         VS *kept[TL_MAX_LEVELS];
         memset(kept, 0, sizeof kept); /* only tells the compiler that they are set */
 #endif
         for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
-        for (int b = 0; b < top; b++) {
+        for (int b = 0; b < top - (last == top); b++) {
             const VS *below = z;
             const int64_t d = (int64_t)1 << b;
 #if !OP_IDEMPOTENT
@@ -179,18 +180,28 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 #endif
             for (int64_t e = m - 1; e >= 2 * d - 1; e--) z[e] = W(join_twins)(below[e - d], below[e], d);
         }
-        int64_t folded = (int64_t)1 << top;
+        int64_t folded = (int64_t)1 << top; /* the last pass puts the windows where they go */
+        if (w == 1) {
+            for (int64_t e = 0; e < m; e++) W(soa_store)(k->soa, to + e * width, z[e]);
+        } else if (last == top) {
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join_twins)(z[e - w / 2], z[e], w / 2));
+        } else {
 #if OP_IDEMPOTENT /* two nodes that overlap */
-        for (int64_t e = m - 1; folded < w && e >= w - 1; e--) z[e] = W(join)(z[e - (w - folded)], z[e], 0, 0);
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join)(z[e - (w - folded)], z[e], 0, 0));
 #else
-        for (int b = top - 1; b >= 0; b--) {
-            const int64_t d = (int64_t)1 << b;
-            if (!(w >> b & 1)) continue;
-            for (int64_t e = m - 1; e >= folded + d - 1; e--) z[e] = W(join)(z[e - d], kept[b][e], folded, d);
-            folded += d;
-        }
+            for (int b = top - 1; b > last; b--) {
+                const int64_t d = (int64_t)1 << b;
+                if (!(w >> b & 1)) continue;
+                for (int64_t e = m - 1; e >= folded + d - 1; e--) z[e] = W(join)(z[e - d], kept[b][e], folded, d);
+                folded += d;
+            }
+            const int64_t d = (int64_t)1 << last;
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join)(z[e - d], kept[last][e], folded, d));
 #endif
-        for (int64_t e = w - 1; e < m; e++) W(soa_store)(k->soa, k->to + (e - (w - 1)) * width + v * TL_V, z[e]);
+        }
     }
 }
 

@@ -85,6 +85,17 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
 {
     TL_OUT_T *to = out;
     int64_t from = k->from, n = k->n, first = k->first;
+#if OP_LANES == 1
+    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* as rows of lanes are */
+        for (int64_t r = 0; r < k->rows; r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
+            for (int64_t j = 0; j < k->m; j += TL_V) {
+                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, from + j), (TL_REAL_T)n - (TL_VE(real)){0},
+                                               (TL_VE(idx)){0} + first, p);
+                memcpy(to + j, &x, sizeof x);
+            }
+        return;
+    }
+#endif
     for (int64_t r = 0; r < k->rows; r++) {
         if (k->stream)
             W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 1, p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Compiled once an instruction set: 16 sequences to a matrix whose rows are their elements of one index, and back
+ * Compiled once an instruction set: sequences to a matrix whose rows are their elements of one index, and back
  * (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in registers: step s swaps bit s of the number
  * of a vector with bit s of a lane.
  *
@@ -49,115 +49,135 @@ enum { H4 = 4, PER4 = 4, H8 = 2, PER8 = 2 };
 #define STEPS8(v) STEP(v, 2, ALL2, 0)
 #endif
 
-/* A block's vector j from sequence j, and with 16 lanes from sequence j + 8 too. */
-TL_INLINE v4 get4(const char *const *p, int j, int64_t at)
+/* Sequence c: from a list, or `pitch` bytes after the one before. */
+#define AT(list, first, pitch, c) ((list) ? (list)[c] : (first) + (c) * (pitch))
+
+/* A block's vector j: from sequence c + j, and with 16 lanes from sequence c + j + 8 too. */
+TL_INLINE v4 get4(const char *const *p, const char *x, int64_t pitch, int64_t c, int64_t at)
 {
 #if TL_VECTOR_BYTES == 64
-    const __m256i low = _mm256_loadu_si256((const __m256i *)(p[j] + at)),
-                  high = _mm256_loadu_si256((const __m256i *)(p[j + 8] + at));
+    const __m256i low = _mm256_loadu_si256((const __m256i *)(AT(p, x, pitch, c) + at)),
+                  high = _mm256_loadu_si256((const __m256i *)(AT(p, x, pitch, c + 8) + at));
     return (v4)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 #else
     v4 v;
-    memcpy(&v, p[j] + at, sizeof v);
+    memcpy(&v, AT(p, x, pitch, c) + at, sizeof v);
     return v;
 #endif
 }
-TL_INLINE v8 get8(const char *const *p, int j, int64_t at)
+TL_INLINE v8 get8(const char *const *p, const char *x, int64_t pitch, int64_t c, int64_t at)
 {
     v8 v;
-    memcpy(&v, p[j] + at, sizeof v);
+    memcpy(&v, AT(p, x, pitch, c) + at, sizeof v);
     return v;
 }
 
-/* The first `left` of H elements. */
-TL_INLINE void put_part(char *q, const void *v, int64_t left, int bytes)
-{
-    const char *from = v;
-    for (int64_t i = 0; i < left * bytes; i += 4) memcpy(q + i, from + i, 4);
-}
-TL_INLINE void put4(char *const *q, const int64_t *n, int j, int64_t at, v4 v)
-{
+/* The first `left` elements, if there are fewer than the H of v. */
 #if TL_VECTOR_BYTES == 64
-    const __m256i half[2] = {_mm512_castsi512_si256((__m512i)v), _mm512_extracti64x4_epi64((__m512i)v, 1)};
-    TL_UNROLL for (int h = 0; h < 2; h++)
-    {
-        const int64_t left = n[j + 8 * h] - at;
-        if (left >= H4)
-            _mm256_storeu_si256((__m256i *)(q[j + 8 * h] + at * 4), half[h]);
-        else if (left > 0)
-            _mm256_mask_storeu_epi32(q[j + 8 * h] + at * 4, (__mmask8)((1 << left) - 1), half[h]);
-    }
-#else
-    const int64_t left = n[j] - at;
+TL_INLINE void put_half(char *q, int64_t left, __m256i v)
+{
     if (left >= H4)
-        memcpy(q[j] + at * 4, &v, sizeof v);
+        _mm256_storeu_si256((__m256i *)q, v);
     else if (left > 0)
-        put_part(q[j] + at * 4, &v, left, 4);
-#endif
+        _mm256_mask_storeu_epi32(q, (__mmask8)((1 << left) - 1), v);
 }
-TL_INLINE void put8(char *const *q, const int64_t *n, int j, int64_t at, v8 v)
+TL_INLINE void put4(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at, int64_t left, v4 v)
 {
-    const int64_t left = n[j] - at;
-    if (left >= H8)
-        memcpy(q[j] + at * 8, &v, sizeof v);
-    else if (left > 0)
-#if TL_VECTOR_BYTES == 64
-        _mm512_mask_storeu_epi64(q[j] + at * 8, (__mmask8)((1 << left) - 1), (__m512i)v);
-#else
-        put_part(q[j] + at * 8, &v, left, 8);
-#endif
+    put_half(AT(q, y, pitch, c) + at * 4, n ? n[c] - at : left, _mm512_castsi512_si256((__m512i)v));
+    put_half(AT(q, y, pitch, c + 8) + at * 4, n ? n[c + 8] - at : left, _mm512_extracti64x4_epi64((__m512i)v, 1));
 }
+TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at, int64_t left, v8 v)
+{
+    if (n) left = n[c] - at;
+    if (left >= H8)
+        memcpy(AT(q, y, pitch, c) + at * 8, &v, sizeof v);
+    else if (left > 0)
+        _mm512_mask_storeu_epi64(AT(q, y, pitch, c) + at * 8, (__mmask8)((1 << left) - 1), (__m512i)v);
+}
+#else
+#define PUT(bytes)                                                                                                     \
+    TL_INLINE void put##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at,         \
+                              int64_t left, v##bytes v)                                                                \
+    {                                                                                                                  \
+        char *to = AT(q, y, pitch, c) + at * bytes;                                                                    \
+        if (n) left = n[c] - at;                                                                                       \
+        if (left >= H##bytes)                                                                                          \
+            memcpy(to, &v, sizeof v);                                                                                  \
+        else                                                                                                           \
+            for (int64_t i = 0; i < left; i++) memcpy(to + i * bytes, (const char *)&v + i * bytes, bytes);            \
+    }
+PUT(4)
+PUT(8)
+#undef PUT
+#endif
 
 #define ROADS(bytes)                                                                                                   \
-    static void to_lanes##bytes(char *t, int64_t stride, const char *const *p, int64_t n)                              \
+    TL_INLINE void to##bytes(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,              \
+                             int64_t lanes, int64_t n)                                                                 \
     {                                                                                                                  \
-        for (int64_t at = 0; at < n; at += H##bytes)                                                                   \
-            TL_UNROLL for (int c = 0; c < TL_ABREAST; c += PER##bytes)                                                   \
-            {                                                                                                          \
+        for (int64_t c = 0; c < lanes; c += PER##bytes)                                                                \
+            for (int64_t at = 0; at < n; at += H##bytes) {                                                             \
                 v##bytes v[H##bytes];                                                                                  \
-                TL_UNROLL for (int j = 0; j < H##bytes; j++) v[j] = get##bytes(p + c, j, at * bytes);                  \
+                TL_UNROLL for (int j = 0; j < H##bytes; j++) v[j] = get##bytes(p, x, pitch, c + j, at * bytes);        \
                 STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++)                                           \
                     memcpy(t + ((at + j) * stride + c) * bytes, &v[j], sizeof v[j]);                                   \
             }                                                                                                          \
     }                                                                                                                  \
-    static void from_lanes##bytes(char *const *q, const int64_t *n, const char *t, int64_t stride, int64_t most)       \
+    TL_INLINE void from##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,                \
+                               int64_t stride, int64_t lanes, int64_t most)                                            \
     {                                                                                                                  \
-        for (int64_t at = 0; at < most; at += H##bytes)                                                                \
-            TL_UNROLL for (int c = 0; c < TL_ABREAST; c += PER##bytes)                                                   \
-            {                                                                                                          \
+        for (int64_t c = 0; c < lanes; c += PER##bytes)                                                                \
+            for (int64_t at = 0; at < most; at += H##bytes) {                                                          \
                 v##bytes v[H##bytes];                                                                                  \
                 TL_UNROLL for (int j = 0; j < H##bytes; j++)                                                           \
                     memcpy(&v[j], t + ((at + j) * stride + c) * bytes, sizeof v[j]);                                   \
-                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++) put##bytes(q + c, n + c, j, at, v[j]);    \
+                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++)                                           \
+                    put##bytes(q, n, y, pitch, c + j, at, most - at, v[j]);                                            \
             }                                                                                                          \
+    }                                                                                                                  \
+    static void to_lanes##bytes(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,           \
+                                int64_t lanes, int64_t n)                                                              \
+    {                                                                                                                  \
+        if (p)                                                                                                         \
+            to##bytes(t, stride, p, NULL, 0, lanes, n);                                                                \
+        else                                                                                                           \
+            to##bytes(t, stride, NULL, x, pitch, lanes, n);                                                            \
+    }                                                                                                                  \
+    static void from_lanes##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,             \
+                                  int64_t stride, int64_t lanes, int64_t most)                                         \
+    {                                                                                                                  \
+        if (q)                                                                                                         \
+            from##bytes(q, n, NULL, 0, t, stride, lanes, most);                                                        \
+        else                                                                                                           \
+            from##bytes(NULL, NULL, y, pitch, t, stride, lanes, most);                                                 \
     }
 ROADS(4)
 ROADS(8)
 
-static void to_lanes(void *t, int64_t stride, const char *const *p, int64_t n, int bytes)
+static void to_lanes(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
+                     int64_t n, int bytes)
 {
     if (bytes == 4)
-        to_lanes4(t, stride, p, n);
+        to_lanes4(t, stride, p, x, pitch, lanes, n);
     else if (bytes == 8)
-        to_lanes8(t, stride, p, n);
+        to_lanes8(t, stride, p, x, pitch, lanes, n);
     else
         for (int64_t j = 0; j < n; j++)
-            for (int c = 0; c < TL_ABREAST; c++)
-                memcpy((char *)t + (j * stride + c) * bytes, p[c] + j * bytes, (size_t)bytes);
+            for (int64_t c = 0; c < lanes; c++)
+                memcpy((char *)t + (j * stride + c) * bytes, AT(p, x, pitch, c) + j * bytes, (size_t)bytes);
 }
 
-static void from_lanes(char *const *q, const int64_t *n, const void *t, int64_t stride, int bytes)
+static void from_lanes(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t, int64_t stride,
+                       int64_t lanes, int64_t most, int bytes)
 {
-    int64_t most = 0;
-    for (int c = 0; c < TL_ABREAST; c++) most = n[c] > most ? n[c] : most;
     if (bytes == 4)
-        from_lanes4(q, n, t, stride, most);
+        from_lanes4(q, n, y, pitch, t, stride, lanes, most);
     else if (bytes == 8)
-        from_lanes8(q, n, t, stride, most);
+        from_lanes8(q, n, y, pitch, t, stride, lanes, most);
     else
-        for (int c = 0; c < TL_ABREAST; c++)
-            for (int64_t j = 0; j < n[c]; j++)
-                memcpy(q[c] + j * bytes, (const char *)t + (j * stride + c) * bytes, (size_t)bytes);
+        for (int64_t c = 0; c < lanes; c++)
+            for (int64_t j = 0; j < (q ? n[c] : most); j++)
+                memcpy(AT(q, y, pitch, c) + j * bytes, (const char *)t + (j * stride + c) * bytes, (size_t)bytes);
 }
 
 const tl_transpose TL_CAT(tl_transpose_, TL_ISA) = {to_lanes, from_lanes};
