@@ -259,7 +259,7 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
 
 /* ---- the verbs ---- */
 
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int64_t *ends, int64_t to)
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends, int64_t to)
 {
     tl_lanes k = room->k;
     k.vectors = (int)(padded(room, f->width) / room->lanes);

@@ -76,7 +76,7 @@ int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, i
 void tl_lanes_close(tl_lanes_room *room);
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int64_t *ends, int64_t to);
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends, int64_t to);
 /* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. */
 void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t at, int64_t n,
                    int64_t total);

@@ -9,6 +9,7 @@
 #include "lanes.h"
 #include "widen.h"
 #include "context/view.h"
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,8 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     if (all > ELEMENTS) all = ELEMENTS;
     all += TL_ABREAST * OVER;
-    *b = (tl_lanes_batch){.job = job};
+    memset(b, 0, offsetof(tl_lanes_batch, sorted));
+    b->job = job;
     if (!tl_lanes_open(&b->room, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) {
         free(b);
         return NULL;
@@ -84,7 +86,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
                  pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
                  room = (size_t)SPILL * (size_t)b->elem,
-                 out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * plan->op->result_bytes
+                 out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
     b->in = malloc(in_bytes + pack + room + out_bytes + 4 * 64);
@@ -186,7 +188,7 @@ static int64_t lanes_for(int64_t n)
 }
 
 /* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
-static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int64_t *ends, const tl_lanes_to *to)
+static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends, const tl_lanes_to *to)
 {
     const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1};
     if (b->job->verb == TL_REDUCE)
@@ -208,16 +210,18 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     compute(b, s, count, in->n, NULL, &to);
 }
 
-/* `count` sequences, s[0] the shortest and s[count - 1] the longest; number `to` of those that are staged. rows: they are
- * rows of one length. */
-static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t to, int rows)
+/* `count` sequences of least to most elements; number `to` of those that are staged. rows: they are rows of one
+ * length. */
+static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least, int64_t most, int64_t to,
+                         int rows)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
     const char *p[TL_LANES_STRIP];
     char *q[TL_LANES_STRIP], *spill = b->spill;
-    int64_t n[TL_LANES_STRIP], ends[TL_LANES_STRIP];
-    const int64_t least = s[0].n, most = s[count - 1].n, lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
+    int64_t n[TL_LANES_STRIP];
+    int32_t ends[TL_LANES_STRIP];
+    const int64_t lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
                   reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
                   step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
                   out_step = !out || !rows ? 0 : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
@@ -237,7 +241,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
         }
         for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
     } else if (least != most) {
-        for (int64_t c = 0; c < count; c++) ends[c] = s[c].n & (OVER - 1);
+        for (int64_t c = 0; c < count; c++) ends[c] = most <= OVER ? s[c].n : s[c].n & (OVER - 1);
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
     const tl_lanes_to where = {.q = q, .n = n};
@@ -251,14 +255,7 @@ static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
     for (int64_t c = 0; c < count; c++) rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
-    strip(b, rows, count, s, 1);
-}
-
-/* Sequences from number s on, up to `end`, of which n are staged: their results. */
-static void lower_run(tl_lanes_batch *b, int64_t s, int64_t end, int64_t n, char *out)
-{
-    const tl_lanes_job *job = b->job;
-    tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, out, s, end - s, n, 0, 0, 0, 0);
+    strip(b, rows, count, n, n, s, 1);
 }
 
 static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
@@ -287,7 +284,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         if (job->out)
             give_out(b);
         else
-            lower_run(b, 0, b->count, n, job->results + r * bytes);
+            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes, 0, b->count, n, 0, 0, 0,
+                         0);
     }
 }
 
@@ -302,14 +300,31 @@ static int fits(const tl_lanes_job *job, int64_t first, int64_t n)
 /* Is a strip of `count` sequences of n elements slower than one by one? */
 static int lonely(int64_t count, int64_t n) { return count * 24 < n; }
 
-static void scatter(char *to, const char *from, const sequence *s, int64_t n, int64_t bytes)
+/* The batch's staged states to results, each where its segment is. */
+static void lower_segments(tl_lanes_batch *b)
 {
+    const tl_plan *plan = b->job->plan;
+    const int64_t bytes = plan->op->result_bytes, count = b->count;
+    char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->room.r : b->out;
+    int32_t counts[SEQUENCES + TL_ABREAST];
+    const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+    for (int64_t j = 0; j < count; j++) counts[j] = b->sorted[j].n;
+    for (int64_t j = count; j < padded; j++) counts[j] = 1;
+    const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
+    plan->lower->lower_rows(from, b->room.soa, &l, plan->par);
+    if (plan->out) plan->out->apply(b->out, from, count * plan->op->lanes);
+    from = b->out;
+    char empty[32];
+    plan->op->empty(plan->par, empty);
+    const sequence *s = b->sorted;
+#define SCATTER(size) for (int64_t j = 0; j < count; j++) memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
     if (bytes == 4)
-        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * 4, from + j * 4, 4);
+        SCATTER(4);
     else if (bytes == 8)
-        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * 8, from + j * 8, 8);
+        SCATTER(8);
     else
-        for (int64_t j = 0; j < n; j++) memcpy(to + s[j].r * bytes, from + j * bytes, (size_t)bytes);
+        SCATTER((size_t)bytes);
+#undef SCATTER
 }
 
 /* The batch from segment r0 on, and their places by length; returns its longest. */
@@ -330,42 +345,51 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     return longest;
 }
 
-static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
+/* By their lengths; returns how many are empty. */
+static int64_t sort(tl_lanes_batch *b, int64_t longest)
 {
-    const tl_lanes_job *job = b->job;
-    const int64_t bytes = job->plan->op->result_bytes, *offset = job->in->offsets + b->r0;
-    char *results = job->results + b->r0 * bytes;
-    int64_t length, s, alone = 0;
+    const int64_t *offset = b->job->in->offsets + b->r0;
     for (int64_t n = 1; n <= longest; n++) b->place[n] += b->place[n - 1];
     const int64_t begin = longest ? b->place[1] : b->count;
     for (int64_t j = 0; j < b->count; j++) {
         const uint16_t n = b->length[j];
         b->sorted[b->place[n]++] = (sequence){(uint32_t)(offset[j] - offset[0]), n, (uint16_t)j};
     }
+    return begin;
+}
+
+static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t *offset = job->in->offsets + b->r0;
+    const int as_they_come = longest <= OVER && !job->reverse && !job->after; /* all of them fit a strip */
+    int64_t length, s = 0, alone = 0;
     take_in(b);
     b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
-    b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, b->r0, bytes, &length) : b->out;
-    for (s = begin; s < b->count;) {
-        const int64_t first = b->sorted[s].n, lanes = lanes_for(first + OVER);
-        int64_t count = 1;
-        while (count < lanes && s + count < b->count && fits(job, first, b->sorted[s + count].n)) count++;
+    b->y = !job->out ? NULL
+           : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
+                           : b->out;
+    if (as_they_come)
+        for (int64_t j = 0; j < b->count; j++)
+            b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
+    else
+        s = sort(b, longest);
+    for (int64_t count; longest && s < b->count; s += count) {
+        const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
+                      most = lanes < b->count - s ? lanes : b->count - s;
+        if (as_they_come)
+            count = most;
+        else
+            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n);) count++;
         if ((b->direct_out || !job->out) && lonely(count, first))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else
-            strip(b, b->sorted + s, count, s, 0);
-        s += count;
+            strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0);
     }
-    if (job->out) {
+    if (job->out)
         give_out(b);
-    } else {
-        for (int64_t j = 0; j < begin; j++) job->plan->op->empty(job->plan->par, results + b->sorted[j].r * bytes);
-        for (s = begin; s < b->count;) {
-            const int64_t end = b->place[b->sorted[s].n]; /* where the next length begins */
-            lower_run(b, s, end, b->sorted[s].n, b->out);
-            scatter(results, b->out, b->sorted + s, end - s, bytes);
-            s = end;
-        }
-    }
+    else
+        lower_segments(b);
     for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
 }
 

@@ -70,7 +70,8 @@ typedef struct tl_lanes {
     int vectors;    /* of lanes */
     int levels;     /* of counters in carry: at least log2((at + m) / 8) + 1, and 1 */
     int seeded;     /* a scan: S(0) is not ABSENT (seed) */
-    const int64_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has */
+    const int32_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of all 8 if there are no
+                            more */
     void *carry;               /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
     void *soa;
     int64_t to;
@@ -78,12 +79,13 @@ typedef struct tl_lanes {
 
 /* Staged states to results: `rows` rows of m states, `width` states apart, to results row_step apart. Result j of the
  * first row has the count n + j * dn and the origin first + j * dfirst; from row to row they change by row_n,
- * row_first. */
+ * row_first. counts: NULL, or of one row the counts (m is a multiple of TL_ABREAST then, and dfirst 0). */
 typedef struct tl_lower {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
     int64_t rows, width, row_step;
     int row_n, row_first;
+    const int32_t *counts;
 } tl_lower;
 
 struct tl_window_work; /* cpu/kernel/window_work.h */

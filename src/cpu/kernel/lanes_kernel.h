@@ -66,17 +66,18 @@ TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
 TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
 
 /* S of lane c's own number of last rows, ends[c], after s = S(at). */
-TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const int64_t *ends,
+TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const int32_t *ends,
                        tl_par p)
 {
     VS v[8], o[8];
-    TL_VE(idx) end;
+    typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
+    numbers end;
     W(load_rows)(v, x, stride, count, at, p);
     W(prefixes)(o, v, s, absent, at);
     memcpy(&end, ends, sizeof end);
-    TL_UNROLL for (int j = 0; j < 7; j++)
+    TL_UNROLL for (int j = 0; j < 8; j++) /* o[7] is S(8) if nothing is before; else no end is 8 */
     {
-        TL_VE(idx) here = end == j + 1;
+        numbers here = end == j + 1;
 #define PICK(type, f)                                                                                                  \
     {                                                                                                                  \
         __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f));                              \
@@ -92,18 +93,19 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
 {
     const E *x = k->x;
     const int64_t stride = k->stride, n = k->at + k->m;
+    const int rest = k->ends && n == W(ROWS) ? W(ROWS) : n & (W(ROWS) - 1);
+    const int64_t blocks = (n - rest) >> W(BLOCK_LOG);
     VS *counter = k->carry;
-    for (int64_t g = k->at >> W(BLOCK_LOG); g < n >> W(BLOCK_LOG); g++, x += W(ROWS) * stride) {
+    for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++)
             W(carry)(counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
     }
     if (!k->soa) return;
-    const int rest = n & (W(ROWS) - 1);
     for (int v = 0; v < k->vectors; v++) {
         VS s = counter[0];
         int have = 0;
-        for (int64_t bits = n >> W(BLOCK_LOG); bits;) {
+        for (int64_t bits = blocks; bits;) {
             const int l = tl_top_level(bits);
             const VS node = counter[l * k->vectors + v];
             bits &= ~((int64_t)1 << l);
