@@ -13,7 +13,8 @@
 enum {
     BLOCK = 8,  /* rows that kernels take at a time */
     ROWS = 256, /* of a narrow strip at a time */
-    OVER = 512  /* elements that may be read behind t */
+    OVER = 512, /* elements that may be read behind t */
+    STREAMED = 128 /* bytes that results are aligned to where they are streamed by the vector */
 };
 
 void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
@@ -89,7 +90,7 @@ int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, i
     int64_t slots = (2 * room->k.levels + 1) * (width / room->lanes), ahead = 0;
     if (job->verb == TL_WINDOW) {
         ahead = job->w - 1;
-        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (ROWS + ahead);
+        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (ROWS + ahead + BLOCK);
         if (kept > slots) slots = kept;
     }
     size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
@@ -265,6 +266,7 @@ void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const
     k.vectors = (int)(padded(room, f->width) / room->lanes);
     k.to = to;
     k.ends = ends;
+    k.ahead = f->ahead;
     const int64_t chunk = chunk_of(k.vectors * room->lanes);
     for (int64_t at = 0; at < n; at += k.m) {
         k.at = at;
@@ -283,7 +285,12 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     set_width(room, width);
     tl_lanes k = room->k;
     const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad);
+    const tl_kernel *core = job->plan->core;
+    const int stream = to->direct && to->stream,
+              aligned = ((uintptr_t)to->out | (uintptr_t)(to->step * room->result)) % STREAMED == 0,
+              straight = core->lanes_out && core == job->plan->lower && !job->exclusive && (!stream || aligned);
     k.to = 0;
+    k.ahead = f->ahead;
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
@@ -294,6 +301,17 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             k.stride = -k.stride;
         }
         k.x = x;
+        if (straight) { /* from registers to results */
+            k.out = target(room, to, i, &k.out_step);
+            k.stream = stream;
+            if (job->reverse) {
+                k.out = (char *)k.out + (k.m - 1) * k.out_step * room->result;
+                k.out_step = -k.out_step;
+            }
+            job->plan->core->lanes_scan(&k, job->plan->par);
+            deliver(room, to, width, i, k.m);
+            continue;
+        }
         job->plan->core->lanes_scan(&k, job->plan->par);
         tl_lower l = {.from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
         lower(room, to, width, i, &l, job->reverse);
@@ -354,6 +372,7 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
     tl_lanes k = room->k;
     const int64_t chunk = chunk_of(k.vectors * room->lanes);
     k.to = 0;
+    k.ahead = f->ahead ? chunk : 0;
     for (int64_t now; i0 < i1; i0 += now) {
         now = i1 - i0 < chunk ? i1 - i0 : chunk;
         k.at = i0 - job->before;

@@ -46,6 +46,7 @@ typedef struct tl_lanes_from {
     int64_t width; /* lanes; direct: a multiple of the kernels' */
     int direct;    /* the kernels may read them there; else they are the caller's columns, col_step apart */
     int64_t col_step;
+    int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
 } tl_lanes_from;
 
 /* Where its results go: into sequences (n[c] results to q[c]; where q is NULL all of them to out + c * pitch bytes), or

@@ -17,6 +17,7 @@ enum {
     WINDOW_STRIP = 64,    /* of windows, whose tiles are as long as it is wide; */
     WINDOW_LONG = 32,     /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
+    AHEAD = 16, /* rows that are prefetched before they are read */
     STREAM_BYTES = 4 * 1024 * 1024
 };
 
@@ -30,7 +31,7 @@ int tl_lanes_take_columns(const tally_view *in)
 typedef struct {
     const tl_lanes_job *job;
     int64_t strip, strips; /* the last may be narrower */
-    int stream;
+    int stream, fetch;
 } columns;
 
 static int64_t width_of(const columns *c, int64_t s)
@@ -48,7 +49,8 @@ static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int p
     const int reads = !plan->in && in->row_stride == 1;
     const int64_t full = reads ? width & -(int64_t)room->lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
-    *from = (tl_lanes_from){tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride};
+    *from = (tl_lanes_from){tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride, 0};
+    if (!part && c->fetch) from->ahead = AHEAD;
     if (from->width == 0) return 0;
     *to = (tl_lanes_to){0};
     if (!out) return 1;
@@ -56,7 +58,7 @@ static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int p
     to->step = out->stride;
     to->col_step = out->row_stride;
     to->direct = !plan->out && out->row_stride == 1 && from->width % room->lanes == 0;
-    to->stream = c->stream && to->direct && ((uintptr_t)to->out | (uintptr_t)(to->step * result)) % 64 == 0;
+    to->stream = c->stream && to->direct;
     return 1;
 }
 
@@ -258,7 +260,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const tally_view *in = job->in;
     const tl_scalar *op = job->plan->op;
     const int64_t n = in->n, results = job->out ? in->rows * n : 0;
-    columns c = {.job = job, .stream = results * op->result_bytes >= STREAM_BYTES};
+    columns c = {.job = job, .stream = results * op->result_bytes >= STREAM_BYTES,
+                 .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     c.strip = job->verb != TL_WINDOW ? TL_LANES_STRIP : job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
     /* strips of equal width, and for each thread one or two */

@@ -17,6 +17,7 @@ enum {
     SEQUENCES = 1024,               /* of a batch */
     ELEMENTS = 32 * 1024,           /* of a batch, at most, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
+    AHEAD_BYTES = 32 * 1024,        /* from the rows under way to those that are prefetched */
     OVER = 8,                       /* a transposition reads multiples of this, */
     SPILL = 4 * TL_LANES_LONG       /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
 };
@@ -31,7 +32,7 @@ struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_room room;
     int64_t elem, result;        /* of the kernels, as in room */
-    int direct_in, direct_out, stream;
+    int direct_in, direct_out, stream, fetch;
     char *in, *pack, *out, *spill;
     int64_t r0, count;           /* the batch's sequences */
     const char *x;               /* its first element, or the copy of it, for kernels; */
@@ -68,6 +69,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     tl_lanes_batch *b = malloc(sizeof *b);
     if (!b) return NULL;
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    const int64_t total = all;
     if (all > ELEMENTS) all = ELEMENTS;
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
@@ -81,6 +83,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     /* rows with gaps: what is read behind a row must be there */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
     const int64_t results = !out ? 0 : out->offsets ? all : out->rows * out->n;
+    b->fetch = in->stride == 1 && tl_fetches(total * plan->op->elem_bytes);
     b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
     const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
@@ -190,7 +193,7 @@ static int64_t lanes_for(int64_t n)
 /* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
 static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends, const tl_lanes_to *to)
 {
-    const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1};
+    const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1, 0};
     if (b->job->verb == TL_REDUCE)
         tl_lanes_fold(&b->room, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)
@@ -206,14 +209,15 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = b->y + s * out_pitch, .pitch = out_pitch};
-    b->job->plan->transpose->to_lanes(b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem);
+    b->job->plan->transpose->to_lanes(b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
+                                         (tl_next){b->x + s * pitch + AHEAD_BYTES, b->fetch && b->direct_in ? count * pitch : 0});
     compute(b, s, count, in->n, NULL, &to);
 }
 
 /* `count` sequences of least to most elements; number `to` of those that are staged. rows: they are rows of one
  * length. */
 static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least, int64_t most, int64_t to,
-                         int rows)
+                         int rows, tl_next next)
 {
     const tl_lanes_job *job = b->job;
     const tally_view *in = job->in, *out = job->out;
@@ -245,7 +249,7 @@ static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, in
         for (int64_t c = count; c < lanes; c++) ends[c] = 0;
     }
     const tl_lanes_to where = {.q = q, .n = n};
-    job->plan->transpose->to_lanes(b->room.t, lanes, p, NULL, 0, lanes, most, (int)b->elem);
+    job->plan->transpose->to_lanes(b->room.t, lanes, p, NULL, 0, lanes, most, (int)b->elem, next);
     compute(b, to, lanes, most, least == most ? NULL : ends, &where);
 }
 
@@ -255,7 +259,7 @@ static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     sequence rows[TL_LANES_STRIP];
     const int64_t n = b->job->in->n;
     for (int64_t c = 0; c < count; c++) rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
-    strip(b, rows, count, n, n, s, 1);
+    strip(b, rows, count, n, n, s, 1, (tl_next){NULL, 0});
 }
 
 static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
@@ -374,6 +378,8 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
     else
         s = sort(b, longest);
+    const int64_t begin = s, all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
+    const char *next = b->x + all; /* of the next batch, as much as this one has */
     for (int64_t count; longest && s < b->count; s += count) {
         const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
                       most = lanes < b->count - s ? lanes : b->count - s;
@@ -384,7 +390,12 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         if ((b->direct_out || !job->out) && lonely(count, first))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else
-            strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0);
+        {
+            const int64_t share = all * count / (b->count - begin);
+            strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
+                  (tl_next){next, share});
+            next += share;
+        }
     }
     if (job->out)
         give_out(b);

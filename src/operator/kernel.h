@@ -75,6 +75,12 @@ typedef struct tl_lanes {
     void *carry;               /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
     void *soa;
     int64_t to;
+    int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
+    /* A scan where kernel->lanes_out: NULL, or inclusive results instead of states: row j to out + j * out_step; stream:
+     * past the caches, where they are aligned to a vector. */
+    void *out;
+    int64_t out_step;
+    int stream;
 } tl_lanes;
 
 /* Staged states to results: `rows` rows of m states, `width` states apart, to results row_step apart. Result j of the
@@ -102,9 +108,10 @@ typedef struct tl_convert {
  * at p[c] or, where p is NULL, at x + c * pitch (bytes). */
 enum { TL_ABREAST = 16 };
 typedef struct tl_transpose {
-    /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written. */
+    /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written.
+     * Meanwhile `bytes` bytes from next.at on are prefetched. */
     void (*to_lanes)(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
-                     int64_t n, int bytes);
+                     int64_t n, int bytes, tl_next next);
     /* Back: n[c] <= most elements to q[c], or `most` to y + c * pitch; up to 7 rows of t more are read. */
     void (*from_lanes)(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t, int64_t stride,
                        int64_t lanes, int64_t most, int bytes);
@@ -156,6 +163,7 @@ typedef struct tl_kernel {
      * l elements, levels + l is S at the last multiple of 8 << l that is none of 16 << l, 2 * levels S(0). */
     void (*lanes_fold)(const tl_lanes *k, tl_par p);
     void (*lanes_scan)(const tl_lanes *k, tl_par p);
+    int lanes_out;
     void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 

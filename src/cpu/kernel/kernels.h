@@ -51,6 +51,7 @@ static const tl_kernel W(row) = {
     .window_suffix = W(do_window_suffix),
     .lanes_fold = W(do_lanes_fold),
     .lanes_scan = W(do_lanes_scan),
+    .lanes_out = TL_SCAN_FULL,
     .lanes_window = W(do_lanes_window),
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),

@@ -18,6 +18,14 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
     return TL_VE(lift)(e, (TL_VE(idx)){0} + i, p);
 }
 
+/* Asks for 8 rows, `ahead` rows on. A prefetch of nothing that is there does nothing. */
+TL_INLINE void W(fetch_rows)(const E *x, int64_t stride, int64_t ahead)
+{
+    if (ahead)
+        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
+            __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)((ahead + j) * stride) * sizeof(E)), 0, 2);
+}
+
 /* The node of the 2^k <= 8 rows from x on. */
 TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p)
 {
@@ -98,8 +106,10 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     VS *counter = k->carry;
     for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
         const int carries = W(carries)(g);
-        for (int v = 0; v < k->vectors; v++)
+        for (int v = 0; v < k->vectors; v++) {
+            W(fetch_rows)(x + v * TL_V, stride, k->ahead);
             W(carry)(counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
+        }
     }
     if (!k->soa) return;
     for (int v = 0; v < k->vectors; v++) {
@@ -132,6 +142,19 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
     }
 }
 
+#if TL_SCAN_FULL
+/* S(n) as a result of row j. */
+TL_INLINE void W(put_row)(const tl_lanes *k, int64_t j, int v, VS s, int64_t n, tl_par p)
+{
+    TL_VE(result) r = TL_VE(lower)(s, (TL_REAL_T)n - (TL_VE(real)){0}, (TL_VE(idx)){0}, p);
+    TL_OUT_T *to = (TL_OUT_T *)k->out + j * k->out_step + v * TL_V;
+    if (k->stream)
+        tl_stream_store(to, &r, sizeof r);
+    else
+        memcpy(to, &r, sizeof r);
+}
+#endif
+
 static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 {
     const int64_t stride = k->stride, width = k->vectors * TL_V;
@@ -147,8 +170,22 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
         for (int v = 0; v < vectors; v++) {
             const int64_t to = k->to + row * width + v * TL_V;
             VS x[8], o[8];
-            W(load_rows)(x, (const E *)k->x + row * stride + v * TL_V, stride, count, at, p);
+            const E *e = (const E *)k->x + row * stride + v * TL_V;
+            W(fetch_rows)(e, stride, k->ahead);
+            W(load_rows)(x, e, stride, count, at, p);
             W(prefixes)(o, x, from[v], absent, at);
+#if TL_SCAN_FULL
+            if (k->out) {
+                TL_UNROLL for (int j = 0; j < 7; j++)
+                    if (j < count) W(put_row)(k, row + j, v, o[j], at + j + 1, p);
+                if (count < W(ROWS)) continue;
+                VS s = W(carry)(counter + v, o[7], carries, vectors);
+                if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
+                starts[carries * vectors + v] = s;
+                W(put_row)(k, row + 7, v, s, at + 8, p);
+                continue;
+            }
+#endif
             if (row == 0) W(soa_store)(k->soa, to, from[v]);
             TL_UNROLL for (int j = 0; j < 7; j++) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
             VS s = W(carry)(counter + v, o[7], carries, vectors);
@@ -161,9 +198,11 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 
 /* Z is the level's nodes that end at rows 2^b - 1 .. m - 1, one vector of lanes; the passes go downwards, so that a
  * level may take the place of the one below it. */
+#define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
+#define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
 static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
 {
-    const int64_t m = k->m, width = k->vectors * TL_V;
+    const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
     const int top = tl_top_level(w), last = tl_level(w); /* the levels of the first and the last node of a window */
     for (int v = 0; v < k->vectors; v++) {
         const E *x = (const E *)k->x + v * TL_V;
@@ -173,12 +212,40 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
         VS *kept[TL_MAX_LEVELS];
         memset(kept, 0, sizeof kept); /* only tells the compiler that they are set */
 #endif
-        for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
-        for (int b = 0; b < top - (last == top); b++) {
+        int b = 0;
+        const int levels = top - (last == top);
+        if (levels >= W(BLOCK_LOG)) { /* the first three levels in registers */
+            VS *z0 = z, *z1 = z0 + (KEEPS(0) ? room : 0), *z2 = z1 + (KEEPS(1) ? room : 0);
+            z = z2 + (KEEPS(2) ? room : 0);
+#if !OP_IDEMPOTENT
+            kept[0] = z0;
+            kept[1] = z1;
+            kept[2] = z2;
+#endif
+            VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0}; /* of the block before */
+            for (int64_t e = 0; e < m; e += W(ROWS)) {
+                VS a[8], c[8];
+                W(fetch_rows)(x + e * k->stride, k->stride, k->ahead);
+                W(load_rows)(a, x + e * k->stride, k->stride, m - e < W(ROWS) ? (int)(m - e) : W(ROWS), k->at + e, p);
+                if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
+                ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
+                v0 = a[7];
+                if (KEEPS(1)) ALL8(z1[e + j] = c[j]);
+                ALL8(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
+                TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[6 + j];
+                if (KEEPS(2)) ALL8(z2[e + j] = a[j]);
+                ALL8(z[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
+                TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[4 + j];
+            }
+            b = W(BLOCK_LOG);
+        } else {
+            for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
+        }
+        for (; b < levels; b++) {
             const VS *below = z;
             const int64_t d = (int64_t)1 << b;
 #if !OP_IDEMPOTENT
-            if (w >> b & 1) kept[b] = z, z += m;
+            if (KEEPS(b)) kept[b] = z, z += room;
 #endif
             for (int64_t e = m - 1; e >= 2 * d - 1; e--) z[e] = W(join_twins)(below[e - d], below[e], d);
         }
@@ -193,7 +260,7 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
             for (int64_t e = w - 1; e < m; e++)
                 W(soa_store)(k->soa, to + e * width, W(join)(z[e - (w - folded)], z[e], 0, 0));
 #else
-            for (int b = top - 1; b > last; b--) {
+            for (b = top - 1; b > last; b--) {
                 const int64_t d = (int64_t)1 << b;
                 if (!(w >> b & 1)) continue;
                 for (int64_t e = m - 1; e >= folded + d - 1; e--) z[e] = W(join)(z[e - d], kept[b][e], folded, d);
@@ -206,6 +273,9 @@ static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
         }
     }
 }
+
+#undef ALL8
+#undef KEEPS
 
 static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
 {

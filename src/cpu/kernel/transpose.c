@@ -111,56 +111,60 @@ PUT(8)
 #undef PUT
 #endif
 
-#define ROADS(bytes)                                                                                                   \
-    TL_INLINE void to##bytes(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,              \
-                             int64_t lanes, int64_t n)                                                                 \
+#define ROADS(size)                                                                                                    \
+    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,              \
+                             int64_t lanes, int64_t n, tl_next next)                                                   \
     {                                                                                                                  \
-        for (int64_t c = 0; c < lanes; c += PER##bytes)                                                                \
-            for (int64_t at = 0; at < n; at += H##bytes) {                                                             \
-                v##bytes v[H##bytes];                                                                                  \
-                TL_UNROLL for (int j = 0; j < H##bytes; j++) v[j] = get##bytes(p, x, pitch, c + j, at * bytes);        \
-                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++)                                           \
-                    memcpy(t + ((at + j) * stride + c) * bytes, &v[j], sizeof v[j]);                                   \
+        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / blocks + 1;  \
+        int64_t asked = 0, ask = 0;                                                                                    \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                                                \
+            for (int64_t at = 0; at < n; at += H##size) {                                                             \
+                for (ask += next.bytes ? share : 0; asked < ask; asked += 64)                                          \
+                    __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, 2);                   \
+                v##size v[H##size];                                                                                  \
+                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = get##size(p, x, pitch, c + j, at * size );        \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                           \
+                    memcpy(t + ((at + j) * stride + c) * size , &v[j], sizeof v[j]);                                   \
             }                                                                                                          \
     }                                                                                                                  \
-    TL_INLINE void from##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,                \
+    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,                \
                                int64_t stride, int64_t lanes, int64_t most)                                            \
     {                                                                                                                  \
-        for (int64_t c = 0; c < lanes; c += PER##bytes)                                                                \
-            for (int64_t at = 0; at < most; at += H##bytes) {                                                          \
-                v##bytes v[H##bytes];                                                                                  \
-                TL_UNROLL for (int j = 0; j < H##bytes; j++)                                                           \
-                    memcpy(&v[j], t + ((at + j) * stride + c) * bytes, sizeof v[j]);                                   \
-                STEPS##bytes(v) TL_UNROLL for (int j = 0; j < H##bytes; j++)                                           \
-                    put##bytes(q, n, y, pitch, c + j, at, most - at, v[j]);                                            \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                                                \
+            for (int64_t at = 0; at < most; at += H##size) {                                                          \
+                v##size v[H##size];                                                                                  \
+                TL_UNROLL for (int j = 0; j < H##size; j++)                                                           \
+                    memcpy(&v[j], t + ((at + j) * stride + c) * size , sizeof v[j]);                                   \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                           \
+                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                                            \
             }                                                                                                          \
     }                                                                                                                  \
-    static void to_lanes##bytes(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,           \
-                                int64_t lanes, int64_t n)                                                              \
+    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,           \
+                                int64_t lanes, int64_t n, tl_next next)                                                \
     {                                                                                                                  \
         if (p)                                                                                                         \
-            to##bytes(t, stride, p, NULL, 0, lanes, n);                                                                \
+            to##size(t, stride, p, NULL, 0, lanes, n, next);                                                          \
         else                                                                                                           \
-            to##bytes(t, stride, NULL, x, pitch, lanes, n);                                                            \
+            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                                      \
     }                                                                                                                  \
-    static void from_lanes##bytes(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,             \
+    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,             \
                                   int64_t stride, int64_t lanes, int64_t most)                                         \
     {                                                                                                                  \
         if (q)                                                                                                         \
-            from##bytes(q, n, NULL, 0, t, stride, lanes, most);                                                        \
+            from##size(q, n, NULL, 0, t, stride, lanes, most);                                                        \
         else                                                                                                           \
-            from##bytes(NULL, NULL, y, pitch, t, stride, lanes, most);                                                 \
+            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                                                 \
     }
 ROADS(4)
 ROADS(8)
 
 static void to_lanes(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
-                     int64_t n, int bytes)
+                     int64_t n, int bytes, tl_next next)
 {
     if (bytes == 4)
-        to_lanes4(t, stride, p, x, pitch, lanes, n);
+        to_lanes4(t, stride, p, x, pitch, lanes, n, next);
     else if (bytes == 8)
-        to_lanes8(t, stride, p, x, pitch, lanes, n);
+        to_lanes8(t, stride, p, x, pitch, lanes, n, next);
     else
         for (int64_t j = 0; j < n; j++)
             for (int64_t c = 0; c < lanes; c++)
