@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-    SEQUENCES = 1024,               /* of a batch */
-    ELEMENTS = 32 * 1024,           /* of a batch, at most, */
+    SEQUENCES = 2048,               /* of a batch */
+    ELEMENTS = 64 * 1024,           /* of a batch, at most, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
     AHEAD_BYTES = 32 * 1024,        /* from the rows under way to those that are prefetched */
     OVER = 8,                       /* a transposition reads multiples of this, */
@@ -82,7 +82,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     b->result = b->room.result;
     /* rows with gaps: what is read behind a row must be there */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
-    const int64_t results = !out ? 0 : out->offsets ? all : out->rows * out->n;
+    const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
     b->fetch = in->stride == 1 && tl_fetches(total * plan->op->elem_bytes);
     b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
     b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
@@ -298,7 +298,7 @@ static int fits(const tl_lanes_job *job, int64_t first, int64_t n)
 {
     if (job->verb == TL_REDUCE) return n / OVER == first / OVER; /* the same nodes but for the last */
     if (job->reverse || job->after) return n == first;
-    return n - first <= OVER + first / 8;
+    return (n + 7) / 8 == (first + 7) / 8;
 }
 
 /* Is a strip of `count` sequences of n elements slower than one by one? */

@@ -74,12 +74,16 @@ TL_INLINE v8 get8(const char *const *p, const char *x, int64_t pitch, int64_t c,
 
 /* The first `left` elements, if there are fewer than the H of v. */
 #if TL_VECTOR_BYTES == 64
+TL_INLINE __mmask8 first_of(int64_t left) /* a few or none: without a branch, since lengths are at random */
+{
+    return (__mmask8)((1u << (left < 0 ? 0 : left)) - 1);
+}
 TL_INLINE void put_half(char *q, int64_t left, __m256i v)
 {
     if (left >= H4)
         _mm256_storeu_si256((__m256i *)q, v);
-    else if (left > 0)
-        _mm256_mask_storeu_epi32(q, (__mmask8)((1 << left) - 1), v);
+    else
+        _mm256_mask_storeu_epi32(q, first_of(left), v);
 }
 TL_INLINE void put4(char *const *q, const int64_t *n, char *y, int64_t pitch, int64_t c, int64_t at, int64_t left, v4 v)
 {
@@ -91,8 +95,8 @@ TL_INLINE void put8(char *const *q, const int64_t *n, char *y, int64_t pitch, in
     if (n) left = n[c] - at;
     if (left >= H8)
         memcpy(AT(q, y, pitch, c) + at * 8, &v, sizeof v);
-    else if (left > 0)
-        _mm512_mask_storeu_epi64(AT(q, y, pitch, c) + at * 8, (__mmask8)((1 << left) - 1), (__m512i)v);
+    else
+        _mm512_mask_storeu_epi64(AT(q, y, pitch, c) + at * 8, first_of(left), (__m512i)v);
 }
 #else
 #define PUT(bytes)                                                                                                     \
