@@ -21,6 +21,8 @@ struct tally {
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
     struct tl_user *users; /* operators defined here, the newest first */
+    struct tl_scratch_block *scratch; /* of its threads (scratch.h) */
+    int scratch_threads;
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };

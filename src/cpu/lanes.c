@@ -6,8 +6,9 @@
  * What lies where kernels can read it skips t, and results that lower can write skip r. */
 #include "lanes.h"
 #include "widen.h"
+#include "context/scratch.h"
 #include "context/view.h"
-#include <stdlib.h>
+#include <omp.h>
 #include <string.h>
 
 enum {
@@ -79,7 +80,8 @@ static void fill_empty(tl_lanes_room *room, int64_t width)
         memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
 }
 
-int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest, int64_t transposed)
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
+                  int64_t transposed)
 {
     const tl_plan *plan = job->plan;
     *room = (tl_lanes_room){.job = job, .lanes = plan->core->vector_lanes};
@@ -99,9 +101,8 @@ int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, i
     size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
     size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
     if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
-    char *at = room->memory = malloc(soa + carry + t + 2 * r + (size_t)(width * room->result) + 64);
+    char *at = tl_scratch(ctx, omp_get_thread_num(), TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
     if (!at) return 0;
-    at = (char *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
     room->soa = at;
     room->k.carry = at += soa;
     room->t = at += carry;
@@ -112,12 +113,6 @@ int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, i
     room->k.seeded = job->seeded;
     if (job->verb == TL_WINDOW || job->exclusive) fill_empty(room, width);
     return 1;
-}
-
-void tl_lanes_close(tl_lanes_room *room)
-{
-    free(room->memory);
-    room->memory = NULL;
 }
 
 /* The strip's width, with padding; S(0) of its lanes. */

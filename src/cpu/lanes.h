@@ -13,7 +13,7 @@
 enum { TL_REDUCE, TL_SCAN, TL_WINDOW };
 
 enum {
-    TL_LANES_LONG = 512, /* longer rows and segments go one by one; so do */
+    TL_LANES_LONG = 1024, /* longer rows and segments go one by one; so do */
     TL_LANES_STRIP = 448, /* the widest strip */
     TL_LANES_FEW = 8,    /* fewer rows than this, and windows that */
     TL_LANES_WINDOW = 128, /* are longer, or reach further to the right than */
@@ -68,13 +68,14 @@ typedef struct tl_lanes_room {
     int lanes;            /* of a vector */
     int seeded;           /* the vectors that S(0) was put into */
     int64_t most;         /* lanes of a strip, with padding */
-    char *soa, *t, *r, *narrow, *empty, *memory;
+    char *soa, *t, *r, *narrow, *empty;
 } tl_lanes_room;
 
 /* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has space for `transposed`
- * elements, or more. 0: out of memory. Close is harmless then, and on zeros. */
-int tl_lanes_open(tl_lanes_room *room, const tl_lanes_job *job, int64_t width, int64_t longest, int64_t transposed);
-void tl_lanes_close(tl_lanes_room *room);
+ * elements, or more. The memory is the context's, this thread's. 0: out of memory. */
+enum { TL_ROOM, TL_BATCH, TL_STAGE }; /* slots of scratch.h */
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
+                  int64_t transposed);
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
 void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends, int64_t to);
@@ -90,8 +91,8 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_la
 /* A sequence that goes alone. */
 typedef void tl_lanes_one(void *with, int64_t r);
 typedef struct tl_lanes_batch tl_lanes_batch;
-tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job); /* one thread's; NULL: out of memory */
-void tl_lanes_batch_close(tl_lanes_batch *batch);
+/* One thread's, in the context's memory (call tl_scratch_begin before); NULL: out of memory. */
+tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job);
 /* The sequences r0 .. r1 - 1 of a view of rows or segments. */
 void tl_lanes_rows(tl_lanes_batch *batch, int64_t r0, int64_t r1, tl_lanes_one *one, void *with);
 

@@ -8,6 +8,7 @@
 #include "lanes.h"
 #include "widen.h"
 #include "law/fp.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -233,14 +234,15 @@ static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s,
     scan_block(c, room, b, s, part);
 }
 
-static int run(const columns *c, blocks *b, int threads, task *what, int64_t parts)
+static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
 {
     int failed = 0;
+    if (!tl_scratch_begin(ctx, threads)) return 0;
 #pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
         tl_lanes_room room;
-        int ready = tl_lanes_open(&room, c->job, c->strip, c->job->in->n, 0);
+        int ready = tl_lanes_open(&room, ctx, c->job, c->strip, c->job->in->n, 0);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;
@@ -249,7 +251,6 @@ static int run(const columns *c, blocks *b, int threads, task *what, int64_t par
         for (int64_t t = 0; t < c->strips * parts; t++)
             if (ready) what(c, &room, b, t / parts, t % parts, parts);
         if (c->stream) tl_stream_fence();
-        tl_lanes_close(&room);
         tl_fp_leave(fp);
     }
     return !failed;
@@ -274,16 +275,16 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
     if (threads == 1 || c.strips >= threads || n < (int64_t)4 << BLOCK_LEVEL_LEAST || (op->indexed && job->verb != TL_WINDOW)) {
-        ok = run(&c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
+        ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
     } else if (job->verb == TL_WINDOW) {
-        ok = run(&c, NULL, threads, do_windows, 4 * (int64_t)threads);
+        ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);
     } else {
         blocks b = cut(n, threads);
         size_t need = (size_t)b.pieces * (size_t)in->rows * sizeof(tl_state);
         b.nodes = malloc(need);
         if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
-        ok = run(&c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
-        if (ok && job->verb == TL_SCAN) ok = run(&c, &b, threads, do_scan, b.count + (b.rest > 0));
+        ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
+        if (ok && job->verb == TL_SCAN) ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
         for (int64_t col = 0; ok && job->verb == TL_REDUCE && col < in->rows; col++) join(&c, &b, col);
         free(b.nodes);
     }

@@ -8,9 +8,10 @@
  * Elements and results that need neither go straight to and from the caller's memory. */
 #include "lanes.h"
 #include "widen.h"
+#include "context/scratch.h"
 #include "context/view.h"
+#include <omp.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -62,11 +63,11 @@ int tl_lanes_take_rows(const tl_lanes_job *job)
     return (in->offsets[in->rows] - in->offsets[0]) / in->rows <= 8 * TL_LANES_LONG;
 }
 
-tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
+tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
 {
     const tally_view *in = job->in, *out = job->out;
     const tl_plan *plan = job->plan;
-    tl_lanes_batch *b = malloc(sizeof *b);
+    tl_lanes_batch *b = tl_scratch(ctx, omp_get_thread_num(), TL_BATCH, sizeof *b);
     if (!b) return NULL;
     int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t total = all;
@@ -74,10 +75,7 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->room, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) {
-        free(b);
-        return NULL;
-    }
+    if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) return NULL;
     b->elem = b->room.elem;
     b->result = b->room.result;
     /* rows with gaps: what is read behind a row must be there */
@@ -92,23 +90,12 @@ tl_lanes_batch *tl_lanes_batch_open(const tl_lanes_job *job)
                  out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
                              : b->direct_out ? 0
                                              : (size_t)(all * b->result) + 64;
-    b->in = malloc(in_bytes + pack + room + out_bytes + 4 * 64);
-    if (!b->in) {
-        tl_lanes_batch_close(b);
-        return NULL;
-    }
+    b->in = tl_scratch(ctx, omp_get_thread_num(), TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
+    if (!b->in) return NULL;
     b->pack = b->in + ((in_bytes + 63) & ~(size_t)63);
     b->spill = b->pack + ((pack + 63) & ~(size_t)63);
     b->out = b->spill + ((room + 63) & ~(size_t)63);
     return b;
-}
-
-void tl_lanes_batch_close(tl_lanes_batch *b)
-{
-    if (!b) return;
-    tl_lanes_close(&b->room);
-    free(b->in);
-    free(b);
 }
 
 /* ---- a batch's elements, and its results ---- */

@@ -10,6 +10,7 @@
 #include "share.h"
 #include "widen.h"
 #include "law/fp.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -154,7 +155,7 @@ static void single(void *with, int64_t r)
     if (n < s->is_long) reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch, s->out + r * s->plan->op->result_bytes);
 }
 
-static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
+static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
     tl_weight total = tl_weight_before(in, in->rows);
@@ -172,18 +173,17 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
     tl_lanes_job job;
     tl_lanes_begin(&job, plan, in);
     job.results = out;
-    const int lanes = tl_lanes_take_rows(&job);
+    const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
 #pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
-        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(&job) : NULL; /* without memory, one by one */
+        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
 #pragma omp for schedule(dynamic, 1)
         for (int64_t t = 0; t < tasks; t++) {
             int64_t r = tl_share(in, t, tasks), end = tl_share(in, t + 1, tasks);
             if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
             for (; r < end; r++) single(&alone, r);
         }
-        tl_lanes_batch_close(batch);
         tl_fp_leave(fp);
     }
 }
@@ -200,7 +200,7 @@ tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const 
         job.results = out;
         return tl_lanes_columns(ctx, &job, threads);
     } else {
-        rows(plan, threads, in, out);
+        rows(ctx, plan, threads, in, out);
     }
     return TALLY_OK;
 }

@@ -14,6 +14,7 @@
 #include "share.h"
 #include "widen.h"
 #include "law/fp.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <omp.h>
@@ -301,7 +302,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
         if (status) return status;
     }
-    const int lanes = tl_lanes_take_rows(&job);
+    const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
     const int64_t tasks = total > big ? (int64_t)threads * 32 : 1;
     int failed = 0;
 #pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
@@ -309,7 +310,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tl_fp fp = tl_fp_enter();
         scratch w;
         singles alone = {&w, plan, in, out, o, is_long};
-        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(&job) : NULL; /* without memory, one by one */
+        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
         int ready = scratch_open(&w, plan);
         if (!ready) {
 #pragma omp atomic write
@@ -322,7 +323,6 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
             for (; ready && r < end; r++) single(&alone, r);
         }
         scratch_close(&w);
-        tl_lanes_batch_close(batch);
         tl_fp_leave(fp);
     }
     return failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;

@@ -6,6 +6,7 @@
 #include "window.h"
 #include "law/fp.h"
 #include "context/device.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
                          const tally_window_options *o)
 {
     worker w = {0};
-    tl_lanes_batch *batch = job ? tl_lanes_batch_open(job) : NULL; /* without memory, one by one */
+    tl_lanes_batch *batch = job ? tl_lanes_batch_open(ctx, job) : NULL; /* without memory, one by one */
     singles alone = {ctx, &w, plan, in, out, o, TALLY_OK};
     const int64_t shares = many ? (int64_t)threads * 32 : 1;
     /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
@@ -85,7 +86,6 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
         for (; r < end; r++) single(&alone, r);
     }
     tl_window_close(&w.win);
-    tl_lanes_batch_close(batch);
     free(w.in);
     free(w.out);
     return alone.status;
@@ -99,7 +99,7 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     tl_lanes_begin(&job, plan, in);
     const int lanes = tl_lanes_of_window(&job, out, o);
     if (lanes && tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
-    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
+    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads) ? &job : NULL;
     /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
      * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
