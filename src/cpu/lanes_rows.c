@@ -12,13 +12,13 @@
 #include "context/view.h"
 #include <omp.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     SEQUENCES = 2048,               /* of a batch */
     ELEMENTS = 64 * 1024,           /* of a batch, at most, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    AHEAD_BYTES = 32 * 1024,        /* from the rows under way to those that are prefetched */
     OVER = 8,                       /* a transposition reads multiples of this, */
     SPILL = 4 * TL_LANES_LONG       /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
 };
@@ -34,6 +34,7 @@ struct tl_lanes_batch {
     tl_lanes_room room;
     int64_t elem, result;        /* of the kernels, as in room */
     int direct_in, direct_out, stream, fetch;
+    int64_t longest;             /* longer sequences go one by one */
     char *in, *pack, *out, *spill;
     int64_t r0, count;           /* the batch's sequences */
     const char *x;               /* its first element, or the copy of it, for kernels; */
@@ -55,12 +56,24 @@ static int64_t start_of(const tally_view *v, int64_t r) { return v->offsets ? v-
 
 static int64_t length_of(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n; }
 
+/* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little, so it depends on how
+ * little (ns of an element of f32 and of i8, in lanes and alone: bench/results). */
+static int64_t longest_of(const tl_lanes_job *job)
+{
+    const tl_plan *plan = job->plan;
+    const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
+    if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2; /* all rows would share a cache's set */
+    if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG; /* tiles are widened */
+    if (plan->fold != plan->core && plan->op->elem_bytes < 4) return plan->op->inverse ? 32 : 100;
+    return plan->op->exact && plan->op->indexed ? 256 : 100;
+}
+
 int tl_lanes_take_rows(const tl_lanes_job *job)
 {
     const tally_view *in = job->in;
     if (in->rows < TL_LANES_FEW) return 0;
-    if (!in->offsets) return in->n <= TL_LANES_LONG;
-    return (in->offsets[in->rows] - in->offsets[0]) / in->rows <= 8 * TL_LANES_LONG;
+    if (!in->offsets) return in->n <= longest_of(job);
+    return (in->offsets[in->rows] - in->offsets[0]) / in->rows <= 8 * longest_of(job);
 }
 
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
@@ -77,6 +90,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
     b->job = job;
     if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) return NULL;
     b->elem = b->room.elem;
+    b->longest = longest_of(job);
     b->result = b->room.result;
     /* rows with gaps: what is read behind a row must be there */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
@@ -197,7 +211,7 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = b->y + s * out_pitch, .pitch = out_pitch};
     b->job->plan->transpose->to_lanes(b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
-                                         (tl_next){b->x + s * pitch + AHEAD_BYTES, b->fetch && b->direct_in ? count * pitch : 0});
+                                         (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
     compute(b, s, count, in->n, NULL, &to);
 }
 
@@ -280,12 +294,12 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
     }
 }
 
-/* May a sequence of n elements be in a strip whose first, not longer, has `first`? */
-static int fits(const tl_lanes_job *job, int64_t first, int64_t n)
+/* May a sequence of n elements be lane number `lane` of a strip whose first, not longer, has `first`? */
+static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
 {
     if (job->verb == TL_REDUCE) return n / OVER == first / OVER; /* the same nodes but for the last */
     if (job->reverse || job->after) return n == first;
-    return (n + 7) / 8 == (first + 7) / 8;
+    return (n - 1) / OVER == (first - 1) / OVER || (lane < TL_ABREAST && n - first <= first / OVER);
 }
 
 /* Is a strip of `count` sequences of n elements slower than one by one? */
@@ -326,7 +340,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     memset(b->place, 0, sizeof b->place);
     for (; count < all; count++) {
         const int64_t n = offset[count + 1] - offset[count];
-        if (n > TL_LANES_LONG || offset[count + 1] - offset[0] > ELEMENTS) break;
+        if (n > b->longest || offset[count + 1] - offset[0] > ELEMENTS) break;
         b->length[count] = (uint16_t)n;
         b->place[n + 1]++;
         if (n > longest) longest = n;
@@ -373,7 +387,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
         if (as_they_come)
             count = most;
         else
-            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n);) count++;
+            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);) count++;
         if ((b->direct_out || !job->out) && lonely(count, first))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else
@@ -400,7 +414,7 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
     if (b->direct_in) /* rows of other threads may be written meanwhile, so nothing is read behind these */
         b->end = tl_view_row(in, r1 - 1, b->elem, &length) + length_of(in, r1 - 1) * b->elem;
     if (!in->offsets) {
-        if (in->n > 0 && in->n <= TL_LANES_LONG)
+        if (in->n > 0 && in->n <= b->longest)
             rows_of_one_length(b, r0, r1);
         else
             for (int64_t r = r0; r < r1; r++) one(with, r);
