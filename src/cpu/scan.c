@@ -259,6 +259,9 @@ static void single(void *with, int64_t r)
     if (n >= a->is_long) return;
     tl_scan_begin(&scan, a->plan, a->o);
     if (in->stride * sign == 1 && out->stride * sign == 1) {
+        const int64_t first = reverse && n ? n - 1 : 0; /* of the scan, in the view's order */
+        x += first * in->stride * op->elem_bytes;
+        y += first * out->stride * op->result_bytes;
         scan_serial(&scan, &scan.done, x, n, y, STORE_CACHED, 0, staging);
         return;
     }

@@ -188,6 +188,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
 #endif
             if (row == 0) W(soa_store)(k->soa, to, from[v]);
             TL_UNROLL for (int j = 0; j < 7; j++) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
+            if (count < W(ROWS)) continue;
             VS s = W(carry)(counter + v, o[7], carries, vectors);
             if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
             starts[carries * vectors + v] = s;
