@@ -12,9 +12,9 @@
 
 enum {
     MOST = 1100000,
-    ROW_MOST = 4096, /* elements of a row of a view */
+    ROW_MOST = 4096,    /* elements of a row of a view */
     LANES_MOST = 20000, /* elements of a view of many sequences */
-    SPEC_MOST = 5000 /* elements in the windows of a case that the spec takes */
+    SPEC_MOST = 5000    /* elements in the windows of a case that the spec takes */
 };
 static char *input, *output, *wanted;
 
@@ -262,15 +262,14 @@ static void check_views(const test_case *c)
 static void check_lanes(const test_case *c)
 {
     static const int64_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 65, 447, 448, 449, 1000, 2500},
-                         lengths[] = {1,  2,  3,  7,  8,   9,   15,  16,  17,  31,  33,  63,  64,
-                                      65, 99, 96, 97, 100, 101, 127, 129, 255, 256, 257, 264, 265,
-                                      512, 513, 1023, 1024, 1025};
+                         lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,  33,  63,  64,   65,   99,  96,
+                                      97, 100, 101, 127, 129, 255, 256, 257, 264, 265, 512, 513, 1023, 1024, 1025};
     static int64_t offsets[3000];
     for (int i = 0; i < (check_quick ? 4 : 12); i++) {
         const tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
         int64_t rows = counts[check_below(sizeof counts / sizeof *counts)],
                 n = lengths[check_below(sizeof lengths / sizeof *lengths)];
-        while (rows * n > LANES_MOST / 2) rows * n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
+        while (rows * n > LANES_MOST / 2) rows *n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
         switch (check_below(7)) {
         case 0:
             check_view(c, rows, n, n, 1, NULL, kind);
@@ -291,7 +290,9 @@ static void check_lanes(const test_case *c)
             const int64_t most = 1 + check_below(check_below(3) ? 40 : 8), one = check_below(rows);
             offsets[0] = check_below(4);
             for (int64_t r = 0; r < rows; r++) {
-                const int64_t length = check_below(7) == 0 ? 0 : check_below(2) ? check_below(most) : n * (check_below(9) == 0);
+                const int64_t length = check_below(7) == 0 ? 0
+                                       : check_below(2)    ? check_below(most)
+                                                           : n * (check_below(9) == 0);
                 offsets[r + 1] = offsets[r] + (r == one ? 1100 : offsets[r] > LANES_MOST / 2 ? 0 : length);
             }
             check_view(c, rows, 0, 0, 1 + (check_below(5) == 0), offsets, kind);

@@ -20,7 +20,7 @@ struct tally {
     struct tl_device *device;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
-    struct tl_user *users; /* operators defined here, the newest first */
+    struct tl_user *users;            /* operators defined here, the newest first */
     struct tl_scratch_block *scratch; /* of its threads (scratch.h) */
     int scratch_threads;
     char error[512];

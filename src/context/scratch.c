@@ -15,7 +15,8 @@ int tl_scratch_begin(tally *ctx, int threads)
     const size_t slots = TL_SCRATCH_SLOTS;
     block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);
     if (!more) return 0;
-    memset(more + (size_t)ctx->scratch_threads * slots, 0, (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
+    memset(more + (size_t)ctx->scratch_threads * slots, 0,
+           (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
     ctx->scratch = more;
     ctx->scratch_threads = threads;
     return 1;

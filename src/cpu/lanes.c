@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,  /* rows that kernels take at a time */
-    ROWS = 256, /* of a narrow strip at a time */
-    OVER = 512, /* elements that may be read behind t */
+    BLOCK = 8,     /* rows that kernels take at a time */
+    ROWS = 256,    /* of a narrow strip at a time */
+    OVER = 512,    /* elements that may be read behind t */
     STREAMED = 128 /* bytes that results are aligned to where they are streamed by the vector */
 };
 
@@ -54,7 +54,10 @@ int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_win
 
 /* ---- memory ---- */
 
-static int64_t padded(const tl_lanes_room *room, int64_t width) { return (width + room->lanes - 1) & -(int64_t)room->lanes; }
+static int64_t padded(const tl_lanes_room *room, int64_t width)
+{
+    return (width + room->lanes - 1) & -(int64_t)room->lanes;
+}
 
 static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
 
@@ -248,7 +251,8 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
         int64_t step;
         char *out = target(room, to, i, &step);
         now = rows < chunk ? rows : chunk;
-        for (int64_t j = 0; j < now; j++) memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
+        for (int64_t j = 0; j < now; j++)
+            memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
         deliver(room, to, width, i, now);
     }
 }
@@ -308,12 +312,14 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
             continue;
         }
         job->plan->core->lanes_scan(&k, job->plan->par);
-        tl_lower l = {.from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
+        tl_lower l = {
+            .from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
         lower(room, to, width, i, &l, job->reverse);
         if (job->exclusive && at == 0 && !job->seeded) {
             int64_t step;
             char *out = target(room, to, i, &step);
-            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty, (size_t)(width * room->result));
+            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty,
+                   (size_t)(width * room->result));
         }
         deliver(room, to, width, i, k.m);
     }
@@ -341,7 +347,8 @@ static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
         from = from > enough ? from : enough;
         end = end < i1 ? end : i1;
         if (from < end) {
-            tl_lower l = {.from = (from + shift - at) * pad, .n = from + shift, .rows = end - from, .width = pad, .row_n = 1};
+            tl_lower l = {
+                .from = (from + shift - at) * pad, .n = from + shift, .rows = end - from, .width = pad, .row_n = 1};
             lower(room, to, width, from - first, &l, 0);
             deliver(room, to, width, from - first, end - from);
         }
@@ -389,7 +396,9 @@ void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes
     if (i1 > stop) i1 = stop;
     if (i0 >= i1) return;
     room->k.vectors = (int)(padded(room, f->width) / room->lanes);
-    int64_t lo = job->before < i0 ? i0 : job->before < i1 ? job->before : i1; /* from here on nothing is missing before */
+    int64_t lo = job->before < i0   ? i0
+                 : job->before < i1 ? job->before
+                                    : i1; /* from here on nothing is missing before */
     int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
     if (i0 < lo) prefixes(room, f, to, n, i0, lo, first);
     if (lo < hi) full_windows(room, f, to, lo, hi, first);

@@ -13,9 +13,9 @@
 enum { TL_REDUCE, TL_SCAN, TL_WINDOW };
 
 enum {
-    TL_LANES_LONG = 1024, /* longer rows and segments go one by one; so do */
-    TL_LANES_STRIP = 448, /* the widest strip */
-    TL_LANES_FEW = 8,    /* fewer rows than this, and windows that */
+    TL_LANES_LONG = 1024,  /* longer rows and segments go one by one; so do */
+    TL_LANES_STRIP = 448,  /* the widest strip */
+    TL_LANES_FEW = 8,      /* fewer rows than this, and windows that */
     TL_LANES_WINDOW = 128, /* are longer, or reach further to the right than */
     TL_LANES_AFTER = 64
 };
@@ -25,10 +25,10 @@ typedef struct tl_lanes_job {
     const tl_plan *plan;
     int verb;
     const tally_view *in, *out;
-    char *results;                    /* reduce */
-    int exclusive, reverse, seeded;   /* scan */
-    tl_state init;                    /* as the kernels have it */
-    int64_t before, after, w, least;  /* window; shorter ones than `least` are empty */
+    char *results;                   /* reduce */
+    int exclusive, reverse, seeded;  /* scan */
+    tl_state init;                   /* as the kernels have it */
+    int64_t before, after, w, least; /* window; shorter ones than `least` are empty */
     int valid;
 } tl_lanes_job;
 

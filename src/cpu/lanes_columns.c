@@ -15,10 +15,10 @@
 #include <string.h>
 
 enum {
-    WINDOW_STRIP = 64,    /* of windows, whose tiles are as long as it is wide; */
-    WINDOW_LONG = 32,     /* of longer ones less: their tiles must not be shorter than they are */
+    WINDOW_STRIP = 64,     /* of windows, whose tiles are as long as it is wide; */
+    WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
-    AHEAD = 16, /* rows that are prefetched before they are read */
+    AHEAD = 16,            /* rows that are prefetched before they are read */
     STREAM_BYTES = 4 * 1024 * 1024
 };
 
@@ -42,7 +42,8 @@ static int64_t width_of(const columns *c, int64_t s)
 }
 
 /* The strip in parts that kernels read, and perhaps write, where they lie, and a narrow rest: of `part` 0, 1. */
-static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part, tl_lanes_from *from, tl_lanes_to *to)
+static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part, tl_lanes_from *from,
+                   tl_lanes_to *to)
 {
     const tally_view *in = c->job->in, *out = c->job->out;
     const tl_plan *plan = c->job->plan;
@@ -50,7 +51,8 @@ static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int p
     const int reads = !plan->in && in->row_stride == 1;
     const int64_t full = reads ? width & -(int64_t)room->lanes : 0;
     int64_t col = s * c->strip + (part ? full : 0), n;
-    *from = (tl_lanes_from){tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride, 0};
+    *from = (tl_lanes_from){
+        tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride, 0};
     if (!part && c->fetch) from->ahead = AHEAD;
     if (from->width == 0) return 0;
     *to = (tl_lanes_to){0};
@@ -261,7 +263,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     const tally_view *in = job->in;
     const tl_scalar *op = job->plan->op;
     const int64_t n = in->n, results = job->out ? in->rows * n : 0;
-    columns c = {.job = job, .stream = results * op->result_bytes >= STREAM_BYTES,
+    columns c = {.job = job,
+                 .stream = results * op->result_bytes >= STREAM_BYTES,
                  .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
     c.strip = job->verb != TL_WINDOW ? TL_LANES_STRIP : job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
@@ -274,7 +277,8 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
     if (in->rows < c.strip) c.strip = in->rows;
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
-    if (threads == 1 || c.strips >= threads || n < (int64_t)4 << BLOCK_LEVEL_LEAST || (op->indexed && job->verb != TL_WINDOW)) {
+    if (threads == 1 || c.strips >= threads || n < (int64_t)4 << BLOCK_LEVEL_LEAST ||
+        (op->indexed && job->verb != TL_WINDOW)) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
     } else if (job->verb == TL_WINDOW) {
         ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);

@@ -20,7 +20,8 @@ enum {
     ELEMENTS = 64 * 1024,           /* of a batch, at most, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
     OVER = 8,                       /* a transposition reads multiples of this, */
-    SPILL = 4 * TL_LANES_LONG       /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
+    SPILL =
+        4 * TL_LANES_LONG /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
 };
 
 /* A segment of a batch: elements before it in the batch, its length and number. */
@@ -32,16 +33,16 @@ typedef struct {
 struct tl_lanes_batch {
     const tl_lanes_job *job;
     tl_lanes_room room;
-    int64_t elem, result;        /* of the kernels, as in room */
+    int64_t elem, result; /* of the kernels, as in room */
     int direct_in, direct_out, stream, fetch;
-    int64_t longest;             /* longer sequences go one by one */
+    int64_t longest; /* longer sequences go one by one */
     char *in, *pack, *out, *spill;
-    int64_t r0, count;           /* the batch's sequences */
-    const char *x;               /* its first element, or the copy of it, for kernels; */
-    const char *end;             /* what lies before may be read, */
-    int near_end;                /* which a strip might not keep to; */
-    char *y;                     /* where its first result goes */
-    sequence sorted[SEQUENCES];  /* segments by their lengths */
+    int64_t r0, count;          /* the batch's sequences */
+    const char *x;              /* its first element, or the copy of it, for kernels; */
+    const char *end;            /* what lies before may be read, */
+    int near_end;               /* which a strip might not keep to; */
+    char *y;                    /* where its first result goes */
+    sequence sorted[SEQUENCES]; /* segments by their lengths */
     uint16_t length[SEQUENCES], alone[SEQUENCES];
     uint32_t place[TL_LANES_LONG + 2];
 };
@@ -54,7 +55,10 @@ static int is_dense(const tally_view *v) { return v->stride == 1 && (v->offsets 
 /* Number of elements before sequence r, where there are no gaps. */
 static int64_t start_of(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r] : r * v->n; }
 
-static int64_t length_of(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n; }
+static int64_t length_of(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
 
 /* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little, so it depends on how
  * little (ns of an element of f32 and of i8, in lanes and alone: bench/results). */
@@ -88,7 +92,8 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
     all += TL_ABREAST * OVER;
     memset(b, 0, offsetof(tl_lanes_batch, sorted));
     b->job = job;
-    if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST)) return NULL;
+    if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST))
+        return NULL;
     b->elem = b->room.elem;
     b->longest = longest_of(job);
     b->result = b->room.result;
@@ -210,8 +215,9 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
     const tl_lanes_to to = {.out = b->y + s * out_pitch, .pitch = out_pitch};
-    b->job->plan->transpose->to_lanes(b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
-                                         (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
+    b->job->plan->transpose->to_lanes(
+        b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
+        (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
     compute(b, s, count, in->n, NULL, &to);
 }
 
@@ -289,8 +295,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
         if (job->out)
             give_out(b);
         else
-            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes, 0, b->count, n, 0, 0, 0,
-                         0);
+            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes, 0, b->count, n, 0,
+                         0, 0, 0);
     }
 }
 
@@ -322,7 +328,8 @@ static void lower_segments(tl_lanes_batch *b)
     char empty[32];
     plan->op->empty(plan->par, empty);
     const sequence *s = b->sorted;
-#define SCATTER(size) for (int64_t j = 0; j < count; j++) memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
+#define SCATTER(size)                                                                                                  \
+    for (int64_t j = 0; j < count; j++) memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
     if (bytes == 4)
         SCATTER(4);
     else if (bytes == 8)
@@ -371,7 +378,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
     int64_t length, s = 0, alone = 0;
     take_in(b);
     b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
-    b->y = !job->out ? NULL
+    b->y = !job->out       ? NULL
            : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
                            : b->out;
     if (as_they_come)
@@ -390,8 +397,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);) count++;
         if ((b->direct_out || !job->out) && lonely(count, first))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
-        else
-        {
+        else {
             const int64_t share = all * count / (b->count - begin);
             strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
                   (tl_next){next, share});

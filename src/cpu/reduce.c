@@ -7,7 +7,7 @@
  *   anything else  is packed into a dense buffer, a block at a time */
 #include "shape.h"
 #include "lanes.h"
-#include "share.h"
+#include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"

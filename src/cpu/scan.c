@@ -11,7 +11,7 @@
  *   arrives first. */
 #include "shape.h"
 #include "lanes.h"
-#include "share.h"
+#include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
@@ -270,7 +270,8 @@ static void single(void *with, int64_t r)
         const int64_t from = reverse ? n - 1 - at : at;
         tl_copy_strided(w->in, 1, x + from * in->stride * op->elem_bytes, in->stride * sign, now, op->elem_bytes);
         scan_serial(&scan, &scan.done, w->in, now, w->out, STORE_CACHED, 0, staging);
-        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1, now, op->result_bytes);
+        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1, now,
+                        op->result_bytes);
     }
 }
 

@@ -2,7 +2,7 @@
  * window over views: each sequence, dense or packed, through the dense engine (window.h). */
 #include "shape.h"
 #include "lanes.h"
-#include "share.h"
+#include "context/share.h"
 #include "window.h"
 #include "law/fp.h"
 #include "context/device.h"
@@ -71,8 +71,8 @@ static void single(void *with, int64_t r)
     if (!s->status && n >= s->least && n <= s->most) s->status = one(s->ctx, s->w, s->plan, in, s->out, r, s->o);
 }
 
-/* The sequences of least to most elements of one worker: all of them, or its shares of a team's. job: NULL, or how short
- * ones go many at a time. */
+/* The sequences of least to most elements of one worker: all of them, or its shares of a team's. job: NULL, or how
+ * short ones go many at a time. */
 static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many,
                          const tl_lanes_job *job, const tally_view *in, const tally_view *out,
                          const tally_window_options *o, int64_t least, int64_t most)

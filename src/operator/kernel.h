@@ -65,27 +65,27 @@ typedef struct tl_next {
 typedef struct tl_lanes {
     const void *x;
     int64_t stride; /* elements from a row to the next; negative walks backwards */
-    int64_t at, m;  /* these rows are elements at .. at + m - 1 of their sequences; at is a multiple of 8, and m but for the
-                       last rows */
+    int64_t at, m;  /* these rows are elements at .. at + m - 1 of their sequences; at is a multiple of 8, and m too but
+                       for the last rows */
     int vectors;    /* of lanes */
     int levels;     /* of counters in carry: at least log2((at + m) / 8) + 1, and 1 */
     int seeded;     /* a scan: S(0) is not ABSENT (seed) */
-    const int32_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of all 8 if there are no
-                            more */
-    void *carry;               /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
+    const int32_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of 8 rows, if those
+                            are all */
+    void *carry;         /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
     void *soa;
     int64_t to;
     int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
-    /* A scan where kernel->lanes_out: NULL, or inclusive results instead of states: row j to out + j * out_step; stream:
-     * past the caches, where they are aligned to a vector. */
+    /* A scan where kernel->lanes_out: NULL, or inclusive results instead of states: row j to out + j * out_step;
+     * stream: past the caches, where they are aligned to a vector. */
     void *out;
     int64_t out_step;
     int stream;
 } tl_lanes;
 
 /* Staged states to results: `rows` rows of m states, `width` states apart, to results row_step apart. Result j of the
- * first row has the count n + j * dn and the origin first + j * dfirst; from row to row they change by row_n,
- * row_first. counts: NULL, or of one row the counts (m is a multiple of TL_ABREAST then, and dfirst 0). */
+ * first row has the count n + j * dn and the origin first + j * dfirst; from row to row they change by row_n and
+ * row_first. counts: NULL, or the counts of one row (m is a multiple of TL_ABREAST then, and dfirst 0). */
 typedef struct tl_lower {
     int64_t from, m, n, first;
     int dn, dfirst, stream;
@@ -104,8 +104,8 @@ typedef struct tl_convert {
     void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
 } tl_convert;
 
-/* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c is
- * at p[c] or, where p is NULL, at x + c * pitch (bytes). */
+/* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c
+ * is at p[c] or, where p is NULL, at x + c * pitch (bytes). */
 enum { TL_ABREAST = 16 };
 typedef struct tl_transpose {
     /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written.
@@ -159,8 +159,8 @@ typedef struct tl_kernel {
     /* Many sequences at once: cpu/kernel/lanes_kernel.h. fold: with soa, stages S(at + m) as soa[to + lane] after the
      * last rows. scan: stages S(at + j) as soa[to + j * width + lane], 0 <= j <= m, width = vectors * vector_lanes; it
      * writes up to 7 rows more. window: stages the windows of w that end at rows w - 1 .. m - 1, from soa[to] on; carry
-     * has m vectors for each set bit of w. put: one lane's state into carry: slot l < levels is the counter's node of 8 <<
-     * l elements, levels + l is S at the last multiple of 8 << l that is none of 16 << l, 2 * levels S(0). */
+     * has m + 7 vectors for each set bit of w. put: one lane's state into carry: slot l < levels is the counter's node
+     * of 8 << l elements, levels + l is S at the last multiple of 8 << l that is none of 16 << l, 2 * levels S(0). */
     void (*lanes_fold)(const tl_lanes *k, tl_par p);
     void (*lanes_scan)(const tl_lanes *k, tl_par p);
     int lanes_out;

@@ -3,9 +3,9 @@
  * (cpu/lanes.h). Every lane has the binary counter of the law, so there are no shuffles. Rows (the elements that have
  * the same index in their sequences) are taken eight at a time:
  *
- *   rows 8g..8g+7 -> a tree in registers -> node of level 3 -> carry: level l and l make l + 1, as in a flat fold's counter
- *   scan             S(8g) and that tree's nodes make S(8g + 1) .. S(8g + 7); the carry makes S(8g + 8)
- *   window           levels of nodes that end at each row, one above the other, and a fold of those at the set bits of w
+ *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter: level l and l make l + 1
+ *   scan     S(8g) and that tree's nodes make S(8g + 1) .. S(8g + 7); the counter makes S(8g + 8)
+ *   window   levels of nodes that end at each row, one above the other, and a fold of those at the set bits of w
  */
 
 enum { W(BLOCK_LOG) = 3, W(ROWS) = 1 << W(BLOCK_LOG) };
@@ -31,12 +31,13 @@ TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p
 {
     VS r[8];
     TL_UNROLL for (int j = 0; j < 1 << k; j++) r[j] = W(load_row)(x + j * stride, i + j, p);
-    TL_UNROLL for (int c = 1 << k; c > 1; c /= 2)
-        TL_UNROLL for (int j = 0; j < c / 2; j++) r[j] = W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);
+    TL_UNROLL for (int c = 1 << k; c > 1; c /= 2) TL_UNROLL for (int j = 0; j < c / 2; j++) r[j] =
+        W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);
     return r[0];
 }
 
-/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7] = the node of all 8. */
+/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7] = the node of them
+ * all. */
 TL_INLINE void W(prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
 {
     VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1), a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
@@ -108,7 +109,8 @@ static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
         const int carries = W(carries)(g);
         for (int v = 0; v < k->vectors; v++) {
             W(fetch_rows)(x + v * TL_V, stride, k->ahead);
-            W(carry)(counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
+            W(carry)
+            (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
         }
     }
     if (!k->soa) return;
@@ -176,8 +178,7 @@ static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
             W(prefixes)(o, x, from[v], absent, at);
 #if TL_SCAN_FULL
             if (k->out) {
-                TL_UNROLL for (int j = 0; j < 7; j++)
-                    if (j < count) W(put_row)(k, row + j, v, o[j], at + j + 1, p);
+                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count) W(put_row)(k, row + j, v, o[j], at + j + 1, p);
                 if (count < W(ROWS)) continue;
                 VS s = W(carry)(counter + v, o[7], carries, vectors);
                 if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Compiled once an instruction set: sequences to a matrix whose rows are their elements of one index, and back
- * (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in registers: step s swaps bit s of the number
- * of a vector with bit s of a lane.
+ * (tl_transpose_<isa>). Blocks of H sequences and H elements are transposed in registers: step s swaps bit s of the
+ * number of a vector with bit s of a lane.
  *
  *   a0 a1 a2 a3        a0 b0 a2 b2        a0 b0 c0 d0
  *   b0 b1 b2 b3   s=0  a1 b1 a3 b3   s=1  a1 b1 c1 d1
@@ -13,8 +13,9 @@
 #include "operator/kernel.h"
 #include "simd.h"
 
-#define A(s, B, l)         ((l) >> (s)&1 ? (B) + (l) - (1 << (s)) : (l))
-#define B(s, B, l)         ((l) >> (s)&1 ? (B) + (l) : (l) + (1 << (s)))
+/* Lane l of the first and of the second vector after step s, of vectors of n lanes. */
+#define FIRST(s, n, l)     ((l) >> (s)&1 ? (n) + (l) - (1 << (s)) : (l))
+#define SECOND(s, n, l)    ((l) >> (s)&1 ? (n) + (l) : (l) + (1 << (s)))
 #define LANES2(F, s, b, l) F(s, b, l), F(s, b, l + 1)
 #define LANES4(F, s, b, l) LANES2(F, s, b, l), LANES2(F, s, b, l + 2)
 #define LANES8(F, s, b, l) LANES4(F, s, b, l), LANES4(F, s, b, l + 4)
@@ -28,8 +29,8 @@
     TL_UNROLL for (int j = 0; j < (H); j++) if (!(j >> (s)&1))                                                         \
     {                                                                                                                  \
         const __typeof__(v[0]) a = v[j], b = v[j | 1 << (s)];                                                          \
-        v[j] = TL_SHUFFLE(a, b, all(A, s));                                                                            \
-        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(B, s));                                                                 \
+        v[j] = TL_SHUFFLE(a, b, all(FIRST, s));                                                                        \
+        v[j | 1 << (s)] = TL_SHUFFLE(a, b, all(SECOND, s));                                                            \
     }
 
 typedef uint32_t v4 __attribute__((vector_size(TL_VECTOR_BYTES)));
@@ -116,48 +117,48 @@ PUT(8)
 #endif
 
 #define ROADS(size)                                                                                                    \
-    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,              \
-                             int64_t lanes, int64_t n, tl_next next)                                                   \
+    TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,               \
+                            int64_t lanes, int64_t n, tl_next next)                                                    \
     {                                                                                                                  \
-        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / blocks + 1;  \
+        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / blocks + 1;     \
         int64_t asked = 0, ask = 0;                                                                                    \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                                                \
-            for (int64_t at = 0; at < n; at += H##size) {                                                             \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                                                 \
+            for (int64_t at = 0; at < n; at += H##size) {                                                              \
                 for (ask += next.bytes ? share : 0; asked < ask; asked += 64)                                          \
                     __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, 2);                   \
-                v##size v[H##size];                                                                                  \
-                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = get##size(p, x, pitch, c + j, at * size );        \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                           \
-                    memcpy(t + ((at + j) * stride + c) * size , &v[j], sizeof v[j]);                                   \
+                v##size v[H##size];                                                                                    \
+                TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = get##size(p, x, pitch, c + j, at * size);           \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                             \
+                    memcpy(t + ((at + j) * stride + c) * size, &v[j], sizeof v[j]);                                    \
             }                                                                                                          \
     }                                                                                                                  \
-    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,                \
-                               int64_t stride, int64_t lanes, int64_t most)                                            \
+    TL_INLINE void from##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t, int64_t stride, \
+                              int64_t lanes, int64_t most)                                                             \
     {                                                                                                                  \
-        for (int64_t c = 0; c < lanes; c += PER##size)                                                                \
-            for (int64_t at = 0; at < most; at += H##size) {                                                          \
-                v##size v[H##size];                                                                                  \
-                TL_UNROLL for (int j = 0; j < H##size; j++)                                                           \
-                    memcpy(&v[j], t + ((at + j) * stride + c) * size , sizeof v[j]);                                   \
-                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                           \
-                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                                            \
+        for (int64_t c = 0; c < lanes; c += PER##size)                                                                 \
+            for (int64_t at = 0; at < most; at += H##size) {                                                           \
+                v##size v[H##size];                                                                                    \
+                TL_UNROLL for (int j = 0; j < H##size; j++)                                                            \
+                    memcpy(&v[j], t + ((at + j) * stride + c) * size, sizeof v[j]);                                    \
+                STEPS##size(v) TL_UNROLL for (int j = 0; j < H##size; j++)                                             \
+                    put##size(q, n, y, pitch, c + j, at, most - at, v[j]);                                             \
             }                                                                                                          \
     }                                                                                                                  \
-    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,           \
-                                int64_t lanes, int64_t n, tl_next next)                                                \
+    static void to_lanes##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,            \
+                               int64_t lanes, int64_t n, tl_next next)                                                 \
     {                                                                                                                  \
         if (p)                                                                                                         \
-            to##size(t, stride, p, NULL, 0, lanes, n, next);                                                          \
+            to##size(t, stride, p, NULL, 0, lanes, n, next);                                                           \
         else                                                                                                           \
-            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                                      \
+            to##size(t, stride, NULL, x, pitch, lanes, n, next);                                                       \
     }                                                                                                                  \
-    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,             \
-                                  int64_t stride, int64_t lanes, int64_t most)                                         \
+    static void from_lanes##size(char *const *q, const int64_t *n, char *y, int64_t pitch, const char *t,              \
+                                 int64_t stride, int64_t lanes, int64_t most)                                          \
     {                                                                                                                  \
         if (q)                                                                                                         \
-            from##size(q, n, NULL, 0, t, stride, lanes, most);                                                        \
+            from##size(q, n, NULL, 0, t, stride, lanes, most);                                                         \
         else                                                                                                           \
-            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                                                 \
+            from##size(NULL, NULL, y, pitch, t, stride, lanes, most);                                                  \
     }
 ROADS(4)
 ROADS(8)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its number of elements plus
- * TL_SHARE_ROW, the cost of starting it. */
+ * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its number of elements
+ * plus TL_SHARE_ROW, the cost of starting it. */
 #ifndef TALLY_SHARE_H
 #define TALLY_SHARE_H
 #include "tally.h"
