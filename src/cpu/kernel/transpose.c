@@ -120,11 +120,11 @@ PUT(8)
     TL_INLINE void to##size(char *t, int64_t stride, const char *const *p, const char *x, int64_t pitch,               \
                             int64_t lanes, int64_t n, tl_next next)                                                    \
     {                                                                                                                  \
-        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / blocks + 1;     \
+        const int64_t blocks = lanes / PER##size * ((n + H##size - 1) / H##size), share = next.bytes / (blocks + 1);   \
         int64_t asked = 0, ask = 0;                                                                                    \
         for (int64_t c = 0; c < lanes; c += PER##size)                                                                 \
             for (int64_t at = 0; at < n; at += H##size) {                                                              \
-                for (ask += next.bytes ? share : 0; asked < ask; asked += 64)                                          \
+                for (ask += share; asked < ask; asked += 64)                                                           \
                     __builtin_prefetch((const void *)((uintptr_t)next.at + (uintptr_t)asked), 0, 2);                   \
                 v##size v[H##size];                                                                                    \
                 TL_UNROLL for (int j = 0; j < H##size; j++) v[j] = get##size(p, x, pitch, c + j, at * size);           \
