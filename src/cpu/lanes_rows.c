@@ -347,7 +347,7 @@ static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
     memset(b->place, 0, sizeof b->place);
     for (; count < all; count++) {
         const int64_t n = offset[count + 1] - offset[count];
-        if (n > b->longest || offset[count + 1] - offset[0] > ELEMENTS) break;
+        if (n > TL_LANES_LONG || offset[count + 1] - offset[0] > ELEMENTS) break;
         b->length[count] = (uint16_t)n;
         b->place[n + 1]++;
         if (n > longest) longest = n;
@@ -395,7 +395,7 @@ static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *
             count = most;
         else
             for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);) count++;
-        if ((b->direct_out || !job->out) && lonely(count, first))
+        if (first > b->longest || ((b->direct_out || !job->out) && lonely(count, first)))
             for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
         else {
             const int64_t share = all * count / (b->count - begin);
