@@ -243,6 +243,13 @@ static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int
     plan->lower->lower_rows(out, room->soa, l, plan->par);
 }
 
+/* Are the states in soa, `width` apart from row to row, the results already? Then r may be where they are. */
+static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
+{
+    const tl_plan *plan = room->job->plan;
+    return plan->lower->bare && !to->direct && !room->job->reverse && plan->op->lanes == 1;
+}
+
 /* `rows` rows without a value. */
 static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
 {
@@ -314,7 +321,11 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
         job->plan->core->lanes_scan(&k, job->plan->par);
         tl_lower l = {
             .from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
-        lower(room, to, width, i, &l, job->reverse);
+        char *const r = room->r;
+        if (is_bare(room, to))
+            room->r = room->soa + l.from * room->result;
+        else
+            lower(room, to, width, i, &l, job->reverse);
         if (job->exclusive && at == 0 && !job->seeded) {
             int64_t step;
             char *out = target(room, to, i, &step);
@@ -322,6 +333,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
                    (size_t)(width * room->result));
         }
         deliver(room, to, width, i, k.m);
+        room->r = r;
     }
 }
 
@@ -382,8 +394,13 @@ static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_l
         k.x = rows_of(room, f, k.at, k.m, &k.stride);
         job->plan->core->lanes_window(&k, job->w, job->plan->par);
         tl_lower l = {.n = job->w, .rows = now, .width = k.vectors * room->lanes, .first = k.at, .row_first = 1};
-        lower(room, to, f->width, i0 - first, &l, 0);
+        char *const r = room->r;
+        if (is_bare(room, to))
+            room->r = room->soa;
+        else
+            lower(room, to, f->width, i0 - first, &l, 0);
         deliver(room, to, f->width, i0 - first, now);
+        room->r = r;
     }
 }
 

@@ -18,10 +18,10 @@
 enum {
     SEQUENCES = 2048,               /* of a batch */
     ELEMENTS = 64 * 1024,           /* of a batch, at most, */
+    STAGED = 16 * 1024,             /* of rows that are copied or widened, */
     STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
-    OVER = 8,                       /* a transposition reads multiples of this, */
-    SPILL =
-        4 * TL_LANES_LONG /* and of so many that are not behind the last element in all: 17 * 16 of sequences of 1 */
+    OVER = 8,                       /* a transposition reads multiples of this; what it reads behind the last element */
+    SPILL = 4 * TL_LANES_LONG       /* is so much in all, at most (17 sequences of 1 read 16 each) */
 };
 
 /* A segment of a batch: elements before it in the batch, its length and number. */
@@ -214,7 +214,7 @@ static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
     const tally_view *in = b->job->in, *out = b->job->out;
     const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
                   out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
-    const tl_lanes_to to = {.out = b->y + s * out_pitch, .pitch = out_pitch};
+    const tl_lanes_to to = {.out = out ? b->y + s * out_pitch : NULL, .pitch = out_pitch};
     b->job->plan->transpose->to_lanes(
         b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
         (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
@@ -273,7 +273,8 @@ static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
 {
     const tl_lanes_job *job = b->job;
     const int64_t n = job->in->n, bytes = job->plan->op->result_bytes;
-    int64_t most = ELEMENTS / n & -(int64_t)TL_ABREAST;
+    const int staged = !b->direct_in || (job->out && !b->direct_out);
+    int64_t most = (staged ? STAGED : ELEMENTS) / n & -(int64_t)TL_ABREAST;
     most = most < TL_ABREAST ? TL_ABREAST : most > SEQUENCES ? SEQUENCES : most;
     for (int64_t r = r0; r < r1; r += b->count) {
         int64_t length;
