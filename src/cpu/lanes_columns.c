@@ -15,6 +15,7 @@
 #include <string.h>
 
 enum {
+    FOLDED = 1024,         /* lanes where nothing but the last states is staged: long pieces of rows */
     WINDOW_STRIP = 64,     /* of windows, whose tiles are as long as it is wide; */
     WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
@@ -267,7 +268,10 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
                  .stream = results * op->result_bytes >= STREAM_BYTES,
                  .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
     if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
-    c.strip = job->verb != TL_WINDOW ? TL_LANES_STRIP : job->w > WINDOW_LONG ? TL_ABREAST : WINDOW_STRIP;
+    c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
+              : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
+              : job->w > WINDOW_LONG                                          ? TL_ABREAST
+                                                                              : WINDOW_STRIP;
     /* strips of equal width, and for each thread one or two */
     int64_t least = (in->rows + c.strip - 1) / c.strip;
     if (threads > 1 && least < 2 * (int64_t)threads) least = 2 * (int64_t)threads;

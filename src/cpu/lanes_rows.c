@@ -35,7 +35,7 @@ struct tl_lanes_batch {
     tl_lanes_room room;
     int64_t elem, result; /* of the kernels, as in room */
     int direct_in, direct_out, stream, fetch;
-    int64_t longest; /* longer sequences go one by one */
+    int64_t longest, mean; /* longer sequences go one by one; so do all of a batch of a longer mean */
     char *in, *pack, *out, *spill;
     int64_t r0, count;          /* the batch's sequences */
     const char *x;              /* its first element, or the copy of it, for kernels; */
@@ -68,8 +68,10 @@ static int64_t longest_of(const tl_lanes_job *job)
     const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
     if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2; /* all rows would share a cache's set */
     if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG; /* tiles are widened */
-    if (plan->fold != plan->core && plan->op->elem_bytes < 4) return plan->op->inverse ? 32 : 100;
-    return plan->op->exact && plan->op->indexed ? 256 : 100;
+    const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes, elem = plan->op->elem_bytes;
+    if (plan->fold != plan->core && elem < 4) return plan->op->inverse ? 32 : elem == 1 && state == 4 ? 64 : 100;
+    if (plan->op->exact && plan->op->indexed) return 256;
+    return state == 8 && plan->op->exact ? 48 : 100;
 }
 
 int tl_lanes_take_rows(const tl_lanes_job *job)
@@ -77,7 +79,7 @@ int tl_lanes_take_rows(const tl_lanes_job *job)
     const tally_view *in = job->in;
     if (in->rows < TL_LANES_FEW) return 0;
     if (!in->offsets) return in->n <= longest_of(job);
-    return (in->offsets[in->rows] - in->offsets[0]) / in->rows <= 8 * longest_of(job);
+    return 1;
 }
 
 tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
@@ -96,6 +98,7 @@ tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
         return NULL;
     b->elem = b->room.elem;
     b->longest = longest_of(job);
+    b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
     b->result = b->room.result;
     /* rows with gaps: what is read behind a row must be there */
     b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
@@ -432,7 +435,10 @@ void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one,
             one(with, r0++);
             continue;
         }
-        batch_of_segments(b, longest, one, with);
+        if (in->offsets[r0 + b->count] - in->offsets[r0] > b->count * b->mean)
+            for (int64_t r = r0; r < r0 + b->count; r++) one(with, r);
+        else
+            batch_of_segments(b, longest, one, with);
         r0 += b->count;
     }
     if (b->stream) tl_stream_fence();
