@@ -72,7 +72,7 @@ static void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t
     char *all = malloc((size_t)((n + 1) * size));
     if (!all) exit(2);
     if (o->reverse && n > 0) x = (const char *)x + (n - 1) * stride * op->elem_bytes;
-    reference_prefixes(op, p, x, o->reverse ? -stride : stride, n, NULL, all);
+    reference_prefixes(op, p, x, o->reverse ? -stride : stride, n, o->init, all);
     char *from = all + (o->exclusive ? 0 : size), *to = out;
     for (int64_t i = 0; o->reverse && i < n; i++) memcpy(to + (n - 1 - i) * size, from + i * size, (size_t)size);
     if (!o->reverse) memcpy(to, from, (size_t)(n * size));

@@ -12,8 +12,9 @@
 
 enum {
     MOST = 1100000,
-    ROW_MOST = 4096, /* elements of a row of a view */
-    SPEC_MOST = 5000 /* elements in the windows of a case that the spec takes */
+    ROW_MOST = 4096,    /* elements of a row of a view */
+    LANES_MOST = 20000, /* elements of a view of many sequences */
+    SPEC_MOST = 5000    /* elements in the windows of a case that the spec takes */
 };
 static char *input, *output, *wanted;
 
@@ -127,15 +128,24 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
     int64_t longest = offsets ? offsets[rows] : n;
     tally_window_options w = {(int64_t)(check_random() % 9), (int64_t)(check_random() % 4),
                               (tally_edges)(check_random() % (offsets ? 2 : 3)), 0};
+    if (n <= 300 && check_below(4) == 0) w.before = check_below(140), w.after = check_below(2) * check_below(80);
     if (check_random() % 3 == 0) w.min_count = (int64_t)(check_random() % (uint64_t)(w.before + w.after + 1)) + 1;
+    char init[16];
+    check_fill(init, op->out, 1, TL_DATA_PLAIN);
     for (int verb = 0; verb < 3; verb++) { /* scan forward, scan reverse, window */
         tally_scan_options o = {.reverse = verb == 1, .exclusive = (int)(check_random() & 1)};
+        if (op->seedable && check_below(3) == 0) o.init = init;
         int64_t length = verb == 2 ? tally_window_length(n, &w) : n, total = offsets ? longest : rows * length;
-        /* columns come out as columns, everything else as dense rows */
-        int across = !offsets && row_stride == 1 && stride > 1;
-        tally_view out = {output, op->out, rows, length, across ? 1 : length, across ? rows : 1, offsets};
-        memset(output, 0xa5, (size_t)(total * size + 64));
-        memset(wanted, 0xa5, (size_t)(total * size + 64));
+        /* columns come out as columns, everything else as rows: dense, with gaps, or (segments too) backwards */
+        int across = !offsets && row_stride == 1 && stride > 1, how = (int)check_below(4);
+        int64_t to_row = across ? 1 : how == 0 ? length + 3 : length, to = across ? rows : how == 1 ? -1 : 1;
+        if (to < 0) to_row = -to_row;
+        int64_t room = offsets ? total : rows && length ? (rows - 1) * llabs(to_row) + (length - 1) * llabs(to) + 1 : 0;
+        char *start = to < 0 && room ? output + (room - 1) * size : output;
+        if (offsets && to < 0) start = output + (total ? total - 1 : 0) * size;
+        tally_view out = {start, op->out, rows, length, to_row, to, offsets};
+        memset(output, 0xa5, (size_t)(room * size + 64));
+        memset(wanted, 0xa5, (size_t)(room * size + 64));
         tally_status status =
             verb == 2 ? tally_window(c->ctx, c->op, &in, &out, &w) : tally_scan(c->ctx, c->op, &in, &out, &o);
         if (!check_ok(c->ctx, status, line)) continue;
@@ -148,16 +158,33 @@ static void check_view(const test_case *c, int64_t rows, int64_t n, int64_t row_
             else
                 (r ? reference_scan : tl_spec_scan)(op, c->par, row, stride, m, &o, one);
             int64_t results = verb == 2 ? tally_window_length(m, &w) : m;
-            char *to = wanted + (offsets ? offsets[r] : across ? r : r * length) * size;
-            for (int64_t i = 0; across && i < results; i++) memcpy(to + i * rows * size, one + i * size, (size_t)size);
-            if (!across) memcpy(to, one, (size_t)(results * size));
+            char *at = wanted + (start - output) + (offsets ? offsets[r] * to : r * to_row) * size;
+            for (int64_t i = 0; i < results; i++) memcpy(at + i * to * size, one + i * size, (size_t)size);
         }
-        check_same(output, wanted, total + 64 / size, size, "%s %s (before %lld after %lld edges %d min %lld excl %d)",
+        check_same(output, wanted, room + 64 / size, size,
+                   "%s %s (before %lld after %lld edges %d min %lld excl %d init %d out %lld,%lld)",
                    verb == 2 ? "window"
                    : verb    ? "reverse"
                              : "scan",
-                   line, (long long)w.before, (long long)w.after, (int)w.edges, (long long)w.min_count, o.exclusive);
+                   line, (long long)w.before, (long long)w.after, (int)w.edges, (long long)w.min_count, o.exclusive,
+                   o.init != NULL, (long long)to_row, (long long)to);
     }
+    if (bytes != size) return;
+    static char before[LANES_MOST * 16];
+    const tally_scan_options forward = {0};
+    tally_view self = {first, op->out, rows, n, row_stride, stride, offsets}; /* in place */
+    if (span > LANES_MOST || (!offsets && rows > 1 && n > 0 && llabs(row_stride) < n && llabs(stride) < rows)) return;
+    memcpy(before, x, (size_t)(span * bytes));
+    memcpy(wanted, x, (size_t)(span * bytes));
+    if (!check_ok(c->ctx, tally_scan(c->ctx, c->op, &in, &self, &forward), line)) return;
+    for (int64_t r = 0; r < rows; r++) {
+        static char one[ROW_MOST * 16];
+        m = offsets ? offsets[r + 1] - offsets[r] : n;
+        const int64_t at = first - x + (offsets ? offsets[r] * stride : r * row_stride) * bytes;
+        reference_scan(op, c->par, before + at, stride, m, &forward, one);
+        for (int64_t i = 0; i < m; i++) memcpy(wanted + at + i * stride * size, one + i * size, (size_t)size);
+    }
+    check_same(x, wanted, span, size, "in place %s", line);
 }
 
 static void check_window(const test_case *c, int64_t n, const tally_window_options *w, int shift, tl_data kind)
@@ -230,6 +257,50 @@ static void check_views(const test_case *c)
     }
 }
 
+/* Many sequences at once (src/cpu/lanes.h): numbers of them around a vector and a strip, and lengths around the blocks
+ * of 8, a chunk of 256 rows and the longest that go so. */
+static void check_lanes(const test_case *c)
+{
+    static const int64_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 48, 63, 65, 447, 448, 449, 1000, 2500},
+                         lengths[] = {1,  2,   3,   7,   8,   9,   15,  16,  17,  31,  33,  63,  64,   65,   99,  96,
+                                      97, 100, 101, 127, 129, 255, 256, 257, 264, 265, 512, 513, 1023, 1024, 1025};
+    static int64_t offsets[3000];
+    for (int i = 0; i < (check_quick ? 4 : 12); i++) {
+        const tl_data kind = (tl_data)(check_random() % TL_DATA_KINDS);
+        int64_t rows = counts[check_below(sizeof counts / sizeof *counts)],
+                n = lengths[check_below(sizeof lengths / sizeof *lengths)];
+        while (rows * n > LANES_MOST / 2) rows *n > 40000 || rows > 20 ? (rows = rows / 2) : (n = n / 2);
+        switch (check_below(7)) {
+        case 0:
+            check_view(c, rows, n, n, 1, NULL, kind);
+            break;
+        case 1:
+            check_view(c, rows, n, n + 1 + check_below(8), 1, NULL, kind);
+            break;
+        case 2:
+            check_view(c, rows, n, 1, rows + check_below(2), NULL, kind);
+            break;
+        case 3:
+            check_view(c, rows, n, -1, -rows, NULL, kind); /* columns, backwards */
+            break;
+        case 4:
+            check_view(c, rows, n, 2 * n, 2, NULL, kind);
+            break;
+        default: { /* segments: short ones, of any length, or a long one among them; first ones that are empty */
+            const int64_t most = 1 + check_below(check_below(3) ? 40 : 8), one = check_below(rows);
+            offsets[0] = check_below(4);
+            for (int64_t r = 0; r < rows; r++) {
+                const int64_t length = check_below(7) == 0 ? 0
+                                       : check_below(2)    ? check_below(most)
+                                                           : n * (check_below(9) == 0);
+                offsets[r + 1] = offsets[r] + (r == one ? 1100 : offsets[r] > LANES_MOST / 2 ? 0 : length);
+            }
+            check_view(c, rows, 0, 0, 1 + (check_below(5) == 0), offsets, kind);
+        }
+        }
+    }
+}
+
 /* Several threads: sizes from which on more than one is woken. Two take a flat scan, three a longer one and many rows.
  * quick: not the small types, which take the most elements. */
 static void check_threads(const test_case *c)
@@ -269,6 +340,7 @@ static inline void check_all(const test_case *c)
     check_sizes(c);
     check_windows(c);
     check_views(c);
+    check_lanes(c);
 }
 
 #ifndef TALLY_BITS_ONLY

@@ -6,6 +6,7 @@
  * How: fault.h. Under a sanitizer the scenarios run once without failures, for its leak checker. */
 #include "check.h"
 #include "fault.h"
+#include "context/scratch.h"
 
 /* ---- scenarios: each returns its first failure's status, and leaves its results in out ---- */
 
@@ -264,6 +265,7 @@ static tally_status run(int i, int at, int all)
     atomic_store(&counting, 1);
     tally_status status = scenarios[i].run();
     atomic_store(&counting, 0);
+    tl_scratch_end(ctx); /* else a context keeps it for the next call */
     return status;
 }
 

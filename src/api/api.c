@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The context: devices found, opened and closed, operators resolved. The verbs are in verbs.c. */
+#include "context/scratch.h"
 #include "context/device.h"
 #include "context/operators.h"
 #include "probe.h"
@@ -126,6 +127,7 @@ void tally_close(tally *ctx)
     if (!ctx) return;
     ctx->device->calls->close(ctx->device);
     tl_user_close(ctx);
+    tl_scratch_end(ctx);
     free(ctx);
 }
 

@@ -4,7 +4,7 @@
 #include "context/view.h"
 #include "cpu/keys/bounds.h"
 #include "cpu/exact/exact.h"
-#include "cpu/ranges.h"
+#include "cpu/keys/ranges.h"
 #include "law/fp.h"
 
 static const char what[] = "windows by ranges";

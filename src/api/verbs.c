@@ -2,7 +2,7 @@
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
 #include "cpu/exact/exact.h"
-#include "cpu/ranges.h"
+#include "cpu/keys/ranges.h"
 #include "law/fp.h"
 #include "context/operators.h"
 #include "context/view.h"

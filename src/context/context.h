@@ -20,7 +20,9 @@ struct tally {
     struct tl_device *device;
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
-    struct tl_user *users; /* operators defined here, the newest first */
+    struct tl_user *users;            /* operators defined here, the newest first */
+    struct tl_scratch_block *scratch; /* of its threads (scratch.h) */
+    int scratch_threads;
     char error[512];
     char report[256]; /* tally_verify's sentence */
 };
@@ -37,7 +39,7 @@ tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const
 /* Options as the verbs check them, for streams too. */
 tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
 tally_status tl_check_window(tally *ctx, const tally_window_options *options);
-/* Can a device, or a stream, take these windows? Not those of negative offsets or of a step (cpu/ranges.h). */
+/* Can a device, or a stream, take these windows? Not those of negative offsets or of a step (cpu/keys/ranges.h). */
 int tl_window_streams(const tally_window_options *options);
 
 /* Stores the sentence in ctx (NULL: in this thread) and returns status. */

@@ -8,7 +8,8 @@
 #define ISA(isa, bytes, runs)                                                                                          \
     extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
     extern const tl_convert tl_converts_##isa[];                                                                       \
-    extern const struct tl_exact_kernel tl_exact_kernel_##isa;
+    extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                                         \
+    extern const tl_transpose tl_transpose_##isa;
 #include "operator/isa.def"
 #undef ISA
 
@@ -17,8 +18,9 @@ static const struct {
     const tl_kernel_table *table;
     const tl_convert *converts;
     const struct tl_exact_kernel *exact;
+    const tl_transpose *transpose;
 } isas[] = {
-#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa},
+#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa},
 #include "operator/isa.def"
 #undef ISA
 };
@@ -27,6 +29,7 @@ enum { ISAS = sizeof isas / sizeof *isas };
 int tl_isa_count(void) { return ISAS; }
 const char *tl_isa_name(int isa) { return isas[isa].name; }
 const tl_convert *tl_isa_converts(int isa) { return isas[isa].converts; }
+const tl_transpose *tl_isa_transpose(int isa) { return isas[isa].transpose; }
 
 int tl_isa_runs(int isa)
 {
@@ -85,7 +88,7 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
         op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
-    *plan = (tl_plan){.op = op, .par = par};
+    *plan = (tl_plan){.op = op, .transpose = tl_isa_transpose(isa), .par = par};
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
         plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);

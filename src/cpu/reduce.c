@@ -2,12 +2,15 @@
  * reduce over views. A slab is cut into aligned nodes of 2^level elements; threads fold nodes, one counter joins them.
  *
  *   dense rows     if there are many, threads take rows; if they are few and long, threads take nodes of a row
- *   columns        (row_stride 1) lanes are columns; threads take strips, or aligned blocks of rows if columns are few
  *   segments       each thread takes neighbouring segments of about the same weight; a long one is a slab of its own
+ *   short ones     and columns: many at a time (lanes.h)
  *   anything else  is packed into a dense buffer, a block at a time */
 #include "shape.h"
+#include "lanes.h"
+#include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
@@ -128,80 +131,6 @@ static inline void reduce_one(const tl_plan *plan, int threads, const char *x, i
     }
 }
 
-/* ---- columns ---- */
-
-enum { STRIP = 512, BLOCK_LEVEL_LEAST = 8 };
-
-/* Few columns, many rows: threads fold aligned blocks of 2^level rows, all columns; a counter per column joins them. */
-static tally_status columns_by_blocks(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
-{
-    int64_t bytes = element_bytes(plan), width = in->rows;
-    int level = tl_top_level(in->n) - 6;
-    if (level < BLOCK_LEVEL_LEAST) level = BLOCK_LEVEL_LEAST;
-    int64_t size = (int64_t)1 << level, blocks = in->n >> level, rest = in->n - (blocks << level);
-    /* the rest has its own nodes: one fold for each set bit */
-    int64_t pieces = blocks + __builtin_popcountll((unsigned long long)rest);
-    size_t need = (size_t)pieces * (size_t)width * sizeof(tl_state);
-    tl_state *nodes = malloc(need);
-    if (!nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t j = 0; j < pieces; j++) {
-            int64_t at = j << level, n = size;
-            if (j >= blocks) {
-                int64_t left = rest;
-                at = blocks << level;
-                for (int64_t k = blocks;; k++) {
-                    n = (int64_t)1 << tl_top_level(left);
-                    if (k == j) break;
-                    at += n;
-                    left -= n;
-                }
-            }
-            tl_fold_columns(plan, nodes + j * width, (const char *)in->data + at * in->stride * bytes, in->stride, n,
-                            width);
-        }
-        tl_fp_leave(fp);
-    }
-    for (int64_t col = 0; col < width; col++) {
-        tl_counter c;
-        tl_counter_init(&c, 0);
-        for (int64_t j = 0; j < blocks; j++) tl_counter_push(&c, plan->op, level, &nodes[j * width + col]);
-        int64_t left = rest;
-        for (int64_t j = blocks; j < pieces; j++) {
-            int k = tl_top_level(left);
-            left -= (int64_t)1 << k;
-            tl_counter_push(&c, plan->op, k, &nodes[j * width + col]);
-        }
-        lower_counter(plan, &c, out + col * plan->op->result_bytes);
-    }
-    free(nodes);
-    return TALLY_OK;
-}
-
-static tally_status columns(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
-{
-    int64_t width = in->rows, strips = (width + STRIP - 1) / STRIP, result = plan->op->result_bytes;
-    if (threads > 1 && strips < threads && in->n >= 4 << BLOCK_LEVEL_LEAST && !plan->op->indexed)
-        return columns_by_blocks(ctx, plan, threads, in, out);
-    int64_t share = strips < threads ? strips : threads;
-#pragma omp parallel num_threads(tl_threads(threads))
-    {
-        tl_fp fp = tl_fp_enter();
-        tl_state s[STRIP];
-#pragma omp for schedule(static, (strips + share - 1) / share)
-        for (int64_t j = 0; j < strips; j++) {
-            int64_t from = j * STRIP, m = width - from < STRIP ? width - from : STRIP;
-            tl_fold_columns(plan, s, (const char *)in->data + from * element_bytes(plan), in->stride, in->n, m);
-            for (int64_t c = 0; c < m; c++) lower_state(plan, &s[c], in->n, out + (from + c) * result);
-        }
-        tl_fp_leave(fp);
-    }
-    return TALLY_OK;
-}
-
 /* ---- rows and segments ---- */
 
 static int64_t row_length(const tally_view *in, int64_t r)
@@ -209,31 +138,27 @@ static int64_t row_length(const tally_view *in, int64_t r)
     return in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
 }
 
-/* The row in which element number `target` (counted over all rows) lies, to cut work into equal weights. A row weighs
- * its number of elements plus ROW_WEIGHT, the cost of starting it. */
-enum { ROW_WEIGHT = 16 };
-typedef __int128 weight; /* 2^62 rows are allowed, if they are empty */
-static weight weight_before(const tally_view *in, int64_t r)
+/* Sequences that go one by one. */
+typedef struct {
+    const tl_plan *plan;
+    const tally_view *in;
+    char *out;
+    int fetch;
+    int64_t is_long; /* elements; from here on all threads have reduced it already */
+} singles;
+
+static void single(void *with, int64_t r)
 {
-    return (in->offsets ? in->offsets[r] - in->offsets[0] : (weight)r * in->n) + (weight)r * ROW_WEIGHT;
-}
-static int64_t row_at_weight(const tally_view *in, weight target)
-{
-    int64_t low = 0, high = in->rows;
-    while (low < high) {
-        int64_t mid = low + (high - low) / 2;
-        if (weight_before(in, mid) < target)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    const singles *s = with;
+    int64_t n;
+    const char *x = tl_view_row(s->in, r, element_bytes(s->plan), &n);
+    if (n < s->is_long) reduce_one(s->plan, 1, x, s->in->stride, n, s->fetch, s->out + r * s->plan->op->result_bytes);
 }
 
-static void rows(const tl_plan *plan, int threads, const tally_view *in, char *out)
+static void rows(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, char *out)
 {
     int64_t bytes = element_bytes(plan), result = plan->op->result_bytes;
-    weight total = weight_before(in, in->rows);
+    tl_weight total = tl_weight_before(in, in->rows);
     int fetch = in->stride == 1 && total <= INT64_MAX / bytes ? tl_fetches((int64_t)total * bytes) : 0;
     int64_t length, tasks = total * bytes <= TL_PARALLEL_BYTES ? 1 : (int64_t)threads * 32;
     int64_t is_long = threads > 1 && in->stride == 1 && tasks > 1 ? ROW_LONG_BYTES / bytes : INT64_MAX;
@@ -244,17 +169,20 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
                 const char *x = tl_view_row(in, r, bytes, &length);
                 reduce_one(plan, threads, x, in->stride, length, fetch, out + r * result);
             }
+    singles alone = {plan, in, out, fetch, is_long};
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
+    job.results = out;
+    const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
 #pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
+        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
 #pragma omp for schedule(dynamic, 1)
         for (int64_t t = 0; t < tasks; t++) {
-            int64_t end = t + 1 == tasks ? in->rows : row_at_weight(in, total / tasks * (t + 1));
-            for (int64_t r = t ? row_at_weight(in, total / tasks * t) : 0; r < end; r++) {
-                int64_t n;
-                const char *x = tl_view_row(in, r, bytes, &n);
-                if (n < is_long) reduce_one(plan, 1, x, in->stride, n, fetch, out + r * result);
-            }
+            int64_t r = tl_share(in, t, tasks), end = tl_share(in, t + 1, tasks);
+            if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
+            for (; r < end; r++) single(&alone, r);
         }
         tl_fp_leave(fp);
     }
@@ -262,15 +190,17 @@ static void rows(const tl_plan *plan, int threads, const tally_view *in, char *o
 
 tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out)
 {
-    int64_t elements = in->offsets || in->rows == 0 ? 0 : in->rows * in->n;
     if (in->rows == 1) {
         int64_t n;
         const char *x = tl_view_row(in, 0, element_bytes(plan), &n);
         reduce_one(plan, threads, x, in->stride, n, tl_fetches(n * element_bytes(plan)), out);
-    } else if (!in->offsets && in->row_stride == 1 && in->stride != 1 && in->n > 0) {
-        return columns(ctx, plan, elements * element_bytes(plan) > TL_PARALLEL_BYTES ? threads : 1, in, out);
+    } else if (tl_lanes_take_columns(in)) {
+        tl_lanes_job job;
+        tl_lanes_begin(&job, plan, in);
+        job.results = out;
+        return tl_lanes_columns(ctx, &job, threads);
     } else {
-        rows(plan, threads, in, out);
+        rows(ctx, plan, threads, in, out);
     }
     return TALLY_OK;
 }

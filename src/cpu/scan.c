@@ -10,8 +10,11 @@
  *   folding hides the waiting. Each thread joins the nodes in a counter of its own, so it does not matter which node
  *   arrives first. */
 #include "shape.h"
+#include "lanes.h"
+#include "context/share.h"
 #include "widen.h"
 #include "law/fp.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <omp.h>
@@ -26,7 +29,7 @@ enum {
     AHEAD_BYTES = 64 * 1024, /* one thread prefetches this far on, in a down-sweep: there it runs beside the stores */
     RUN_BYTES = 8 * 1024,    /* of states that a kernel that runs along stages at a time */
     PACK = TL_TILE,
-    GROUP = 16 /* interleaved sequences scanned together, so that a cache line is read once */
+    LONG_BYTES = 4 * 1024 * 1024 /* segments from here on are cut between threads */
 };
 
 /* `stream` below: how results are stored, through the caches or past them. */
@@ -247,10 +250,9 @@ tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, in
 
 /* ---- views ---- */
 
-/* Rows r .. r + count with strides: PACK elements of each at a time, through dense buffers. */
+/* A sequence with strides: PACK elements at a time, through dense buffers. */
 typedef struct {
     char *states, *in, *out;
-    tl_scan *scans; /* GROUP of them */
 } scratch;
 
 static int scratch_open(scratch *w, const tl_plan *plan)
@@ -258,8 +260,7 @@ static int scratch_open(scratch *w, const tl_plan *plan)
     w->states = malloc(tl_staging_bytes(plan));
     w->in = malloc(PACK * (size_t)plan->op->elem_bytes);
     w->out = malloc(PACK * (size_t)plan->op->result_bytes);
-    w->scans = malloc(GROUP * sizeof *w->scans);
-    return w->states && w->in && w->out && w->scans;
+    return w->states && w->in && w->out;
 }
 
 static void scratch_close(scratch *w)
@@ -267,37 +268,46 @@ static void scratch_close(scratch *w)
     free(w->states);
     free(w->in);
     free(w->out);
-    free(w->scans);
 }
 
-static void scan_group(scratch *w, const tl_plan *plan, const tally_view *in, const tally_view *out, int64_t r,
-                       int64_t count, const tally_scan_options *o)
+/* Sequences that go one by one. */
+typedef struct {
+    scratch *w;
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_scan_options *o;
+    int64_t is_long; /* elements; from here on all threads have scanned it already */
+} singles;
+
+static void single(void *with, int64_t r)
 {
-    const tl_scalar *op = plan->op;
-    int reverse = o && o->reverse;
-    tl_staging staging = tl_staging_at(plan, w->states);
-    int64_t longest = 0, n, m;
-    for (int64_t g = 0; g < count; g++) {
-        tl_scan_begin(&w->scans[g], plan, o);
-        tl_view_row(in, r + g, op->elem_bytes, &n);
-        if (n > longest) longest = n;
+    const singles *a = with;
+    const tally_view *in = a->in, *out = a->out;
+    const tl_scalar *op = a->plan->op;
+    scratch *w = a->w;
+    const int reverse = a->o && a->o->reverse, sign = reverse ? -1 : 1;
+    tl_staging staging = tl_staging_at(a->plan, w->states);
+    tl_scan scan;
+    int64_t n, m;
+    const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+    char *y = tl_view_row(out, r, op->result_bytes, &m);
+    if (n >= a->is_long) return;
+    tl_scan_begin(&scan, a->plan, a->o);
+    if (in->stride * sign == 1 && out->stride * sign == 1) {
+        const int64_t first = reverse && n ? n - 1 : 0; /* of the scan, in the view's order */
+        x += first * in->stride * op->elem_bytes;
+        y += first * out->stride * op->result_bytes;
+        scan_serial(&scan, &scan.done, x, n, y, STORE_CACHED, 0, staging);
+        return;
     }
-    for (int64_t at = 0; at < longest; at += PACK)
-        for (int64_t g = 0; g < count; g++) {
-            const char *x = tl_view_row(in, r + g, op->elem_bytes, &n);
-            char *y = tl_view_row(out, r + g, op->result_bytes, &m);
-            if (at >= n) continue;
-            int64_t now = n - at < PACK ? n - at : PACK, from = reverse ? n - 1 - at : at, sign = reverse ? -1 : 1;
-            x += from * in->stride * op->elem_bytes;
-            y += from * out->stride * op->result_bytes;
-            if (in->stride * sign == 1 && out->stride * sign == 1) {
-                scan_serial(&w->scans[g], &w->scans[g].done, x, now, y, STORE_CACHED, 0, staging);
-                continue;
-            }
-            tl_copy_strided(w->in, 1, x, in->stride * sign, now, op->elem_bytes);
-            scan_serial(&w->scans[g], &w->scans[g].done, w->in, now, w->out, STORE_CACHED, 0, staging);
-            tl_copy_strided(y, out->stride * sign, w->out, 1, now, op->result_bytes);
-        }
+    for (int64_t at = 0, now; at < n; at += now) {
+        now = n - at < PACK ? n - at : PACK;
+        const int64_t from = reverse ? n - 1 - at : at;
+        tl_copy_strided(w->in, 1, x + from * in->stride * op->elem_bytes, in->stride * sign, now, op->elem_bytes);
+        scan_serial(&scan, &scan.done, w->in, now, w->out, STORE_CACHED, 0, staging);
+        tl_copy_strided(y + from * out->stride * op->result_bytes, out->stride * sign, w->out, 1, now,
+                        op->result_bytes);
+    }
 }
 
 tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
@@ -317,23 +327,40 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         }
         return TALLY_OK;
     }
-    int64_t group = !in->offsets && llabs(in->row_stride) < llabs(in->stride) ? GROUP : 1;
-    int64_t groups = (in->rows + group - 1) / group, share = groups / ((int64_t)threads * 32) + 1;
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
+    tl_lanes_of_scan(&job, out, o);
+    if (tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
+    /* Long segments one after the other, each on all threads; then shares of about the same weight. */
+    int64_t is_long = dense && threads > 1 && in->offsets && total > big ? LONG_BYTES / op->elem_bytes : INT64_MAX;
+    for (int64_t r = 0; is_long != INT64_MAX && r < in->rows; r++) {
+        const char *x = tl_view_row(in, r, op->elem_bytes, &n);
+        if (n < is_long) continue;
+        tl_scan s;
+        tl_scan_begin(&s, plan, o);
+        tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
+        if (status) return status;
+    }
+    const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
+    const int64_t tasks = total > big ? (int64_t)threads * 32 : 1;
     int failed = 0;
-#pragma omp parallel num_threads(tl_threads(total > big ? threads : 1))
+#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
         scratch w;
+        singles alone = {&w, plan, in, out, o, is_long};
+        tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
         int ready = scratch_open(&w, plan);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;
         }
-#pragma omp for schedule(dynamic, share)
-        for (int64_t j = 0; j < groups; j++)
-            if (ready)
-                scan_group(&w, plan, in, out, j * group, in->rows - j * group < group ? in->rows - j * group : group,
-                           o);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t t = 0; t < tasks; t++) {
+            int64_t r = tl_share(in, t, tasks), end = tl_share(in, t + 1, tasks);
+            if (ready && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
+            for (; ready && r < end; r++) single(&alone, r);
+        }
         scratch_close(&w);
         tl_fp_leave(fp);
     }

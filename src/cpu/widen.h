@@ -40,14 +40,6 @@ static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int6
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
-static inline void tl_fold_columns(const tl_plan *plan, tl_state *s, const void *x, int64_t stride, int64_t n,
-                                   int64_t width)
-{
-    plan->core->fold_columns(s, x, stride, n, width, plan->in, plan->par);
-    if (plan->op->from_wide)
-        for (int64_t c = 0; c < width; c++) plan->op->from_wide(&s[c]);
-}
-
 /* Bytes of TL_SOA states as the kernels have them. */
 static inline size_t tl_soa_bytes(const tl_plan *plan)
 {

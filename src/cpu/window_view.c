@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * window over views: each sequence, dense or packed, through the dense engine (window.h). */
 #include "shape.h"
+#include "lanes.h"
+#include "context/share.h"
 #include "window.h"
 #include "law/fp.h"
 #include "context/device.h"
+#include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include <stdlib.h>
+
+enum { LONG_BYTES = 4 * 1024 * 1024 /* segments from here on are cut between threads */ };
 
 typedef struct {
     tl_window win;
@@ -47,42 +52,74 @@ static tally_status one(tally *ctx, worker *w, const tl_plan *plan, const tally_
     return status;
 }
 
-/* The sequences of one worker: all of them, or its share of a team's. */
+/* Sequences that go one by one. */
+typedef struct {
+    tally *ctx;
+    worker *w;
+    const tl_plan *plan;
+    const tally_view *in, *out;
+    const tally_window_options *o;
+    int64_t least, most; /* elements of those that this worker does */
+    tally_status status;
+} singles;
+
+static void single(void *with, int64_t r)
+{
+    singles *s = with;
+    const tally_view *in = s->in;
+    const int64_t n = in->offsets ? in->offsets[r + 1] - in->offsets[r] : in->n;
+    if (!s->status && n >= s->least && n <= s->most) s->status = one(s->ctx, s->w, s->plan, in, s->out, r, s->o);
+}
+
+/* The sequences of least to most elements of one worker: all of them, or its shares of a team's. job: NULL, or how
+ * short ones go many at a time. */
 static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many,
-                         const tally_view *in, const tally_view *out, const tally_window_options *o)
+                         const tl_lanes_job *job, const tally_view *in, const tally_view *out,
+                         const tally_window_options *o, int64_t least, int64_t most)
 {
     worker w = {0};
-    tally_status status;
-    int64_t share = in->rows / 64 + 1;
+    tl_lanes_batch *batch = job ? tl_lanes_batch_open(ctx, job) : NULL; /* without memory, one by one */
+    singles alone = {ctx, &w, plan, in, out, o, least, most, TALLY_OK};
+    const int64_t shares = many ? (int64_t)threads * 32 : 1;
     /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
-    status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
-    if (many) {
-#pragma omp for schedule(dynamic, share)
-        for (int64_t r = 0; r < in->rows; r++)
-            if (!status) status = one(ctx, &w, plan, in, out, r, o);
-    } else {
-        for (int64_t r = 0; r < in->rows && !status; r++) status = one(ctx, &w, plan, in, out, r, o);
+    alone.status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
+    const int opened = !alone.status;
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t t = 0; t < shares; t++) {
+        int64_t r = tl_share(in, t, shares), end = tl_share(in, t + 1, shares);
+        if (opened && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
+        for (; r < end; r++) single(&alone, r);
     }
     tl_window_close(&w.win);
     free(w.in);
     free(w.out);
-    return status;
+    return alone.status;
 }
 
 tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
                             const tally_view *out, const tally_window_options *o)
 {
     int64_t total = in->offsets ? (in->rows ? in->offsets[in->rows] - in->offsets[0] : 0) : in->rows * in->n;
+    tl_lanes_job job;
+    tl_lanes_begin(&job, plan, in);
+    const int lanes = tl_lanes_of_window(&job, out, o);
+    if (lanes && tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
+    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads) ? &job : NULL;
     /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
      * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
-        return work(ctx, plan, count, threads, 0, in, out, o);
-    tally_status failed = TALLY_OK;
+        return work(ctx, plan, count, threads, 0, many, in, out, o, 0, INT64_MAX);
+    /* Long segments one after the other, each on all threads; then shares of about the same weight. */
+    int64_t is_long = LONG_BYTES / plan->op->elem_bytes, longs = 0;
+    for (int64_t r = 0; in->offsets && r < in->rows; r++) longs += in->offsets[r + 1] - in->offsets[r] >= is_long;
+    if (!longs) is_long = INT64_MAX;
+    tally_status failed = longs ? work(ctx, plan, count, threads, 0, NULL, in, out, o, is_long, INT64_MAX) : TALLY_OK;
+    if (failed) return failed;
 #pragma omp parallel num_threads(tl_threads(threads))
     {
         tl_fp fp = tl_fp_enter();
-        tally_status status = work(ctx, plan, count, threads, 1, in, out, o);
+        tally_status status = work(ctx, plan, count, threads, 1, many, in, out, o, 0, is_long - 1);
         if (status) {
 #pragma omp atomic write
             failed = status;

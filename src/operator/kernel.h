@@ -76,6 +76,39 @@ typedef struct tl_next {
     int way;
 } tl_next;
 
+/* Sequences side by side: element j of lane c is x[j * stride + c]. */
+typedef struct tl_lanes {
+    const void *x;
+    int64_t stride; /* elements from a row to the next; negative walks backwards */
+    int64_t at, m;  /* these rows are elements at .. at + m - 1 of their sequences; at is a multiple of 8, and m too but
+                       for the last rows */
+    int vectors;    /* of lanes */
+    int levels;     /* of counters in carry: at least log2((at + m) / 8) + 1, and 1 */
+    int seeded;     /* a scan: S(0) is not ABSENT (seed) */
+    const int32_t *ends; /* a fold: NULL, or how many of the last (at + m) % 8 rows each lane has; of 8 rows, if those
+                            are all */
+    void *carry;         /* what the rows before left: 2 * levels + 1 vectors for each vector of lanes */
+    void *soa;
+    int64_t to;
+    int64_t ahead; /* rows from those under way to those to prefetch; 0: none */
+    /* A scan where kernel->lanes_out: NULL, or inclusive results instead of states: row j to out + j * out_step;
+     * stream: past the caches, where they are aligned to a vector. */
+    void *out;
+    int64_t out_step;
+    int stream;
+} tl_lanes;
+
+/* Staged states to results: `rows` rows of m states, `width` states apart, to results row_step apart. Result j of the
+ * first row has the count n + j * dn and the origin first + j * dfirst; from row to row they change by row_n and
+ * row_first. counts: NULL, or the counts of one row (m is a multiple of TL_ABREAST then, and dfirst 0). */
+typedef struct tl_lower {
+    int64_t from, m, n, first;
+    int dn, dfirst, stream;
+    int64_t rows, width, row_step;
+    int row_n, row_first;
+    const int32_t *counts;
+} tl_lower;
+
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
 /* Elements or results of one type from those of another (cpu/kernel/convert.def). */
@@ -85,6 +118,19 @@ typedef struct tl_convert {
     int from_bytes, to_bytes;
     void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
 } tl_convert;
+
+/* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c
+ * is at p[c] or, where p is NULL, at x + c * pitch (bytes). */
+enum { TL_ABREAST = 16 };
+typedef struct tl_transpose {
+    /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written.
+     * Meanwhile `bytes` bytes from next.at on are prefetched. */
+    void (*to_lanes)(void *t, int64_t stride, const char *const *p, const char *x, int64_t pitch, int64_t lanes,
+                     int64_t n, int bytes, tl_next next);
+    /* Back: n[c] <= most elements to q[c], or `most` to y + c * pitch; up to 7 rows of t more are read. */
+    void (*from_lanes)(char *const *q, const int64_t *n, char *y, int64_t pitch, const void *t, int64_t stride,
+                       int64_t lanes, int64_t most, int bytes);
+} tl_transpose;
 
 /* An operator on one dtype, compiled for one instruction set. Most types have `nodes` and `fold` at most: operators
  * whose combine is exact have shorter roads there. All the rest is for the types that others are widened to
@@ -99,10 +145,6 @@ typedef struct tl_kernel {
 
     /* *s = S(n) of the n > 0 elements at x, without init. */
     void (*fold)(tl_state *s, const void *x, int64_t n, int64_t i, const tl_convert *from, int fetch, tl_par p);
-
-    /* s[c] = S(n) of column c: `width` neighbouring columns of n > 0 elements that are `stride` elements apart. */
-    void (*fold_columns)(tl_state *s, const void *x, int64_t stride, int64_t n, int64_t width, const tl_convert *from,
-                         tl_par p);
 
     /* Stages S(b + j) as soa[lead + j], 0 <= j <= m (j < m when m == TL_TILE), for the 0 < m <= TL_TILE elements at x,
      * a tile whose first has index b, a multiple of TL_TILE. prefix = S(b), NULL if ABSENT (then soa[lead] is garbage).
@@ -119,8 +161,9 @@ typedef struct tl_kernel {
     void (*scan_full)(void *out, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
                       int exclusive, int stream, tl_next next, tl_par p);
 
-    /* soa[j] = *s. */
+    /* soa[j] = *s, and back. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);
+    void (*unstage)(const void *soa, int64_t j, tl_state *s);
 
     int flips; /* elements are signed keys, and unsigned integers of the same size after par.flip */
     int bare;  /* an element, its state and its result are the same bytes */
@@ -129,6 +172,19 @@ typedef struct tl_kernel {
      * stream: store past the caches; the caller fences. */
     void (*lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first, int dfirst,
                       int stream, tl_par p);
+
+    void (*lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p);
+
+    /* Many sequences at once: cpu/kernel/lanes_kernel.h. fold: with soa, stages S(at + m) as soa[to + lane] after the
+     * last rows. scan: stages S(at + j) as soa[to + j * width + lane], 0 <= j <= m, width = vectors * vector_lanes; it
+     * writes up to 7 rows more. window: stages the windows of w that end at rows w - 1 .. m - 1, from soa[to] on; carry
+     * has m + 7 vectors for each set bit of w. put: one lane's state into carry: slot l < levels is the counter's node
+     * of 8 << l elements, levels + l is S at the last multiple of 8 << l that is none of 16 << l, 2 * levels S(0). */
+    void (*lanes_fold)(const tl_lanes *k, tl_par p);
+    void (*lanes_scan)(const tl_lanes *k, tl_par p);
+    int lanes_out;
+    void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
+    void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
 
     /* Windows: cpu/kernel/window_kernel.h. A vector of states has vector_lanes lanes and vector_bytes bytes, and a row
      * window_vectors of them. */

@@ -6,13 +6,14 @@
 #include "kernel.h"
 
 typedef struct tl_plan {
-    const tl_scalar *op;       /* the operator: facts, scalar functions */
-    const tl_kernel *core;     /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
-    const tl_kernel *lower;    /* its results: lower_row */
-    const tl_kernel *fold;     /* nodes and fold: for the elements as they are, or those of core */
-    const tl_convert *fold_in; /* elements for fold, and */
-    const tl_convert *in;      /* for core; NULL: they are the same */
-    const tl_convert *out;     /* results of lower; NULL: they are the same */
+    const tl_scalar *op;           /* the operator: facts, scalar functions */
+    const tl_kernel *core;         /* its states: nodes, fold, scan_tile, ... (of op->core, on the type op->wide) */
+    const tl_kernel *lower;        /* its results: lower_row */
+    const tl_kernel *fold;         /* nodes and fold: for the elements as they are, or those of core */
+    const tl_convert *fold_in;     /* elements for fold, and */
+    const tl_convert *in;          /* for core; NULL: they are the same */
+    const tl_convert *out;         /* results of lower; NULL: they are the same */
+    const tl_transpose *transpose; /* of the same instruction set */
     tl_par par;
     const struct tl_exact_kernel
         *exact; /* an exact sum: of all this, only op, in and par are there (cpu/exact/exact.h) */

@@ -5,7 +5,7 @@
 #ifndef TALLY_CPU_EXACT_H
 #define TALLY_CPU_EXACT_H
 #include "context/context.h"
-#include "cpu/ranges.h"
+#include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
 /* Adds n elements that are `stride` apart. The dense ones on up to `threads` threads. */
@@ -18,7 +18,7 @@ tally_status tl_exact_scan(tally *ctx, const tl_plan *plan, int threads, const t
 tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view *in, const tally_view *out,
                              const tally_window_options *options); /* cannot fail */
 
-/* The same for windows that are ranges (cpu/ranges.h; count is not used); they cannot fail either. */
+/* The same for windows that are ranges (cpu/keys/ranges.h; count is not used); they cannot fail either. */
 void tl_exact_ranges_run(const tl_plan *plan, int threads, const tl_ranges *ranges, const void *x, int64_t stride,
                          void *y, int64_t y_stride);
 tally_status tl_exact_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads,

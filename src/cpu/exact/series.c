@@ -5,7 +5,7 @@
 #include "context/device.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/ranges.h"
+#include "cpu/keys/ranges.h"
 #include "cpu/shape.h"
 #include "law/fp.h"
 #include <stdlib.h>

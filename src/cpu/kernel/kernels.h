@@ -19,9 +19,9 @@
 #define TL_RUNS (OP_EXACT && OP_NEUTRAL && TL_ONE_FIELD)
 /* Operators whose scans are worth code of their own: sums, products, moments, averages; the others are staged. */
 #define TL_SCAN_FULL (OP_LANES == 1 && (!TL_EXPRESS || TL_RUNS))
-#include "columns_kernel.h"
 #include "scan_kernel.h"
 #include "window_kernel.h"
+#include "lanes_kernel.h"
 #endif
 
 static const tl_kernel W(row) = {
@@ -39,7 +39,6 @@ static const tl_kernel W(row) = {
 #endif
 #endif
 #if !defined(OP_CORE) && TL_FULL
-    .fold_columns = W(do_fold_columns),
     .scan_tile = W(do_scan_tile),
     .lead = TL_RUNS ? TL_V - 1 : 0,
 #if TL_SCAN_FULL
@@ -52,11 +51,18 @@ static const tl_kernel W(row) = {
     .window_start = W(do_window_start),
     .window_feed = W(do_window_feed),
     .window_suffix = W(do_window_suffix),
+    .lanes_fold = W(do_lanes_fold),
+    .lanes_scan = W(do_lanes_scan),
+    .lanes_out = TL_SCAN_FULL,
+    .lanes_window = W(do_lanes_window),
+    .lanes_put = W(do_lanes_put),
+    .unstage = W(do_unstage),
 #endif
 #if TL_LOWERS
     .bare = TL_BARE,
     .flips = TL_FLIPS,
     .lower_row = W(do_lower_row),
+    .lower_rows = W(do_lower_rows),
     .window_lower = W(do_window_lower),
 #endif
 };

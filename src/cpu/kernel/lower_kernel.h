@@ -80,11 +80,47 @@ TL_INLINE void W(lower_loop)(TL_OUT_T *out, const W(soa) * b, int64_t from, int6
     for (; j < m; j++) W(lower_one)(out + j * OP_LANES, b, from + j, n + j * dn, first + j * dfirst, p);
 }
 
+/* Rows of m results each, row_step results apart, whose count and origin change by row_n and row_first. */
+static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_par p)
+{
+    TL_OUT_T *to = out;
+    int64_t from = k->from, n = k->n, first = k->first;
+    if (k->counts && OP_LANES == 2) {
+        for (int64_t j = 0; j < k->m; j++) W(lower_one)(to + j * OP_LANES, soa, from + j, k->counts[j], first, p);
+        return;
+    }
+#if OP_LANES == 1
+    if (k->m % TL_V == 0 && !k->dn && !k->dfirst && !k->stream) { /* as rows of lanes are */
+        for (int64_t r = 0; r < k->rows; r++, to += k->row_step, from += k->width, n += k->row_n, first += k->row_first)
+            for (int64_t j = 0; j < k->m; j += TL_V) {
+                TL_VE(real) count = (TL_REAL_T)n - (TL_VE(real)){0};
+                if (k->counts) {
+                    int32_t counts __attribute__((vector_size(TL_V * sizeof(int32_t))));
+                    memcpy(&counts, k->counts + j, sizeof counts);
+                    count = TL_TO(counts, TL_REAL_T);
+                }
+                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, from + j), count, (TL_VE(idx)){0} + first, p);
+                x = TL_RESULT(x, p);
+                memcpy(to + j, &x, sizeof x);
+            }
+        return;
+    }
+#endif
+    for (int64_t r = 0; r < k->rows; r++) {
+        if (k->stream)
+            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 1, p);
+        else
+            W(lower_loop)(to, soa, from, k->m, n, k->dn, first, k->dfirst, 0, p);
+        to += k->row_step * (OP_LANES);
+        from += k->width;
+        n += k->row_n;
+        first += k->row_first;
+    }
+}
+
 static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
                             int dfirst, int stream, tl_par p)
 {
-    if (stream)
-        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 1, p);
-    else
-        W(lower_loop)(out, soa, from, m, n, dn, first, dfirst, 0, p);
+    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL};
+    W(do_lower_rows)(out, soa, &row, p);
 }

@@ -5,7 +5,7 @@
 #include "context/threads.h"
 #include "context/view.h"
 #include "law/fp.h"
-#include "widen.h"
+#include "cpu/widen.h"
 #include <stdlib.h>
 
 enum { SHARE = 1024, WORTH = 1 << 15 }; /* results that a thread takes at a time; elements worth a second thread */

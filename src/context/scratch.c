@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ * Memory that is kept from call to call (scratch.h). */
+#include "scratch.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct tl_scratch_block {
+    void *at;
+    size_t bytes;
+} block;
+
+int tl_scratch_begin(tally *ctx, int threads)
+{
+    if (threads <= ctx->scratch_threads) return 1;
+    const size_t slots = TL_SCRATCH_SLOTS;
+    block *more = realloc(ctx->scratch, (size_t)threads * slots * sizeof *more);
+    if (!more) return 0;
+    memset(more + (size_t)ctx->scratch_threads * slots, 0,
+           (size_t)(threads - ctx->scratch_threads) * slots * sizeof *more);
+    ctx->scratch = more;
+    ctx->scratch_threads = threads;
+    return 1;
+}
+
+void *tl_scratch(tally *ctx, int thread, int slot, size_t bytes)
+{
+    if (thread >= ctx->scratch_threads) return NULL;
+    block *b = &ctx->scratch[thread * TL_SCRATCH_SLOTS + slot];
+    if (bytes > b->bytes) {
+        free(b->at);
+        b->bytes = (bytes + 4095) & ~(size_t)4095;
+        b->at = aligned_alloc(64, b->bytes);
+        if (!b->at) b->bytes = 0;
+    }
+    return b->at;
+}
+
+void tl_scratch_end(tally *ctx)
+{
+    for (int i = 0; i < ctx->scratch_threads * TL_SCRATCH_SLOTS; i++) free(ctx->scratch[i].at);
+    free(ctx->scratch);
+    ctx->scratch = NULL;
+    ctx->scratch_threads = 0;
+}

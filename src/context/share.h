@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Rows and segments cut into shares of about the same weight, for threads. A sequence weighs its number of elements
+ * plus TL_SHARE_ROW, the cost of starting it. */
+#ifndef TALLY_SHARE_H
+#define TALLY_SHARE_H
+#include "tally.h"
+
+enum { TL_SHARE_ROW = 16 };
+typedef __int128 tl_weight; /* 2^62 rows are allowed, if they are empty */
+
+static inline tl_weight tl_weight_before(const tally_view *in, int64_t r)
+{
+    return (in->offsets ? in->offsets[r] - in->offsets[0] : (tl_weight)r * in->n) + (tl_weight)r * TL_SHARE_ROW;
+}
+
+/* The first sequence of share t of `shares`; share `shares` begins after the last. */
+static inline int64_t tl_share(const tally_view *in, int64_t t, int64_t shares)
+{
+    int64_t low = 0, high = in->rows;
+    if (t >= shares) return high;
+    const tl_weight target = tl_weight_before(in, in->rows) / shares * t;
+    while (low < high) {
+        int64_t mid = low + (high - low) / 2;
+        if (tl_weight_before(in, mid) < target)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ * Many sequences at once, lanes as sequences: columns where they lie, and short rows and segments after a transposition
+ * (cpu/lanes.h). Every lane has the binary counter of the law, so there are no shuffles. Rows (the elements that have
+ * the same index in their sequences) are taken eight at a time:
+ *
+ *   fold     rows 8g..8g+7 -> a tree in registers -> a node of level 3 -> the counter: level l and l make l + 1
+ *   scan     S(8g) and that tree's nodes make S(8g + 1) .. S(8g + 7); the counter makes S(8g + 8)
+ *   window   levels of nodes that end at each row, one above the other, and a fold of those at the set bits of w
+ */
+
+enum { W(BLOCK_LOG) = 3, W(ROWS) = 1 << W(BLOCK_LOG) };
+
+/* The states of row i of its sequences. */
+TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
+{
+    TL_VE(elem) e;
+    memcpy(&e, x, sizeof e);
+    return TL_VE(lift)(TL_FLIPPED(e, p), (TL_VE(idx)){0} + i, p);
+}
+
+/* Asks for 8 rows, `ahead` rows on. A prefetch of nothing that is there does nothing. */
+TL_INLINE void W(fetch_rows)(const E *x, int64_t stride, int64_t ahead)
+{
+    if (ahead)
+        TL_UNROLL for (int j = 0; j < W(ROWS); j++)
+            __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)((ahead + j) * stride) * sizeof(E)), 0, 2);
+}
+
+/* The node of the 2^k <= 8 rows from x on. */
+TL_INLINE VS W(rows_node)(const E *x, int64_t stride, int k, int64_t i, tl_par p)
+{
+    VS r[8];
+    TL_UNROLL for (int j = 0; j < 1 << k; j++) r[j] = W(load_row)(x + j * stride, i + j, p);
+    TL_UNROLL for (int c = 1 << k; c > 1; c /= 2) TL_UNROLL for (int j = 0; j < c / 2; j++) r[j] =
+        W(twin)(r[2 * j], r[2 * j + 1], (1 << k) / c);
+    return r[0];
+}
+
+/* o[j] = S(at + j + 1), j < 7, from S(at) (absent: there is none) and the states of 8 rows; o[7] = the node of them
+ * all. */
+TL_INLINE void W(row_prefixes)(VS *o, const VS *v, VS before, int absent, int64_t at)
+{
+    VS a01 = W(twin)(v[0], v[1], 1), a45 = W(twin)(v[4], v[5], 1), a03 = W(twin)(a01, W(twin)(v[2], v[3], 1), 2);
+    o[7] = W(twin)(a03, W(twin)(a45, W(twin)(v[6], v[7], 1), 2), 4);
+    if (absent) {
+        o[0] = v[0];
+        o[1] = a01;
+        o[3] = a03;
+    } else {
+        o[0] = W(combine)(before, v[0], at, 1);
+        o[1] = W(combine)(before, a01, at, 2);
+        o[3] = W(combine)(before, a03, at, 4);
+    }
+    o[2] = W(combine)(o[1], v[2], at + 2, 1);
+    o[4] = W(combine)(o[3], v[4], at + 4, 1);
+    o[5] = W(combine)(o[3], a45, at + 4, 2);
+    o[6] = W(combine)(o[5], v[6], at + 6, 1);
+}
+
+/* 8 rows, of which `count` are read; the others are row 0 once more. */
+TL_INLINE void W(load_rows)(VS *v, const E *x, int64_t stride, int count, int64_t i, tl_par p)
+{
+    TL_UNROLL for (int j = 0; j < W(ROWS); j++) v[j] = W(load_row)(x + (j < count ? j * stride : 0), i + j, p);
+}
+
+/* The node of block g goes into the counter; returns the level above a block that it has reached. */
+TL_INLINE int W(carries)(int64_t g) { return __builtin_ctzll(~(unsigned long long)g); }
+TL_INLINE VS W(carry)(VS *counter, VS s, int carries, int vectors)
+{
+    for (int l = 0; l < carries; l++) s = W(twin)(counter[l * vectors], s, (int64_t)W(ROWS) << l);
+    return counter[carries * vectors] = s;
+}
+
+/* The elements before the block of 2^k of n: the bits of n above k. */
+TL_INLINE int64_t W(higher)(int64_t n, int k) { return n & -((int64_t)2 << k); }
+
+/* S of lane c's own number of last rows, ends[c], after s = S(at). */
+TL_INLINE VS W(ragged)(VS s, int absent, const E *x, int64_t stride, int count, int64_t at, const int32_t *ends,
+                       tl_par p)
+{
+    VS v[8], o[8];
+    typedef int32_t numbers __attribute__((vector_size(TL_V * sizeof(int32_t))));
+    numbers end;
+    W(load_rows)(v, x, stride, count, at, p);
+    W(row_prefixes)(o, v, s, absent, at);
+    memcpy(&end, ends, sizeof end);
+    TL_UNROLL for (int j = 0; j < 8; j++) /* o[7] is S(8) if nothing is before; else no end is 8 */
+    {
+        numbers here = end == j + 1;
+#define PICK(type, f)                                                                                                  \
+    {                                                                                                                  \
+        __typeof__(s.f == s.f) m = __builtin_convertvector(here, __typeof__(s.f == s.f));                              \
+        s.f = TL_BLEND(m, o[j].f, s.f);                                                                                \
+    }
+        OP_FIELDS(PICK)
+#undef PICK
+    }
+    return s;
+}
+
+static void W(do_lanes_fold)(const tl_lanes *k, tl_par p)
+{
+    const E *x = k->x;
+    const int64_t stride = k->stride, n = k->at + k->m;
+    const int rest = k->ends && n == W(ROWS) ? W(ROWS) : n & (W(ROWS) - 1);
+    const int64_t blocks = (n - rest) >> W(BLOCK_LOG);
+    VS *counter = k->carry;
+    for (int64_t g = k->at >> W(BLOCK_LOG); g < blocks; g++, x += W(ROWS) * stride) {
+        const int carries = W(carries)(g);
+        for (int v = 0; v < k->vectors; v++) {
+            W(fetch_rows)(x + v * TL_V, stride, k->ahead);
+            W(carry)
+            (counter + v, W(rows_node)(x + v * TL_V, stride, W(BLOCK_LOG), g * W(ROWS), p), carries, k->vectors);
+        }
+    }
+    if (!k->soa) return;
+    for (int v = 0; v < k->vectors; v++) {
+        VS s = counter[0];
+        int have = 0;
+        for (int64_t bits = blocks; bits;) {
+            const int l = tl_top_level(bits);
+            const VS node = counter[l * k->vectors + v];
+            bits &= ~((int64_t)1 << l);
+            s = have ? W(combine)(s, node, W(higher)(n, l + W(BLOCK_LOG)), (int64_t)W(ROWS) << l) : node;
+            have = 1;
+        }
+        const E *row = x + v * TL_V;
+        if (k->ends) {
+            s = W(ragged)(s, !have, row, stride, rest, n - rest, k->ends + v * TL_V, p);
+        } else {
+#define REST(level)                                                                                                    \
+    if (rest >> (level)&1) {                                                                                           \
+        const VS node = W(rows_node)(row, stride, level, W(higher)(n, level), p);                                      \
+        s = have ? W(combine)(s, node, W(higher)(n, level), 1 << (level)) : node;                                      \
+        have = 1;                                                                                                      \
+        row += stride << (level);                                                                                      \
+    }
+            REST(2)
+            REST(1)
+            REST(0)
+#undef REST
+        }
+        W(soa_store)(k->soa, k->to + v * TL_V, s);
+    }
+}
+
+#if TL_SCAN_FULL
+/* S(n) as a result of row j. */
+TL_INLINE void W(put_row)(const tl_lanes *k, int64_t j, int v, VS s, int64_t n, tl_par p)
+{
+    TL_VE(result) r = TL_RESULT(TL_VE(lower)(s, (TL_REAL_T)n - (TL_VE(real)){0}, (TL_VE(idx)){0}, p), p);
+    TL_OUT_T *to = (TL_OUT_T *)k->out + j * k->out_step + v * TL_V;
+    if (k->stream)
+        tl_stream_store(to, &r, sizeof r);
+    else
+        memcpy(to, &r, sizeof r);
+}
+#endif
+
+static void W(do_lanes_scan)(const tl_lanes *k, tl_par p)
+{
+    const int64_t stride = k->stride, width = k->vectors * TL_V;
+    const int vectors = k->vectors;
+    VS *counter = k->carry, *starts = counter + k->levels * vectors, *init = starts + k->levels * vectors;
+    for (int64_t row = 0; row < k->m; row += W(ROWS)) {
+        const int64_t at = k->at + row, g = at >> W(BLOCK_LOG), parent = g & (g + 1);
+        const int count = k->m - row < W(ROWS) ? (int)(k->m - row) : W(ROWS), carries = W(carries)(g);
+        /* S(at), and what the node of this block follows in S(at + 8) */
+        const VS *from = g ? starts + __builtin_ctzll((unsigned long long)g) * vectors : init;
+        const VS *under = parent ? starts + __builtin_ctzll((unsigned long long)parent) * vectors : init;
+        const int absent = !g && !k->seeded, first = !parent && !k->seeded;
+        for (int v = 0; v < vectors; v++) {
+            const int64_t to = k->to + row * width + v * TL_V;
+            VS x[8], o[8];
+            const E *e = (const E *)k->x + row * stride + v * TL_V;
+            W(fetch_rows)(e, stride, k->ahead);
+            W(load_rows)(x, e, stride, count, at, p);
+            W(row_prefixes)(o, x, from[v], absent, at);
+#if TL_SCAN_FULL
+            if (k->out) {
+                TL_UNROLL for (int j = 0; j < 7; j++) if (j < count) W(put_row)(k, row + j, v, o[j], at + j + 1, p);
+                if (count < W(ROWS)) continue;
+                VS s = W(carry)(counter + v, o[7], carries, vectors);
+                if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
+                starts[carries * vectors + v] = s;
+                W(put_row)(k, row + 7, v, s, at + 8, p);
+                continue;
+            }
+#endif
+            if (row == 0) W(soa_store)(k->soa, to, from[v]);
+            TL_UNROLL for (int j = 0; j < 7; j++) W(soa_store)(k->soa, to + (j + 1) * width, o[j]);
+            if (count < W(ROWS)) continue;
+            VS s = W(carry)(counter + v, o[7], carries, vectors);
+            if (!first) s = W(combine)(under[v], s, parent << W(BLOCK_LOG), (int64_t)W(ROWS) << carries);
+            starts[carries * vectors + v] = s;
+            W(soa_store)(k->soa, to + W(ROWS) * width, s);
+        }
+    }
+}
+
+/* Z is the level's nodes that end at rows 2^b - 1 .. m - 1, one vector of lanes; the passes go downwards, so that a
+ * level may take the place of the one below it. */
+#define ALL8(expression) TL_UNROLL for (int j = 0; j < 8; j++) expression
+#define KEEPS(b)         (!OP_IDEMPOTENT && w >> (b)&1)
+static void W(do_lanes_window)(const tl_lanes *k, int64_t w, tl_par p)
+{
+    const int64_t m = k->m, width = k->vectors * TL_V, room = (m + W(ROWS) - 1) & -(int64_t)W(ROWS);
+    const int top = tl_top_level(w), last = tl_level(w); /* the levels of the first and the last node of a window */
+    for (int v = 0; v < k->vectors; v++) {
+        const E *x = (const E *)k->x + v * TL_V;
+        const int64_t to = k->to + v * TL_V - (w - 1) * width;
+        VS *z = k->carry;
+#if !OP_IDEMPOTENT
+        VS *kept[TL_MAX_LEVELS];
+        memset(kept, 0, sizeof kept); /* only tells the compiler that they are set */
+#endif
+        int b = 0;
+        const int levels = top - (last == top);
+        if (levels >= W(BLOCK_LOG)) { /* the first three levels in registers */
+            VS *z0 = z, *z1 = z0 + (KEEPS(0) ? room : 0), *z2 = z1 + (KEEPS(1) ? room : 0);
+            z = z2 + (KEEPS(2) ? room : 0);
+#if !OP_IDEMPOTENT
+            kept[0] = z0;
+            kept[1] = z1;
+            kept[2] = z2;
+#endif
+            VS v0 = W(load_row)(x, k->at, p), v1[2] = {v0, v0}, v2[4] = {v0, v0, v0, v0}; /* of the block before */
+            for (int64_t e = 0; e < m; e += W(ROWS)) {
+                VS a[8], c[8];
+                W(fetch_rows)(x + e * k->stride, k->stride, k->ahead);
+                W(load_rows)(a, x + e * k->stride, k->stride, m - e < W(ROWS) ? (int)(m - e) : W(ROWS), k->at + e, p);
+                if (KEEPS(0)) ALL8(z0[e + j] = a[j]);
+                ALL8(c[j] = W(join_twins)(j < 1 ? v0 : a[j - 1], a[j], 1));
+                v0 = a[7];
+                if (KEEPS(1)) ALL8(z1[e + j] = c[j]);
+                ALL8(a[j] = W(join_twins)(j < 2 ? v1[j] : c[j - 2], c[j], 2));
+                TL_UNROLL for (int j = 0; j < 2; j++) v1[j] = c[6 + j];
+                if (KEEPS(2)) ALL8(z2[e + j] = a[j]);
+                ALL8(z[e + j] = W(join_twins)(j < 4 ? v2[j] : a[j - 4], a[j], 4));
+                TL_UNROLL for (int j = 0; j < 4; j++) v2[j] = a[4 + j];
+            }
+            b = W(BLOCK_LOG);
+        } else {
+            for (int64_t e = 0; e < m; e++) z[e] = W(load_row)(x + e * k->stride, k->at + e, p);
+        }
+        for (; b < levels; b++) {
+            const VS *below = z;
+            const int64_t d = (int64_t)1 << b;
+#if !OP_IDEMPOTENT
+            if (KEEPS(b)) kept[b] = z, z += room;
+#endif
+            for (int64_t e = m - 1; e >= 2 * d - 1; e--) z[e] = W(join_twins)(below[e - d], below[e], d);
+        }
+        int64_t folded = (int64_t)1 << top; /* the last pass puts the windows where they go */
+        if (w == 1) {
+            for (int64_t e = 0; e < m; e++) W(soa_store)(k->soa, to + e * width, z[e]);
+        } else if (last == top) {
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join_twins)(z[e - w / 2], z[e], w / 2));
+        } else {
+#if OP_IDEMPOTENT /* two nodes that overlap */
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join)(z[e - (w - folded)], z[e], 0, 0));
+#else
+            for (b = top - 1; b > last; b--) {
+                const int64_t d = (int64_t)1 << b;
+                if (!(w >> b & 1)) continue;
+                for (int64_t e = m - 1; e >= folded + d - 1; e--) z[e] = W(join)(z[e - d], kept[b][e], folded, d);
+                folded += d;
+            }
+            const int64_t d = (int64_t)1 << last;
+            for (int64_t e = w - 1; e < m; e++)
+                W(soa_store)(k->soa, to + e * width, W(join)(z[e - d], kept[last][e], folded, d));
+#endif
+        }
+    }
+}
+
+#undef ALL8
+#undef KEEPS
+
+static void W(do_lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
+{
+    SS one;
+    memcpy(&one, s, sizeof one);
+    W(put)((VS *)k->carry + slot * k->vectors + (lane >> TL_LOG_V), (int)(lane & (TL_V - 1)), one);
+}
+
+static void W(do_unstage)(const void *soa, int64_t j, tl_state *s)
+{
+    SS one = W(soa_get)(soa, j);
+    memcpy(s, &one, sizeof one);
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT
+ * A strip of lanes: its rows through the kernels, a chunk at a time in the first caches (lanes.h).
+ *
+ *   elements --(copy, widen)--> t --kernel--> soa --lower--> r --(narrow, copy)--> results
+ *
+ * What lies where kernels can read it skips t, and results that lower can write skip r. */
+#include "lanes.h"
+#include "widen.h"
+#include "context/scratch.h"
+#include "context/view.h"
+#include <omp.h>
+#include <string.h>
+
+enum {
+    BLOCK = 8,     /* rows that kernels take at a time */
+    ROWS = 256,    /* of a narrow strip at a time */
+    OVER = 512,    /* elements that may be read behind t */
+    STREAMED = 128 /* bytes that results are aligned to where they are streamed by the vector */
+};
+
+void tl_lanes_begin(tl_lanes_job *job, const tl_plan *plan, const tally_view *in)
+{
+    *job = (tl_lanes_job){.plan = plan, .verb = TL_REDUCE, .in = in};
+}
+
+void tl_lanes_of_scan(tl_lanes_job *job, const tally_view *out, const tally_scan_options *o)
+{
+    const tl_plan *plan = job->plan;
+    job->verb = TL_SCAN;
+    job->out = out;
+    job->exclusive = o && o->exclusive;
+    job->reverse = o && o->reverse;
+    job->seeded = o && o->init;
+    if (!job->seeded) return;
+    plan->op->seed(&job->init, o->init, plan->par);
+    if (plan->op->to_wide) plan->op->to_wide(&job->init);
+}
+
+int tl_lanes_of_window(tl_lanes_job *job, const tally_view *out, const tally_window_options *o)
+{
+    if (job->plan->op->masked && o->min_count > 0) return 0; /* that takes counts too */
+    if (o->before < 0 || o->after < 0 || o->after > TL_LANES_AFTER || o->before >= TL_LANES_WINDOW - o->after) return 0;
+    job->verb = TL_WINDOW;
+    job->out = out;
+    job->before = o->before;
+    job->after = o->after;
+    job->w = o->before + 1 + o->after;
+    job->valid = o->edges == TALLY_EDGES_VALID;
+    job->least = job->plan->op->masked ? 0 : o->min_count;
+    int whole = o->edges == TALLY_EDGES_MISSING && o->min_count <= 0;
+    if (whole && job->least < job->w) job->least = job->w;
+    return 1;
+}
+
+/* ---- memory ---- */
+
+static int64_t padded(const tl_lanes_room *room, int64_t width)
+{
+    return (width + room->lanes - 1) & -(int64_t)room->lanes;
+}
+
+static int levels_of(int64_t n) { return n >= BLOCK ? tl_top_level(n) - 2 : 1; }
+
+/* Rows of a strip that go through a kernel, a staging buffer and r at a time. */
+static int64_t chunk_of(int64_t pad)
+{
+    const int64_t rows = (TL_SOA / pad - 1) & -(int64_t)BLOCK;
+    return rows < ROWS ? rows : ROWS;
+}
+
+/* A row of results without a value. */
+static void fill_empty(tl_lanes_room *room, int64_t width)
+{
+    const tl_plan *plan = room->job->plan;
+    const int64_t bytes = room->result, all = width * bytes;
+    char one[32];
+    plan->op->empty(plan->par, one);
+    if (plan->out) /* narrowing gives it back */
+        plan->in->apply(room->empty, one, plan->op->lanes);
+    else
+        memcpy(room->empty, one, (size_t)bytes);
+    for (int64_t have = bytes; have < all; have *= 2)
+        memcpy(room->empty + have, room->empty, (size_t)(2 * have < all ? have : all - have));
+}
+
+int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
+                  int64_t transposed)
+{
+    const tl_plan *plan = job->plan;
+    *room = (tl_lanes_room){.job = job, .lanes = plan->core->vector_lanes};
+    room->elem = plan->in ? plan->in->to_bytes : plan->op->elem_bytes;
+    room->result = plan->out ? (int64_t)plan->out->from_bytes * plan->op->lanes : plan->op->result_bytes;
+    room->most = width = padded(room, width);
+    room->k.levels = levels_of(longest);
+    int64_t slots = (2 * room->k.levels + 1) * (width / room->lanes), ahead = 0;
+    if (job->verb == TL_WINDOW) {
+        ahead = job->w - 1;
+        int64_t kept = __builtin_popcountll((unsigned long long)job->w) * (ROWS + ahead + BLOCK);
+        if (kept > slots) slots = kept;
+    }
+    size_t soa = (tl_soa_bytes(plan) + 63) & ~(size_t)63,
+           carry = ((size_t)slots * (size_t)plan->core->vector_bytes + 63) & ~(size_t)63;
+    if (transposed < TL_SOA + ahead * width) transposed = TL_SOA + ahead * width;
+    size_t t = (size_t)((transposed + OVER) * room->elem + 63) & ~(size_t)63;
+    size_t r = (size_t)(TL_SOA * room->result + 63) & ~(size_t)63;
+    if (r < TL_WIDE_BYTES) r = TL_WIDE_BYTES; /* tl_lower_row takes it too */
+    char *at = tl_scratch(ctx, omp_get_thread_num(), TL_ROOM, soa + carry + t + 2 * r + (size_t)(width * room->result));
+    if (!at) return 0;
+    room->soa = at;
+    room->k.carry = at += soa;
+    room->t = at += carry;
+    room->r = at += t;
+    room->narrow = at += r;
+    room->empty = at + r;
+    room->k.soa = room->soa;
+    room->k.seeded = job->seeded;
+    if (job->verb == TL_WINDOW || job->exclusive) fill_empty(room, width);
+    return 1;
+}
+
+/* The strip's width, with padding; S(0) of its lanes. */
+static void set_width(tl_lanes_room *room, int64_t width)
+{
+    tl_lanes *k = &room->k;
+    const int vectors = (int)(padded(room, width) / room->lanes);
+    k->vectors = vectors;
+    if (k->seeded && room->seeded != vectors)
+        for (int64_t c = 0; c < padded(room, width); c++)
+            room->job->plan->core->lanes_put(k, 2 * k->levels, c, &room->job->init);
+    room->seeded = vectors;
+}
+
+/* ---- elements ---- */
+
+/* Few bytes without a call. */
+static inline void copy_small(char *to, const char *from, int64_t n, int64_t bytes)
+{
+    if (bytes == 4)
+        for (int64_t i = 0; i < n; i++) memcpy(to + 4 * i, from + 4 * i, 4);
+    else if (bytes == 8)
+        for (int64_t i = 0; i < n; i++) memcpy(to + 8 * i, from + 8 * i, 8);
+    else
+        memcpy(to, from, (size_t)(n * bytes));
+}
+
+/* Rows a .. a + count, where a kernel can read them; *stride: elements from one to the next. */
+static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t a, int64_t count, int64_t *stride)
+{
+    const tl_plan *plan = room->job->plan;
+    const int64_t bytes = plan->op->elem_bytes, width = f->width;
+    *stride = f->step;
+    if (f->direct) return f->x + a * f->step * room->elem;
+    const char *x = f->x + a * f->step * bytes;
+    if (f->col_step == 1 && f->step == width) { /* the whole matrix: rows without gaps */
+        if (plan->in)
+            plan->in->apply(room->t, x, count * width);
+        else
+            memcpy(room->t, x, (size_t)(count * width * bytes));
+        return room->t;
+    }
+    *stride = padded(room, width);
+    for (int64_t j = 0; j < count; j++, x += f->step * bytes) {
+        char *t = room->t + j * *stride * room->elem;
+        if (f->col_step != 1) {
+            char *to = plan->in ? room->narrow : t;
+            tl_copy_strided(to, 1, x, f->col_step, width, bytes);
+            if (plan->in) plan->in->apply(t, to, width);
+        } else if (plan->in) {
+            plan->in->apply(t, x, width);
+        } else if (width < TL_ABREAST) {
+            copy_small(t, x, width, bytes);
+        } else {
+            memcpy(t, x, (size_t)(width * bytes));
+        }
+    }
+    return room->t;
+}
+
+/* ---- results ---- */
+
+/* Where the results of rows i .. are to be lowered; *step: results from a row to the next. */
+static char *target(tl_lanes_room *room, const tl_lanes_to *to, int64_t i, int64_t *step)
+{
+    *step = to->direct ? to->step : room->k.vectors * room->lanes;
+    return to->direct ? to->out + i * to->step * room->result : room->r;
+}
+
+/* r has the results of rows i .. i + rows: to where they belong. */
+static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
+{
+    const tl_plan *plan = room->job->plan;
+    const int64_t pad = room->k.vectors * room->lanes, bytes = room->result, final = plan->op->result_bytes;
+    if (to->direct) return;
+    if (to->q) {
+        char *q[TL_LANES_STRIP];
+        int64_t n[TL_LANES_STRIP];
+        for (int64_t c = 0; c < width; c++) {
+            q[c] = to->q[c] + i * bytes;
+            n[c] = to->n[c] - i < rows ? to->n[c] - i : rows;
+        }
+        plan->transpose->from_lanes(q, n, NULL, 0, room->r, pad, width, rows, (int)bytes);
+        return;
+    }
+    if (to->pitch) {
+        plan->transpose->from_lanes(NULL, NULL, to->out + i * bytes, to->pitch, room->r, pad, width, rows, (int)bytes);
+        return;
+    }
+    char *r = room->r;
+    if (width != pad)
+        for (int64_t j = 1; j < rows; j++)
+            for (int64_t c = 0; c < width; c++) /* downwards in memory, so never over what is still to be read */
+                copy_small(r + (j * width + c) * bytes, r + (j * pad + c) * bytes, 1, bytes);
+    char *out = to->out + i * to->step * final;
+    const int dense = to->col_step == 1 && to->step == width;
+    if (plan->out) {
+        char *wide = r;
+        r = dense ? out : room->narrow;
+        plan->out->apply(r, wide, rows * width * plan->op->lanes);
+        if (dense) return;
+    }
+    if (dense) {
+        memcpy(out, r, (size_t)(rows * width * final));
+        return;
+    }
+    for (int64_t j = 0; j < rows; j++, r += width * final)
+        if (to->col_step == 1 && width < TL_ABREAST)
+            copy_small(out + j * to->step * final, r, width, final);
+        else
+            tl_copy_strided(out + j * to->step * final, to->col_step, r, 1, width, final);
+}
+
+/* Lowers states from soa[from] on: rows results of each lane, of rows i .. of the strip, in reverse if so. */
+static void lower(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, tl_lower *l, int reverse)
+{
+    const tl_plan *plan = room->job->plan;
+    char *out = target(room, to, i, &l->row_step);
+    l->m = to->direct ? width : room->k.vectors * room->lanes;
+    l->stream = to->direct && to->stream;
+    if (reverse) {
+        out += (l->rows - 1) * l->row_step * room->result;
+        l->row_step = -l->row_step;
+    }
+    plan->lower->lower_rows(out, room->soa, l, plan->par);
+}
+
+/* Are the states in soa, `width` apart from row to row, the results already? Then r may be where they are. */
+static int is_bare(const tl_lanes_room *room, const tl_lanes_to *to)
+{
+    const tl_plan *plan = room->job->plan;
+    return plan->lower->bare && !plan->par.flip && !to->direct && !room->job->reverse && plan->op->lanes == 1;
+}
+
+/* `rows` rows without a value. */
+static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, int64_t i, int64_t rows)
+{
+    const int64_t chunk = chunk_of(room->k.vectors * room->lanes);
+    for (int64_t now; rows > 0; i += now, rows -= now) {
+        int64_t step;
+        char *out = target(room, to, i, &step);
+        now = rows < chunk ? rows : chunk;
+        for (int64_t j = 0; j < now; j++)
+            memcpy(out + j * step * room->result, room->empty, (size_t)(width * room->result));
+        deliver(room, to, width, i, now);
+    }
+}
+
+/* ---- the verbs ---- */
+
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends, int64_t to)
+{
+    tl_lanes k = room->k;
+    k.vectors = (int)(padded(room, f->width) / room->lanes);
+    k.to = to;
+    k.ends = ends;
+    k.ahead = f->ahead;
+    const int64_t chunk = chunk_of(k.vectors * room->lanes);
+    for (int64_t at = 0; at < n; at += k.m) {
+        k.at = at;
+        k.m = f->direct || n - at < chunk ? n - at : chunk;
+        k.soa = at + k.m == n ? room->soa : NULL;
+        k.x = rows_of(room, f, at, k.m, &k.stride);
+        room->job->plan->core->lanes_fold(&k, room->job->plan->par);
+    }
+}
+
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t at, int64_t n,
+                   int64_t total)
+{
+    const tl_lanes_job *job = room->job;
+    const int64_t width = f->width, end = at + n;
+    set_width(room, width);
+    tl_lanes k = room->k;
+    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad);
+    const tl_kernel *core = job->plan->core;
+    const int stream = to->direct && to->stream,
+              aligned = ((uintptr_t)to->out | (uintptr_t)(to->step * room->result)) % STREAMED == 0,
+              straight = core->lanes_out && core == job->plan->lower && !job->exclusive && (!stream || aligned);
+    k.to = 0;
+    k.ahead = f->ahead;
+    for (; at < end; at += k.m) {
+        k.at = at;
+        k.m = end - at < chunk ? end - at : chunk;
+        const int64_t i = job->reverse ? total - at - k.m : at; /* the first of these rows in memory */
+        const char *x = rows_of(room, f, i, k.m, &k.stride);
+        if (job->reverse) {
+            x += (k.m - 1) * k.stride * room->elem;
+            k.stride = -k.stride;
+        }
+        k.x = x;
+        if (straight) { /* from registers to results */
+            k.out = target(room, to, i, &k.out_step);
+            k.stream = stream;
+            if (job->reverse) {
+                k.out = (char *)k.out + (k.m - 1) * k.out_step * room->result;
+                k.out_step = -k.out_step;
+            }
+            job->plan->core->lanes_scan(&k, job->plan->par);
+            deliver(room, to, width, i, k.m);
+            continue;
+        }
+        job->plan->core->lanes_scan(&k, job->plan->par);
+        tl_lower l = {
+            .from = job->exclusive ? 0 : pad, .n = at + !job->exclusive, .rows = k.m, .width = pad, .row_n = 1};
+        char *const r = room->r;
+        if (is_bare(room, to))
+            room->r = room->soa + l.from * room->result;
+        else
+            lower(room, to, width, i, &l, job->reverse);
+        if (job->exclusive && at == 0 && !job->seeded) {
+            int64_t step;
+            char *out = target(room, to, i, &step);
+            memcpy(out + (job->reverse ? k.m - 1 : 0) * step * room->result, room->empty,
+                   (size_t)(width * room->result));
+        }
+        deliver(room, to, width, i, k.m);
+        room->r = r;
+    }
+}
+
+/* The windows that begin with their sequence: prefixes, and those of all n elements. */
+static void prefixes(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n, int64_t i0,
+                     int64_t i1, int64_t first)
+{
+    const tl_lanes_job *job = room->job;
+    const int64_t shift = job->after + 1, width = f->width; /* centre i has i + shift elements, or n */
+    int64_t enough = n < job->least ? i1 : job->least - shift;
+    enough = enough < i0 ? i0 : enough < i1 ? enough : i1;
+    empties(room, to, width, i0 - first, enough - i0);
+    if (enough == i1) return;
+    tl_lanes k = room->k;
+    const int64_t pad = k.vectors * room->lanes, chunk = chunk_of(pad), most = i1 - 1 + shift < n ? i1 - 1 + shift : n;
+    k.to = 0;
+    for (int64_t at = 0; at < most; at += k.m) {
+        k.at = at;
+        k.m = most - at < chunk ? most - at : chunk;
+        k.x = rows_of(room, f, at, k.m, &k.stride);
+        job->plan->core->lanes_scan(&k, job->plan->par);
+        int64_t from = at + 1 - shift, end = at + k.m + 1 - shift; /* centres of the lengths at + 1 .. at + m */
+        from = from > enough ? from : enough;
+        end = end < i1 ? end : i1;
+        if (from < end) {
+            tl_lower l = {
+                .from = (from + shift - at) * pad, .n = from + shift, .rows = end - from, .width = pad, .row_n = 1};
+            lower(room, to, width, from - first, &l, 0);
+            deliver(room, to, width, from - first, end - from);
+        }
+        from = n + 1 - shift > enough ? n + 1 - shift : enough;
+        if (at + k.m == n)
+            for (int64_t now; from < i1; from += now) { /* windows of all elements */
+                now = i1 - from < chunk ? i1 - from : chunk;
+                tl_lower l = {.from = k.m * pad, .n = n, .rows = now};
+                lower(room, to, width, from - first, &l, 0);
+                deliver(room, to, width, from - first, now);
+            }
+    }
+}
+
+static void full_windows(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t i0, int64_t i1,
+                         int64_t first)
+{
+    const tl_lanes_job *job = room->job;
+    if (job->least > job->w) {
+        empties(room, to, f->width, i0 - first, i1 - i0);
+        return;
+    }
+    tl_lanes k = room->k;
+    const int64_t chunk = chunk_of(k.vectors * room->lanes);
+    k.to = 0;
+    k.ahead = f->ahead ? chunk : 0;
+    for (int64_t now; i0 < i1; i0 += now) {
+        now = i1 - i0 < chunk ? i1 - i0 : chunk;
+        k.at = i0 - job->before;
+        k.m = now + job->w - 1;
+        k.x = rows_of(room, f, k.at, k.m, &k.stride);
+        job->plan->core->lanes_window(&k, job->w, job->plan->par);
+        tl_lower l = {.n = job->w, .rows = now, .width = k.vectors * room->lanes, .first = k.at, .row_first = 1};
+        char *const r = room->r;
+        if (is_bare(room, to))
+            room->r = room->soa;
+        else
+            lower(room, to, f->width, i0 - first, &l, 0);
+        deliver(room, to, f->width, i0 - first, now);
+        room->r = r;
+    }
+}
+
+void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t n, int64_t i0,
+                     int64_t i1)
+{
+    const tl_lanes_job *job = room->job;
+    const int64_t first = job->valid ? job->before : 0, stop = job->valid ? n - job->after : n;
+    if (i0 < first) i0 = first;
+    if (i1 > stop) i1 = stop;
+    if (i0 >= i1) return;
+    room->k.vectors = (int)(padded(room, f->width) / room->lanes);
+    int64_t lo = job->before < i0   ? i0
+                 : job->before < i1 ? job->before
+                                    : i1; /* from here on nothing is missing before */
+    int64_t hi = n - job->after < lo ? lo : n - job->after < i1 ? n - job->after : i1;
+    if (i0 < lo) prefixes(room, f, to, n, i0, lo, first);
+    if (lo < hi) full_windows(room, f, to, lo, hi, first);
+    for (int64_t i = hi; i < i1; i++) { /* suffixes: each is a fold */
+        const int64_t a = i - job->before, length = n - a;
+        if (length < job->least) {
+            empties(room, to, f->width, i - first, i1 - i);
+            return;
+        }
+        tl_lanes_from part = *f;
+        part.x += a * f->step * (f->direct ? room->elem : job->plan->op->elem_bytes);
+        tl_lanes_fold(room, &part, length, NULL, 0);
+        tl_lower l = {.n = length, .rows = 1};
+        lower(room, to, f->width, i - first, &l, 0);
+        deliver(room, to, f->width, i - first, 1);
+    }
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ * Columns: strips of neighbouring ones, dealt to the threads (lanes.h). Where there are fewer strips than threads, the
+ * rows are cut too:
+ *
+ *   reduce   aligned blocks of rows become nodes of every column, which a counter per column joins
+ *   scan     the same nodes first; then each block is scanned from what lies before it
+ *   window   parts of the centres, which share nothing */
+#include "lanes.h"
+#include "widen.h"
+#include "law/fp.h"
+#include "context/scratch.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOLDED = 1024,         /* lanes where nothing but the last states is staged: long pieces of rows */
+    WINDOW_STRIP = 64,     /* of windows, whose tiles are as long as it is wide; */
+    WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
+    BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
+    AHEAD = 16,            /* rows that are prefetched before they are read */
+    STREAM_BYTES = 4 * 1024 * 1024
+};
+
+int tl_lanes_take_columns(const tally_view *in)
+{
+    if (in->offsets || in->rows < 2 || in->n < 1) return 0;
+    return llabs(in->row_stride) < llabs(in->stride);
+}
+
+/* One call's columns. */
+typedef struct {
+    const tl_lanes_job *job;
+    int64_t strip, strips; /* the last may be narrower */
+    int stream, fetch;
+} columns;
+
+static int64_t width_of(const columns *c, int64_t s)
+{
+    const int64_t left = c->job->in->rows - s * c->strip;
+    return left < c->strip ? left : c->strip;
+}
+
+/* The strip in parts that kernels read, and perhaps write, where they lie, and a narrow rest: of `part` 0, 1. */
+static int part_of(const columns *c, const tl_lanes_room *room, int64_t s, int part, tl_lanes_from *from,
+                   tl_lanes_to *to)
+{
+    const tally_view *in = c->job->in, *out = c->job->out;
+    const tl_plan *plan = c->job->plan;
+    const int64_t width = width_of(c, s), bytes = plan->op->elem_bytes, result = plan->op->result_bytes;
+    const int reads = !plan->in && in->row_stride == 1;
+    const int64_t full = reads ? width & -(int64_t)room->lanes : 0;
+    int64_t col = s * c->strip + (part ? full : 0), n;
+    *from = (tl_lanes_from){
+        tl_view_row(in, col, bytes, &n), in->stride, part ? width - full : full, !part, in->row_stride, 0};
+    if (!part && c->fetch) from->ahead = AHEAD;
+    if (from->width == 0) return 0;
+    *to = (tl_lanes_to){0};
+    if (!out) return 1;
+    to->out = tl_view_row(out, col, result, &n);
+    to->step = out->stride;
+    to->col_step = out->row_stride;
+    to->direct = !plan->out && out->row_stride == 1 && from->width % room->lanes == 0;
+    to->stream = c->stream && to->direct;
+    return 1;
+}
+
+static void reduce_strip(const columns *c, tl_lanes_room *room, int64_t s)
+{
+    const tl_lanes_job *job = c->job;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    int64_t col = s * c->strip;
+    for (int part = 0; part < 2; part++) {
+        if (!part_of(c, room, s, part, &from, &to)) continue;
+        tl_lanes_fold(room, &from, job->in->n, NULL, 0);
+        tl_lower_row(job->plan, (tl_staging){room->soa, room->r}, job->results + col * job->plan->op->result_bytes, 0,
+                     from.width, job->in->n, 0, 0, 0, 0);
+        col += from.width;
+    }
+}
+
+static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
+{
+    const int64_t n = c->job->in->n;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    if (c->job->verb == TL_REDUCE) {
+        reduce_strip(c, room, s);
+        return;
+    }
+    for (int part = 0; part < 2; part++) {
+        if (!part_of(c, room, s, part, &from, &to)) continue;
+        if (c->job->verb == TL_SCAN)
+            tl_lanes_scan(room, &from, &to, 0, n, n);
+        else
+            tl_lanes_window(room, &from, &to, n, 0, n);
+    }
+}
+
+/* ---- blocks of rows ---- */
+
+/* Block j of 2^level rows, of all columns: nodes[j * rows + column]. Of the last, `rest` rows, the nodes of S(rest)
+ * follow. */
+typedef struct {
+    int level;
+    int64_t size, count, rest, pieces; /* rows; full blocks; rows after them; nodes of a column */
+    tl_state *nodes;
+} blocks;
+
+static blocks cut(int64_t n, int threads)
+{
+    blocks b = {.level = tl_top_level(n) - 4};
+    for (int t = threads; t > 1; t /= 2) b.level--;
+    if (b.level < BLOCK_LEVEL_LEAST) b.level = BLOCK_LEVEL_LEAST;
+    b.size = (int64_t)1 << b.level;
+    b.count = n >> b.level;
+    b.rest = n & (b.size - 1);
+    b.pieces = b.count + __builtin_popcountll((unsigned long long)b.rest);
+    return b;
+}
+
+/* Piece j: its first row; *level: of its node. */
+static int64_t piece(const blocks *b, int64_t j, int *level)
+{
+    int64_t at = b->count * b->size, left = b->rest;
+    *level = b->level;
+    if (j < b->count) return j * b->size;
+    for (int64_t k = b->count;; k++) {
+        *level = tl_top_level(left);
+        if (k == j) return at;
+        at += (int64_t)1 << *level;
+        left -= (int64_t)1 << *level;
+    }
+}
+
+static void fold_piece(const columns *c, tl_lanes_room *room, const blocks *b, int64_t s, int64_t j)
+{
+    const tl_lanes_job *job = c->job;
+    const tl_scalar *op = job->plan->op;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    int level;
+    const int64_t at = piece(b, j, &level);
+    tl_state *node = b->nodes + j * job->in->rows + s * c->strip;
+    for (int part = 0; part < 2; part++) {
+        if (!part_of(c, room, s, part, &from, &to)) continue;
+        from.x += (job->reverse ? job->in->n - 1 - at : at) * from.step * op->elem_bytes;
+        if (job->reverse) from.step = -from.step;
+        tl_lanes_fold(room, &from, (int64_t)1 << level, NULL, 0);
+        for (int64_t col = 0; col < from.width; col++, node++) {
+            job->plan->core->unstage(room->soa, col, node);
+            if (op->from_wide) op->from_wide(node);
+        }
+    }
+}
+
+static void join(const columns *c, const blocks *b, int64_t col)
+{
+    const tl_lanes_job *job = c->job;
+    const tl_scalar *op = job->plan->op;
+    tl_counter counter;
+    tl_state s;
+    tl_counter_init(&counter, 0);
+    for (int64_t j = 0; j < b->pieces; j++) {
+        int level;
+        piece(b, j, &level);
+        tl_counter_push(&counter, op, level, &b->nodes[j * job->in->rows + col]);
+    }
+    tl_counter_fold(&counter, op, NULL, &s);
+    op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
+}
+
+/* A lane's counter, and S at each of its prefixes, for a scan that begins at block j. */
+static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t lane, int64_t j)
+{
+    const tl_lanes_job *job = room->job;
+    const tl_plan *plan = job->plan;
+    tl_counter c;
+    tl_state s, init = job->init, node;
+    tl_counter_init(&c, 0);
+    if (job->seeded && plan->op->from_wide) plan->op->from_wide(&init);
+    for (int64_t k = 0; k < j; k++) tl_counter_push(&c, plan->op, b->level, &b->nodes[k * job->in->rows + col]);
+    const int count = c.count;
+    for (c.count = 1; c.count <= count; c.count++) {
+        const int slot = c.level[c.count - 1] - 3;
+        tl_counter_fold(&c, plan->op, job->seeded ? &init : NULL, &s);
+        node = c.node[c.count - 1];
+        if (plan->op->to_wide) plan->op->to_wide(&s), plan->op->to_wide(&node);
+        plan->core->lanes_put(&room->k, slot, lane, &node);
+        plan->core->lanes_put(&room->k, room->k.levels + slot, lane, &s);
+    }
+}
+
+static void scan_block(const columns *c, tl_lanes_room *room, const blocks *b, int64_t s, int64_t j)
+{
+    const int64_t n = c->job->in->n, at = j * b->size, m = n - at < b->size ? n - at : b->size;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    int64_t col = s * c->strip;
+    for (int part = 0; part < 2; part++) {
+        if (!part_of(c, room, s, part, &from, &to)) continue;
+        room->k.vectors = (int)((from.width + room->lanes - 1) / room->lanes);
+        for (int64_t lane = 0; lane < from.width; lane++) put_lane(room, b, col + lane, lane, j);
+        tl_lanes_scan(room, &from, &to, at, m, n);
+        col += from.width;
+    }
+}
+
+/* Tasks 0 .. count - 1, a strip's parts beside each other; what one does. */
+typedef void task(const columns *c, tl_lanes_room *room, blocks *b, int64_t strip, int64_t part, int64_t parts);
+
+static void do_strip(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+{
+    (void)b, (void)part, (void)parts;
+    whole_strip(c, room, s);
+}
+static void do_windows(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+{
+    const int64_t n = c->job->in->n;
+    tl_lanes_from from;
+    tl_lanes_to to;
+    (void)b;
+    for (int side = 0; side < 2; side++)
+        if (part_of(c, room, s, side, &from, &to))
+            tl_lanes_window(room, &from, &to, n, n / parts * part, part + 1 == parts ? n : n / parts * (part + 1));
+}
+static void do_fold(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+{
+    (void)parts;
+    fold_piece(c, room, b, s, part);
+}
+static void do_scan(const columns *c, tl_lanes_room *room, blocks *b, int64_t s, int64_t part, int64_t parts)
+{
+    (void)parts;
+    scan_block(c, room, b, s, part);
+}
+
+static int run(tally *ctx, const columns *c, blocks *b, int threads, task *what, int64_t parts)
+{
+    int failed = 0;
+    if (!tl_scratch_begin(ctx, threads)) return 0;
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+        tl_lanes_room room;
+        int ready = tl_lanes_open(&room, ctx, c->job, c->strip, c->job->in->n, 0);
+        if (!ready) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t t = 0; t < c->strips * parts; t++)
+            if (ready) what(c, &room, b, t / parts, t % parts, parts);
+        if (c->stream) tl_stream_fence();
+        tl_fp_leave(fp);
+    }
+    return !failed;
+}
+
+tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
+{
+    const tally_view *in = job->in;
+    const tl_scalar *op = job->plan->op;
+    const int64_t n = in->n, results = job->out ? in->rows * n : 0;
+    columns c = {.job = job,
+                 .stream = results * op->result_bytes >= STREAM_BYTES,
+                 .fetch = tl_fetches(in->rows * n * op->elem_bytes)};
+    if (in->rows * n <= TL_PARALLEL_BYTES / op->elem_bytes) threads = 1;
+    c.strip = job->verb == TL_REDUCE && !job->plan->in && in->row_stride == 1 ? FOLDED
+              : job->verb != TL_WINDOW                                        ? TL_LANES_STRIP
+              : job->w > WINDOW_LONG                                          ? TL_ABREAST
+                                                                              : WINDOW_STRIP;
+    /* strips of equal width, and for each thread one or two */
+    int64_t least = (in->rows + c.strip - 1) / c.strip;
+    if (threads > 1 && least < 2 * (int64_t)threads) least = 2 * (int64_t)threads;
+    int64_t each = (in->rows + least - 1) / least;
+    each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+    if (each < c.strip) c.strip = each;
+    if (in->rows < c.strip) c.strip = in->rows;
+    c.strips = (in->rows + c.strip - 1) / c.strip;
+    int ok;
+    if (threads == 1 || c.strips >= threads || n < (int64_t)4 << BLOCK_LEVEL_LEAST ||
+        (op->indexed && job->verb != TL_WINDOW)) {
+        ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
+    } else if (job->verb == TL_WINDOW) {
+        ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);
+    } else {
+        blocks b = cut(n, threads);
+        size_t need = (size_t)b.pieces * (size_t)in->rows * sizeof(tl_state);
+        b.nodes = malloc(need);
+        if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
+        ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
+        if (ok && job->verb == TL_SCAN) ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
+        for (int64_t col = 0; ok && job->verb == TL_REDUCE && col < in->rows; col++) join(&c, &b, col);
+        free(b.nodes);
+    }
+    return ok ? TALLY_OK : tl_no_memory(ctx, tl_soa_bytes(job->plan), "strips of columns");
+}

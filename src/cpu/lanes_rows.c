@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT
+ * Short rows and segments: 16 of about the same length make a strip of lanes (lanes.h). Rows of one length are taken as
+ * they come; segments a batch at a time, in the order of their lengths.
+ *
+ *   in --(gaps or strides: copy; widen)--> elements without gaps --transpose--> strip
+ *   strip --transpose--> results without gaps --(narrow, copy, stream)--> out
+ *
+ * Elements and results that need neither go straight to and from the caller's memory. */
+#include "lanes.h"
+#include "widen.h"
+#include "context/scratch.h"
+#include "context/view.h"
+#include <omp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SEQUENCES = 2048,               /* of a batch */
+    ELEMENTS = 64 * 1024,           /* of a batch, at most, */
+    STAGED = 16 * 1024,             /* of rows that are copied or widened, */
+    STREAM_BYTES = 4 * 1024 * 1024, /* results from here on are stored past the caches */
+    OVER = 8,                       /* a transposition reads multiples of this; what it reads behind the last element */
+    SPILL = 4 * TL_LANES_LONG       /* is so much in all, at most (17 sequences of 1 read 16 each) */
+};
+
+/* A segment of a batch: elements before it in the batch, its length and number. */
+typedef struct {
+    uint32_t at;
+    uint16_t n, r;
+} sequence;
+
+struct tl_lanes_batch {
+    const tl_lanes_job *job;
+    tl_lanes_room room;
+    int64_t elem, result; /* of the kernels, as in room */
+    int direct_in, direct_out, stream, fetch;
+    int64_t longest, mean; /* longer sequences go one by one; so do all of a batch of a longer mean */
+    char *in, *pack, *out, *spill;
+    int64_t r0, count;          /* the batch's sequences */
+    const char *x;              /* its first element, or the copy of it, for kernels; */
+    const char *end;            /* what lies before may be read, */
+    int near_end;               /* which a strip might not keep to; */
+    char *y;                    /* where its first result goes */
+    sequence sorted[SEQUENCES]; /* segments by their lengths */
+    uint16_t length[SEQUENCES], alone[SEQUENCES];
+    uint32_t place[TL_LANES_LONG + 2];
+};
+
+/* ---- where sequences lie ---- */
+
+/* Do the sequences of a view follow each other without gaps? */
+static int is_dense(const tally_view *v) { return v->stride == 1 && (v->offsets || v->row_stride == v->n); }
+
+/* Number of elements before sequence r, where there are no gaps. */
+static int64_t start_of(const tally_view *v, int64_t r) { return v->offsets ? v->offsets[r] : r * v->n; }
+
+static int64_t length_of(const tally_view *v, int64_t r)
+{
+    return v->offsets ? v->offsets[r + 1] - v->offsets[r] : v->n;
+}
+
+/* Longer sequences are quicker one by one. A reduction of one costs 10 to 40 ns and then little, so it depends on how
+ * little (ns of an element of f32 and of i8, in lanes and alone: bench/results). */
+static int64_t longest_of(const tl_lanes_job *job)
+{
+    const tl_plan *plan = job->plan;
+    const int64_t pitch = job->in->offsets ? 0 : llabs(job->in->row_stride) * plan->op->elem_bytes;
+    if (pitch && pitch % 4096 == 0) return TL_LANES_LONG / 2; /* all rows would share a cache's set */
+    if (job->verb != TL_REDUCE || (plan->fold == plan->core && plan->in)) return TL_LANES_LONG; /* tiles are widened */
+    const int64_t state = plan->core->vector_bytes / plan->core->vector_lanes, elem = plan->op->elem_bytes;
+    if (plan->fold != plan->core && elem < 4) return plan->op->inverse ? 32 : elem == 1 && state == 4 ? 64 : 100;
+    if (plan->op->exact && plan->op->indexed) return 256;
+    return state == 8 && plan->op->exact ? 48 : 100;
+}
+
+int tl_lanes_take_rows(const tl_lanes_job *job)
+{
+    const tally_view *in = job->in;
+    if (in->rows < TL_LANES_FEW) return 0;
+    if (!in->offsets) return in->n <= longest_of(job);
+    return 1;
+}
+
+tl_lanes_batch *tl_lanes_batch_open(tally *ctx, const tl_lanes_job *job)
+{
+    const tally_view *in = job->in, *out = job->out;
+    const tl_plan *plan = job->plan;
+    tl_lanes_batch *b = tl_scratch(ctx, omp_get_thread_num(), TL_BATCH, sizeof *b);
+    if (!b) return NULL;
+    int64_t all = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    const int64_t total = all;
+    if (all > ELEMENTS) all = ELEMENTS;
+    all += TL_ABREAST * OVER;
+    memset(b, 0, offsetof(tl_lanes_batch, sorted));
+    b->job = job;
+    if (!tl_lanes_open(&b->room, ctx, job, TL_LANES_STRIP, TL_LANES_LONG, (TL_LANES_LONG + OVER) * TL_ABREAST))
+        return NULL;
+    b->elem = b->room.elem;
+    b->longest = longest_of(job);
+    b->mean = job->verb == TL_REDUCE ? b->longest * 2 / 5 : TL_LANES_LONG / 4;
+    b->result = b->room.result;
+    /* rows with gaps: what is read behind a row must be there */
+    b->direct_in = !plan->in && in->stride == 1 && (is_dense(in) || in->n % OVER == 0);
+    const int64_t results = !out ? 0 : out->offsets ? total : out->rows * out->n;
+    b->fetch = in->stride == 1 && tl_fetches(total * plan->op->elem_bytes);
+    b->stream = out && is_dense(out) && results * plan->op->result_bytes >= STREAM_BYTES;
+    b->direct_out = out && !plan->out && out->stride == 1 && !b->stream;
+    const size_t in_bytes = b->direct_in ? 0 : (size_t)(all * b->elem),
+                 pack = plan->in && !is_dense(in) ? (size_t)(all * plan->op->elem_bytes) : 0,
+                 room = (size_t)SPILL * (size_t)b->elem,
+                 out_bytes = !out            ? (size_t)(SEQUENCES + TL_ABREAST) * (size_t)plan->op->result_bytes
+                             : b->direct_out ? 0
+                                             : (size_t)(all * b->result) + 64;
+    b->in = tl_scratch(ctx, omp_get_thread_num(), TL_STAGE, in_bytes + pack + room + out_bytes + 4 * 64);
+    if (!b->in) return NULL;
+    b->pack = b->in + ((in_bytes + 63) & ~(size_t)63);
+    b->spill = b->pack + ((pack + 63) & ~(size_t)63);
+    b->out = b->spill + ((room + 63) & ~(size_t)63);
+    return b;
+}
+
+/* ---- a batch's elements, and its results ---- */
+
+static void take_in(tl_lanes_batch *b)
+{
+    const tl_plan *plan = b->job->plan;
+    const tally_view *in = b->job->in;
+    const int64_t bytes = plan->op->elem_bytes, all = start_of(in, b->r0 + b->count) - start_of(in, b->r0);
+    int64_t n;
+    const char *x = tl_view_row(in, b->r0, bytes, &n);
+    b->x = x;
+    if (b->direct_in) return;
+    b->x = b->in;
+    b->end = b->in + (all + TL_ABREAST * OVER) * b->elem;
+    char *to = plan->in ? b->pack : b->in;
+    if (is_dense(in))
+        to = (char *)x;
+    else if (in->offsets)
+        tl_copy_strided(to, 1, x, in->stride, all, bytes);
+    else
+        for (int64_t r = 0; r < b->count; r++)
+            tl_copy_strided(to + r * n * bytes, 1, x + r * in->row_stride * bytes, in->stride, n, bytes);
+    if (plan->in) plan->in->apply(b->in, to, all);
+}
+
+/* To where it is aligned to a line, past the caches. */
+static void stream(char *to, const char *from, int64_t bytes)
+{
+    int64_t head = (int64_t)(-(uintptr_t)to & 63), at;
+    if (head > bytes) head = bytes;
+    memcpy(to, from, (size_t)head);
+    for (at = head; at + 64 <= bytes; at += 64) tl_stream_store(to + at, from + at, 64);
+    memcpy(to + at, from + at, (size_t)(bytes - at));
+}
+
+static void give_out(tl_lanes_batch *b)
+{
+    const tl_plan *plan = b->job->plan;
+    const tally_view *out = b->job->out;
+    const int64_t bytes = plan->op->result_bytes, all = start_of(out, b->r0 + b->count) - start_of(out, b->r0);
+    int64_t n;
+    char *y = tl_view_row(out, b->r0, bytes, &n), *from = b->y;
+    if (b->direct_out) return;
+    if (plan->out) {
+        char *to = is_dense(out) ? y : b->y; /* in place: results get shorter */
+        enum { PIECE = 1024 };
+        char piece[PIECE];
+        const int64_t most = PIECE / plan->out->to_bytes, lanes = all * plan->op->lanes;
+        if (is_dense(out) && !b->stream) {
+            plan->out->apply(to, from, lanes);
+            return;
+        }
+        for (int64_t at = 0, now; at < lanes; at += now) {
+            now = lanes - at < most ? lanes - at : most;
+            plan->out->apply(piece, from + at * plan->out->from_bytes, now);
+            if (b->stream)
+                stream(to + at * plan->out->to_bytes, piece, now * plan->out->to_bytes);
+            else
+                memcpy(to + at * plan->out->to_bytes, piece, (size_t)(now * plan->out->to_bytes));
+        }
+        if (is_dense(out)) return;
+    }
+    if (b->stream)
+        stream(y, from, all * bytes);
+    else if (out->offsets)
+        tl_copy_strided(y, out->stride, from, 1, all, bytes);
+    else
+        for (int64_t r = 0; r < b->count; r++)
+            tl_copy_strided(y + r * out->row_stride * bytes, out->stride, from + r * n * bytes, 1, n, bytes);
+}
+
+/* ---- strips ---- */
+
+/* Lanes of a strip of n rows: as many as keep its elements in the first cache. */
+static int64_t lanes_for(int64_t n)
+{
+    const int64_t lanes = TL_TILE / (((n + OVER - 1) & -(int64_t)OVER) + 1) & -(int64_t)TL_ABREAST;
+    return lanes < TL_ABREAST ? TL_ABREAST : lanes < TL_LANES_STRIP ? lanes : TL_LANES_STRIP;
+}
+
+/* A strip of `lanes` lanes is in t: its results. ends: as in tl_lanes. */
+static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, const int32_t *ends, const tl_lanes_to *to)
+{
+    const tl_lanes_from from = {b->room.t, lanes, lanes, 1, 1, 0};
+    if (b->job->verb == TL_REDUCE)
+        tl_lanes_fold(&b->room, &from, n, ends, s);
+    else if (b->job->verb == TL_SCAN)
+        tl_lanes_scan(&b->room, &from, to, 0, n, n);
+    else
+        tl_lanes_window(&b->room, &from, to, n, 0, n);
+}
+
+/* `count` sequences of the batch, from number s on: a multiple of 16 rows of one length, and all may be read. */
+static void even_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+{
+    const tally_view *in = b->job->in, *out = b->job->out;
+    const int64_t pitch = (b->direct_in ? in->row_stride : in->n) * b->elem,
+                  out_pitch = !out ? 0 : (b->direct_out ? out->row_stride : out->n) * b->result;
+    const tl_lanes_to to = {.out = out ? b->y + s * out_pitch : NULL, .pitch = out_pitch};
+    b->job->plan->transpose->to_lanes(
+        b->room.t, count, NULL, b->x + s * pitch, pitch, count, in->n, (int)b->elem,
+        (tl_next){b->x + (s + count) * pitch, b->fetch && b->direct_in ? count * pitch : 0});
+    compute(b, s, count, in->n, NULL, &to);
+}
+
+/* `count` sequences of least to most elements; number `to` of those that are staged. rows: they are rows of one
+ * length. */
+static inline void strip(tl_lanes_batch *b, const sequence *s, int64_t count, int64_t least, int64_t most, int64_t to,
+                         int rows, tl_next next)
+{
+    const tl_lanes_job *job = b->job;
+    const tally_view *in = job->in, *out = job->out;
+    const char *p[TL_LANES_STRIP];
+    char *q[TL_LANES_STRIP], *spill = b->spill;
+    int64_t n[TL_LANES_STRIP];
+    int32_t ends[TL_LANES_STRIP];
+    const int64_t lanes = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST,
+                  reads = ((most + OVER - 1) & -(int64_t)OVER) * b->elem,
+                  step = (rows && b->direct_in ? in->row_stride - in->n : 0) * b->elem,
+                  out_step = !out || !rows ? 0 : ((b->direct_out ? out->row_stride : out->n) - in->n) * b->result;
+    for (int64_t c = 0; c < count; c++) p[c] = b->x + s[c].at * b->elem + s[c].r * step;
+    for (int64_t c = 0; c < count && b->near_end; c++)
+        if (p[c] + reads > b->end) {
+            memcpy(spill, p[c], (size_t)(s[c].n * b->elem));
+            p[c] = spill;
+            spill += reads;
+        }
+    for (int64_t c = count; c < lanes; c++) p[c] = p[0]; /* as the first lane, without results */
+    if (out) {
+        const int64_t fewer = job->verb == TL_WINDOW && job->valid ? job->w - 1 : 0;
+        for (int64_t c = 0; c < count; c++) {
+            q[c] = b->y + s[c].at * b->result + s[c].r * out_step;
+            n[c] = s[c].n - fewer;
+        }
+        for (int64_t c = count; c < lanes; c++) q[c] = q[0], n[c] = 0;
+    } else if (least != most) {
+        for (int64_t c = 0; c < count; c++) ends[c] = most <= OVER ? s[c].n : s[c].n & (OVER - 1);
+        for (int64_t c = count; c < lanes; c++) ends[c] = 0;
+    }
+    const tl_lanes_to where = {.q = q, .n = n};
+    job->plan->transpose->to_lanes(b->room.t, lanes, p, NULL, 0, lanes, most, (int)b->elem, next);
+    compute(b, to, lanes, most, least == most ? NULL : ends, &where);
+}
+
+/* Rows of one length near the end of what may be read, or too few for even_strip. */
+static void odd_strip(tl_lanes_batch *b, int64_t s, int64_t count)
+{
+    sequence rows[TL_LANES_STRIP];
+    const int64_t n = b->job->in->n;
+    for (int64_t c = 0; c < count; c++) rows[c] = (sequence){(uint32_t)((s + c) * n), (uint16_t)n, (uint16_t)(s + c)};
+    strip(b, rows, count, n, n, s, 1, (tl_next){NULL, 0});
+}
+
+static void rows_of_one_length(tl_lanes_batch *b, int64_t r0, int64_t r1)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t n = job->in->n, bytes = job->plan->op->result_bytes;
+    const int staged = !b->direct_in || (job->out && !b->direct_out);
+    int64_t most = (staged ? STAGED : ELEMENTS) / n & -(int64_t)TL_ABREAST;
+    most = most < TL_ABREAST ? TL_ABREAST : most > SEQUENCES ? SEQUENCES : most;
+    for (int64_t r = r0; r < r1; r += b->count) {
+        int64_t length;
+        b->r0 = r;
+        b->count = r1 - r < most ? r1 - r : most;
+        take_in(b);
+        b->near_end = is_dense(job->in) || !b->direct_in;
+        b->y = !job->out ? NULL : b->direct_out ? tl_view_row(job->out, r, bytes, &length) : b->out;
+        const int64_t lanes = lanes_for(n), reads = ((n + OVER - 1) & -(int64_t)OVER) * b->elem,
+                      pitch = (b->direct_in ? job->in->row_stride : n) * b->elem;
+        for (int64_t s = 0, now; s < b->count; s += now) {
+            now = b->count - s < lanes ? b->count - s : lanes;
+            if (now > TL_ABREAST) now &= -(int64_t)TL_ABREAST;
+            if (now % TL_ABREAST == 0 && (reads == n * b->elem || b->x + (s + now - 1) * pitch + reads <= b->end))
+                even_strip(b, s, now);
+            else
+                odd_strip(b, s, now);
+        }
+        if (job->out)
+            give_out(b);
+        else
+            tl_lower_row(job->plan, (tl_staging){b->room.soa, b->room.r}, job->results + r * bytes, 0, b->count, n, 0,
+                         0, 0, 0);
+    }
+}
+
+/* May a sequence of n elements be lane number `lane` of a strip whose first, not longer, has `first`? */
+static int fits(const tl_lanes_job *job, int64_t first, int64_t n, int64_t lane)
+{
+    if (job->verb == TL_REDUCE) return n / OVER == first / OVER; /* the same nodes but for the last */
+    if (job->reverse || job->after) return n == first;
+    return (n - 1) / OVER == (first - 1) / OVER || (lane < TL_ABREAST && n - first <= first / OVER);
+}
+
+/* Is a strip of `count` sequences of n elements slower than one by one? */
+static int lonely(int64_t count, int64_t n) { return count * 24 < n; }
+
+/* The batch's staged states to results, each where its segment is. */
+static void lower_segments(tl_lanes_batch *b)
+{
+    const tl_plan *plan = b->job->plan;
+    const int64_t bytes = plan->op->result_bytes, count = b->count;
+    char *to = b->job->results + b->r0 * bytes, *from = plan->out ? b->room.r : b->out;
+    int32_t counts[SEQUENCES + TL_ABREAST];
+    const int64_t padded = (count + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
+    for (int64_t j = 0; j < count; j++) counts[j] = b->sorted[j].n;
+    for (int64_t j = count; j < padded; j++) counts[j] = 1;
+    const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
+    plan->lower->lower_rows(from, b->room.soa, &l, plan->par);
+    if (plan->out) plan->out->apply(b->out, from, count * plan->op->lanes);
+    from = b->out;
+    char empty[32];
+    plan->op->empty(plan->par, empty);
+    const sequence *s = b->sorted;
+#define SCATTER(size)                                                                                                  \
+    for (int64_t j = 0; j < count; j++) memcpy(to + s[j].r * size, s[j].n ? from + j * size : empty, size)
+    if (bytes == 4)
+        SCATTER(4);
+    else if (bytes == 8)
+        SCATTER(8);
+    else
+        SCATTER((size_t)bytes);
+#undef SCATTER
+}
+
+/* The batch from segment r0 on, and their places by length; returns its longest. */
+static int64_t begin_batch(tl_lanes_batch *b, int64_t r0, int64_t r1)
+{
+    const int64_t *offset = b->job->in->offsets + r0, all = r1 - r0 < SEQUENCES ? r1 - r0 : SEQUENCES;
+    int64_t count = 0, longest = 0;
+    memset(b->place, 0, sizeof b->place);
+    for (; count < all; count++) {
+        const int64_t n = offset[count + 1] - offset[count];
+        if (n > TL_LANES_LONG || offset[count + 1] - offset[0] > ELEMENTS) break;
+        b->length[count] = (uint16_t)n;
+        b->place[n + 1]++;
+        if (n > longest) longest = n;
+    }
+    b->r0 = r0;
+    b->count = count;
+    return longest;
+}
+
+/* By their lengths; returns how many are empty. */
+static int64_t sort(tl_lanes_batch *b, int64_t longest)
+{
+    const int64_t *offset = b->job->in->offsets + b->r0;
+    for (int64_t n = 1; n <= longest; n++) b->place[n] += b->place[n - 1];
+    const int64_t begin = longest ? b->place[1] : b->count;
+    for (int64_t j = 0; j < b->count; j++) {
+        const uint16_t n = b->length[j];
+        b->sorted[b->place[n]++] = (sequence){(uint32_t)(offset[j] - offset[0]), n, (uint16_t)j};
+    }
+    return begin;
+}
+
+static void batch_of_segments(tl_lanes_batch *b, int64_t longest, tl_lanes_one *one, void *with)
+{
+    const tl_lanes_job *job = b->job;
+    const int64_t *offset = job->in->offsets + b->r0;
+    const int as_they_come = longest <= OVER && !job->reverse && !job->after; /* all of them fit a strip */
+    int64_t length, s = 0, alone = 0;
+    take_in(b);
+    b->near_end = b->x + (offset[b->count] - offset[0] + 2 * longest + 3 * OVER) * b->elem > b->end;
+    b->y = !job->out       ? NULL
+           : b->direct_out ? tl_view_row(job->out, b->r0, job->plan->op->result_bytes, &length)
+                           : b->out;
+    if (as_they_come)
+        for (int64_t j = 0; j < b->count; j++)
+            b->sorted[j] = (sequence){(uint32_t)(offset[j] - offset[0]), b->length[j], (uint16_t)j};
+    else
+        s = sort(b, longest);
+    const int64_t begin = s, all = b->fetch && b->direct_in ? (offset[b->count] - offset[0]) * b->elem : 0;
+    const char *next = b->x + all; /* of the next batch, as much as this one has */
+    for (int64_t count; longest && s < b->count; s += count) {
+        const int64_t first = as_they_come ? 0 : b->sorted[s].n, lanes = lanes_for(first + OVER),
+                      most = lanes < b->count - s ? lanes : b->count - s;
+        if (as_they_come)
+            count = most;
+        else
+            for (count = 1; count < most && fits(job, first, b->sorted[s + count].n, count);) count++;
+        if (first > b->longest || ((b->direct_out || !job->out) && lonely(count, first)))
+            for (int64_t c = 0; c < count; c++) b->alone[alone++] = b->sorted[s + c].r;
+        else {
+            const int64_t share = all * count / (b->count - begin);
+            strip(b, b->sorted + s, count, first, as_they_come ? longest : b->sorted[s + count - 1].n, s, 0,
+                  (tl_next){next, share});
+            next += share;
+        }
+    }
+    if (job->out)
+        give_out(b);
+    else
+        lower_segments(b);
+    for (int64_t j = 0; j < alone; j++) one(with, b->r0 + b->alone[j]);
+}
+
+void tl_lanes_rows(tl_lanes_batch *b, int64_t r0, int64_t r1, tl_lanes_one *one, void *with)
+{
+    const tl_lanes_job *job = b->job;
+    const tally_view *in = job->in;
+    int64_t length;
+    if (r0 >= r1) return;
+    if (b->direct_in) /* rows of other threads may be written meanwhile, so nothing is read behind these */
+        b->end = tl_view_row(in, r1 - 1, b->elem, &length) + length_of(in, r1 - 1) * b->elem;
+    if (!in->offsets) {
+        if (in->n > 0 && in->n <= b->longest)
+            rows_of_one_length(b, r0, r1);
+        else
+            for (int64_t r = r0; r < r1; r++) one(with, r);
+    }
+    while (in->offsets && r0 < r1) {
+        const int64_t longest = begin_batch(b, r0, r1);
+        if (b->count == 0) {
+            one(with, r0++);
+            continue;
+        }
+        if (in->offsets[r0 + b->count] - in->offsets[r0] > b->count * b->mean)
+            for (int64_t r = r0; r < r0 + b->count; r++) one(with, r);
+        else
+            batch_of_segments(b, longest, one, with);
+        r0 += b->count;
+    }
+    if (b->stream) tl_stream_fence();
+}
