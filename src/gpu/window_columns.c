@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU of sequences that lie across: a lane walks down each (gpu/kernel/window_columns.cl). */
+ * Windows on a GPU of sequences that lie across: short ones by tiles, others by a lane that walks down each
+ * (gpu/kernel/window_columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns): a lane a column, so that a warp reads and writes whole lines. A lane
- * walks down from the first element of its first window, WALK elements at a time. Z_k[e], the node of the 2^k elements
- * that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at the
- * bits of L, high to low, each as far back as the bits below it count:
+ * Windows of sequences that lie across (columns). Short ones go by tiles (window_tall, below), others by a lane for each
+ * column, so that a warp reads and writes whole lines. A lane walks down from the first element of its first window, WALK
+ * elements at a time. Z_k[e], the node of the 2^k elements that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and
+ * the window of L elements that ends there folds Z at the bits of L, high to low, each as far back as the bits below it
+ * count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
@@ -135,7 +136,7 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
  * has them: a quad is an element each of four columns, and a distance of r elements one of r << FIRST_LEVEL items. So a
  * level is a store and a load of a quad, where a lane that walks has eight loads, eight stores and the rings' places.
  * Elements that the columns do not have are others of theirs, and in no result. */
-/* A tile, as a thread sees it. Rows are numbered from the thread's first one on; each quad has another row. */
+/* A tile, and a thread's columns of it. */
 typedef struct {
     i64 first;       /* the element of row 0, which is also where its window begins */
     int low, high;   /* rows whose windows the columns have: not below low, below high */
@@ -176,43 +177,43 @@ KERNEL_OF(window_tall)
     const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = before + after + 1, back = valid ? 0 : before;
     const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 chunk = quotient(job, groups), r0 = chunk * each + row;
+        const i64 chunk = quotient(job, groups), r0 = chunk * each;
         const i64 s = (job - chunk * groups) * COLUMNS + thread_index() % COLUMN_QUADS * QUAD;
         tall t;
         t.columns = within(b.seqs - s, 0, QUAD), t.first = r0 - back;
         t.low = within(-t.first, 0, TILE_ROWS), t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
-        t.results = within((count - chunk * each < each ? count - chunk * each : each) - row, 0, TILE_ROWS);
+        t.results = within(count - r0, 0, each);
         t.side = out.row_stride * RESULT_BYTES, t.down = out.stride * RESULT_BYTES;
-        GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + t.first * down;
+        GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + (t.first + row) * down;
         quad e[MINE];
         four y[MINE];
         if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 && down % (i64)QUAD_ALIGN == 0 &&
-            t.first >= 0 && t.first + (MINE - 1) * STEP < b.n) {
+            t.first >= 0 && t.first + TILE_ROWS <= b.n) {
             UNROLL for (int m = 0; m < MINE; m++) e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
         } else {
             UNROLL for (int m = 0; m < MINE; m++)
             {
-                const i64 at = t.first + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
-                e[m] = gather(x + (i - t.first) * down, side, 0, t.columns ? t.columns : 1);
+                const i64 at = t.first + row + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
+                e[m] = gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
             }
         }
         UNROLL for (int m = 0; m < MINE; m++)
         {
             elem each_[QUAD];
             put_quad(each_, e[m]);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], t.first + m * STEP, b.p);
+            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], t.first + row + m * STEP, b.p);
         }
         double_quads(z, y, FIRST_LEVEL, top, (int)w << FIRST_LEVEL, kept, 0, -FIRST_LEVEL);
         BARRIER();
         fold_bits(z, y, top, (int)w << FIRST_LEVEL, kept, -FIRST_LEVEL, 0);
-        GLOBAL u8 *const to = out.x + s * t.side + r0 * t.down;
+        GLOBAL u8 *const to = out.x + s * t.side + (r0 + row) * t.down;
         const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
                           t.down % (i64)QUAD_OUT_ALIGN == 0;
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            const int i = m * STEP;
+            const int i = row + m * STEP;
             if (i < t.results && t.columns && (edges == EDGES_TOO || (i >= t.low && i < t.high)))
-                put_tall(&t, to + i * t.down, i, dense, &y[m], w, w >= least, b.p);
+                put_tall(&t, to + m * STEP * t.down, i, dense, &y[m], w, w >= least, b.p);
         }
         BARRIER();
     }
