@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns). Short ones go by tiles (window_tall, below), others by a lane for each
- * column, so that a warp reads and writes whole lines. A lane walks down from the first element of its first window, WALK
- * elements at a time. Z_k[e], the node of the 2^k elements that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and
- * the window of L elements that ends there folds Z at the bits of L, high to low, each as far back as the bits below it
- * count:
+ * Windows of sequences that lie across (columns). Short ones go by tiles (window_tall, below), others by a lane for
+ * each column, so that a warp reads and writes whole lines. A lane walks down from the first element of its first
+ * window, WALK elements at a time. Z_k[e], the node of the 2^k elements that end at e, is
+ * C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at the bits of L, high to
+ * low, each as far back as the bits below it count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
