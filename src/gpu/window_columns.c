@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Windows on a GPU of sequences that lie across: a lane walks down each (gpu/kernel/window_columns.cl). */
+ * Windows on a GPU of sequences that lie across: short ones by tiles, others by a lane that walks down each
+ * (gpu/kernel/window_columns.cl). */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
@@ -50,6 +51,35 @@ static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g
     return (parts){count, each, each, edges};
 }
 
+/* Bytes of local memory of a tile of TILE_ROWS rows. */
+static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+{
+    const int log = tl_whole_log(d, b), row = log - TILE_ROWS_LOG;
+    return tl_levels_of(w << row, row).arrays * (tl_gpu_state_bytes(b->plan->op) << log);
+}
+/* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have results. */
+static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
+{
+    enum { SECTOR = 32 };
+    const int64_t w = g->before + 1 + g->after;
+    const int row = tl_whole_log(d, b) - TILE_ROWS_LOG;
+    return w > 1 && w <= TILE_ROWS / 2 && b->n >= TILE_ROWS && b->plan->op->elem_bytes << row >= SECTOR &&
+           tall_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
+}
+static tally_status tall(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_geometry *g, int edges)
+{
+    const int row = tl_whole_log(l->d, b) - TILE_ROWS_LOG;
+    const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n, each = TILE_ROWS - (w - 1);
+    const int64_t jobs = (((b->rows - 1) >> row) + 1) * ((count - 1) / each + 1);
+    const tl_levels levels = tl_levels_of(w << row, row);
+    tl_arguments_tiles_part tiles = tl_tiles_arguments(count, each, edges);
+    tiles.jobs = tl_i64(jobs);
+    return TL_GO(l, window_tall, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles,
+                 .levels = tl_levels_arguments(levels.top - row, levels.kept),
+                 .local_bytes = tl_room(tall_room(l->d, b, w)));
+}
+
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                                const tl_geometry *g, int *done)
 {
@@ -62,7 +92,9 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
             places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
     if (!*done) return TALLY_OK;
     tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status)
+    if (!status && (!shrink || apart) && tall_takes(d, b, g))
+        status = tall(&l, b, r, g, apart ? EDGES_APART : EDGES_TOO);
+    else if (!status)
         status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, apart ? EDGES_APART : EDGES_TOO));
     /* those at both ends, which fold other levels */
     if (!status && apart && ends) status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});

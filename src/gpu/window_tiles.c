@@ -61,7 +61,7 @@ tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t
 {
     b->first = (tl_memory){0};
     if (!b->listed || !jobs) return TALLY_OK;
-    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * sizeof(int64_t), &b->first);
+    tally_status status = tl_gpu_take(l->d, l->ctx, (size_t)jobs * 2 * sizeof(int64_t), &b->first);
     if (status) return status;
     return TL_GO(l, tile_firsts, (jobs + WINDOW_THREADS - 1) / WINDOW_THREADS,
                  .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .at = tl_i64(at), .each = tl_i64(each),

@@ -3,7 +3,8 @@
  * element after the other. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a time;
  * there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
 #if defined(TL_CUDA) && ONCE_BLOCKS
-#define SCAN_LINES (OP_EXACT && OP_LANES == 1 && (TL_OUT_SIZE == TL_SIZE || TL_OUT_SIZE == 8))
+#define SCAN_LINES                                                                                                     \
+    (OP_EXACT && OP_LANES == 1 && (TL_OUT_SIZE == TL_SIZE || TL_OUT_SIZE == 8) && !(TL_SIZE == 8 && STATE_BYTES > 8))
 #if SCAN_LINES
 enum { LINES = 8, LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))

@@ -29,7 +29,7 @@ KERNEL_OF(window)
     of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;
     of.least = least, of.edges = edges, of.shift = 0, of.width = w;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        if (me == 0) stretch_of(&tile, b, out, of, job, each, ROOM);
+        if (me == 0) stretch_of(&tile, b, out, of, job, mark_of(b, job), each, ROOM);
         clear_borders(&cuts, b);
         BARRIER();
         if (SKIPS && edges != EDGES_TOO && p->inside) {

@@ -11,9 +11,6 @@
  * A window is folded at its bits from high to low, as order.md has it, so a group's bits come after those of all higher
  * groups. In a tile of rows item (row, column) is number row * COLUMNS + column, and a distance of r rows one of r *
  * COLUMNS items: the levels of window_whole again. */
-enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG }; /* of a tile's row, one of TILE_ROWS: quads, and
-                                                                          log2 of its items */
-
 KERNEL_OF(window_part)
 {
     BATCH_OF_PARAMETERS;

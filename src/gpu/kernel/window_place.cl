@@ -88,8 +88,7 @@ typedef struct {
     int beside, out_beside;           /* do items, results lie one stride apart? */
     int dense_items;                  /* ... side by side, as many as the tile has room for */
     int inside;                       /* no window reaches over a border */
-    int quads;                        /* results are stored by quads: side by side, aligned, none left out; borders are
-                                         those of rows, if there are any */
+    int quads;                        /* results are stored by quads: side by side, aligned, none left out */
 } stretch;
 
 /* The borders between segments in a tile, by the place of the window that begins there. */
@@ -165,8 +164,31 @@ fn int is_whole(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows
     return p->lo + q >= 0 && m.n - m.i >= length_in(w);
 }
 
+/* The windows of the quad at q that do not: a bit for each. Windows end in the tile, or sequences are rows. */
+fn int cut_windows(LOCAL const stretch *p, LOCAL const borders *d, batch b, int q, int length)
+{
+    int to = 0, cut = 0; /* to: the first border behind window q + c's first item, from q on */
+    for (int c = 0; c < QUAD && to < length + QUAD - 1; c++) {
+        if (c >= to) to = c + ahead(p, d, b, q + c);
+        cut |= (to - c < length) << c;
+    }
+    return cut;
+}
+
+/* Of segments, what tile_firsts found for a tile: the first offset behind its first window's element, and its place. */
+typedef struct {
+    i64 border, place;
+} mark;
+fn mark mark_of(batch b, i64 job)
+{
+    mark m;
+    const int listed = (b.flags & OFFSETS) != 0;
+    m.border = listed ? b.first[2 * job] : 0, m.place = listed ? b.first[2 * job + 1] : 0;
+    return m;
+}
+
 /* Tile number `job`, of up to `each` windows, in a room for `room` items; by one thread. */
-fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, i64 each, int room)
+fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, mark at, i64 each, int room)
 {
     const i64 all = all_items(b), done = job * each, lo = w.at + done, item = lo + w.shift;
     const i64 left = w.count - done, results_ = left < each ? left : each, items = results_ + w.width - 1;
@@ -176,8 +198,8 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, i
     p->lo = lo, p->done = done, p->results = (int)results_;
     p->before = item < 0 ? (int)-item : 0, p->beyond = item + items > all ? (int)(all - item) : (int)items;
     if (listed) {
-        p->border = b.first[job];
-        free_ = b.offsets[p->border] - b.offsets[0] - lo;
+        p->border = at.border;
+        free_ = at.place - lo;
         p->n = 0, p->part = 0;
     } else {
         const i64 row = b.seqs == 1 && lo >= 0 ? 0 : lo >= 0 ? quotient(lo, b.n) : -quotient(b.n - 1 - lo, b.n);
@@ -192,9 +214,10 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, i
     p->out_beside = listed || b.seqs == 1 || (!w.valid && out.row_stride == b.n * out.stride);
     p->out = out.x + (first_result + (listed ? b.offsets[0] : 0)) * out.stride * RESULT_BYTES;
     p->dense_items = p->beside && b.stride == 1 && ADDRESS(p->x) % TL_SIZE == 0 && item >= 0 && item + room <= all;
-    p->quads = SKIPS && OP_LANES == 1 && p->out_beside && out.stride == 1 && ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 &&
+    p->quads = OP_LANES == 1 && p->out_beside && out.stride == 1 && ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 &&
                length_in(w) >= w.least &&
-               (p->inside || (!listed && length_in(w) < PLACES && w.edges == EDGES_TOO && !w.valid));
+               (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < PLACES) && w.edges == EDGES_TOO &&
+                                 !w.valid));
 }
 
 /* Y_0: items, lifted. Those that are no elements of the batch are in no result. */
@@ -210,10 +233,12 @@ fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w,
     return result_of(out, b, p->lo + q + (w.valid ? 0 : w.before));
 }
 
-/* Of each tile of segments: the first offset behind its first window's element. */
+/* Of each tile of segments: its mark. */
 KERNEL_OF(tile_firsts)
 {
     BATCH_OF_PARAMETERS;
-    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs; job += group_count() * WINDOW_THREADS)
-        first[job] = offset_after(b, at + job * each);
+    for (i64 job = group_index() * WINDOW_THREADS + thread_index(); job < jobs; job += group_count() * WINDOW_THREADS) {
+        const i64 k = offset_after(b, at + job * each);
+        first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
+    }
 }

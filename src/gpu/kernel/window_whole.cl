@@ -11,6 +11,8 @@
  * quads, so loads are single elements, side by side. */
 #define WHOLE_BLOCKS (sizeof(state) > 8 ? 3 : 4) /* groups of a processor, for the registers */
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
+/* Of a tile that has TILE_ROWS rows (window_long.cl, window_columns.cl), in a row: quads, and log2 of the items. */
+enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
 
 #define FOUR_LOW_BIT(bytes) ((bytes) & -(bytes))
 #define FOUR_ALIGN (FOUR_LOW_BIT(4 * sizeof(state)) > 16 ? 16 : FOUR_LOW_BIT(4 * sizeof(state)))
@@ -36,17 +38,18 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
 
 /* The results of a tile, of folds v of all elements of its windows: of four windows, by quads; of all, side by side in
  * local memory. */
-fn void store_quads(LOCAL const stretch *p, windows w, int q, const four *v, par e)
+fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
 {
 #if OP_LANES == 1
     const int row = q - lane_index() * QUAD; /* of the warp's quads */
     const real length = (real)length_in(w);
     result x[QUAD];
-    UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, e);
-    if (!p->inside && ahead_in_rows(p, q) < length_in(w) + QUAD - 1) {
-        UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(e) : x[c];
+    UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, b.p);
+    if (!p->inside && q < p->results) {
+        const int cut = cut_windows(p, d, b, q, (int)length_in(w));
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(b.p) : x[c];
     }
-    if (row + LANES * QUAD <= p->results) {
+    if (SKIPS && row + LANES * QUAD <= p->results) {
         store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
@@ -81,7 +84,7 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
 /* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
- * level k have 2^(k + more) elements: more is 0 but for rows (window_long.cl). */
+ * level k have 2^(k + more) elements: more is 0 but for tiles of rows (window_long.cl, window_columns.cl). */
 fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more)
 {
     const int me = thread_index();
@@ -114,7 +117,7 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
             }
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = COMBINE(y[m].s[c], right.s[c],
-                done + ((i64)far << more), (i64)1 << (k + more));
+                done + (more < 0 ? far >> -more : (i64)far << more), (i64)1 << (k + more));
         }
     }
 }
@@ -135,7 +138,8 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 {
     const int w = (int)of.width, top = (int)top_level, kept = (int)kept_levels, me = thread_index();
     int turn = 0;
-    if (me == 0 && group_index() < jobs) stretch_of(&tiles[0], b, out, of, group_index(), each, WHOLE);
+    if (me == 0 && group_index() < jobs)
+        stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, WHOLE);
     clear_borders(&cuts[0], b);
     BARRIER();
     if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
@@ -143,12 +147,13 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         LOCAL const stretch *p = &tiles[turn];
         LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * WHOLE_QUADS;
         four y[MINE];
+        const i64 next = job + group_count();
+        const mark at = mark_of(b, next < jobs ? next : job);
         load_whole((LOCAL state *)y0, p, b, of);
         clear_borders(&cuts[turn ^ 1], b);
-        if (me == 0 && job + group_count() < jobs)
-            stretch_of(&tiles[turn ^ 1], b, out, of, job + group_count(), each, WHOLE);
+        if (me == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, WHOLE);
         BARRIER();
-        if (job + group_count() < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
+        if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;
@@ -180,7 +185,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 const int q = (m * WINDOW_THREADS + me) * QUAD;
-                store_quads(p, of, q, &y[m], b.p);
+                store_quads(p, &cuts[turn], b, of, q, &y[m]);
             }
         }
         if (make.what == PART_LEVEL) {
@@ -194,7 +199,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
         UNROLL for (int m = 0; m < MINE; m++) z[m * WINDOW_THREADS + me] = y[m];
         BARRIER();
-        if (make.what != PART_LEVEL) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
+        if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
         BARRIER();
     }
 }
