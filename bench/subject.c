@@ -53,7 +53,7 @@ int subject_run(const job *j)
     tally_status s;
     if (j->shape == SCAN || j->shape == WINDOW) {
         const tally_view out = tally_flat(j->out, result_type(ctx, j->op, d), j->n);
-        const tally_window_options trailing = {j->size - 1, 0, TALLY_EDGES_MISSING, 0};
+        const tally_window_options trailing = {.before = j->size - 1};
         s = j->shape == SCAN ? tally_scan(ctx, j->op, &in, &out, NULL) : tally_window(ctx, j->op, &in, &out, &trailing);
     } else {
         s = tally_reduce(ctx, j->op, &in, j->out);

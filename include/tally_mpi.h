@@ -500,6 +500,10 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     if (!status && room < n)
         status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
     if (!status && !options) status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
+    if (!status && (options->before < 0 || options->after < 0 || options->step > 1))
+        status =
+            tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
+                            (long long)options->before, (long long)options->after, (long long)options->step);
     if (!status) { /* what the library says of such a window */
         const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
         status = tally_operator(ctx, op, mine->dtype, &info);

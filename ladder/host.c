@@ -72,7 +72,7 @@ static int library(job *j, int at, ladder_error *error)
     void *const from = on_device ? memory_address(j->input[at % j->copies]) : j->host[at % j->copies];
     void *const to = on_device ? memory_address(j->work[0]) : j->output;
     const tally_view in = tally_flat(from, kind_dtype(j->setting.elem), j->n), out = tally_flat(to, info.output, j->n);
-    const tally_window_options window = {j->width - 1, 0, TALLY_EDGES_MISSING, 0};
+    const tally_window_options window = {.before = j->width - 1};
     if (!status && j->rung->shape == SHAPE_reduce) status = tally_reduce(ctx, name, &in, to);
     if (!status && j->rung->shape == SHAPE_scan) status = tally_scan(ctx, name, &in, &out, NULL);
     if (!status && j->rung->shape == SHAPE_window) status = tally_window(ctx, name, &in, &out, &window);

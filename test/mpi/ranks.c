@@ -89,7 +89,9 @@ static void one(int64_t number)
     status = tally_mpi_scan(ctx, op, &mine, start, &out, &scan, MPI_COMM_WORLD);
     check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan", number);
 
-    tally_window_options w = {below(60), below(2) ? below(60) : 0, (tally_edges)below(3), 0};
+    tally_window_options w = {.before = below(60)};
+    w.after = below(2) ? below(60) : 0;
+    w.edges = (tally_edges)below(3);
     if (below(3) == 0) w.min_count = below(w.before + w.after + 2);
     const int64_t length = tally_window_length(n, &w);
     const tally_view windows = tally_flat(want, info.output, length);
@@ -141,7 +143,7 @@ static void misuse(void)
                      to_floats = tally_flat(out, TALLY_F32, 10);
     tally_view pitched = tally_rows(x, TALLY_F64, 2, 5), null = mine;
     const tally_scan_options reverse = {.reverse = 1};
-    const tally_window_options w = {3, 0, TALLY_EDGES_SHRINK, 0}, wrong = {-1, 0, TALLY_EDGES_SHRINK, 0};
+    const tally_window_options w = {.before = 3}, wrong = {.before = -1};
     pitched.row_stride = 7;
     null.data = NULL;
     snprintf(who, sizeof who, "rank %d", bad);
@@ -160,8 +162,8 @@ static void misuse(void)
             "out has 9 results");
     refused(tally_mpi_scan(ctx, "sum", &mine, -1, is_bad ? &to_floats : &to, NULL, MPI_COMM_WORLD), TALLY_INVALID,
             "out is f32");
-    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
-            "before");
+    refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? &wrong : &w, NULL, MPI_COMM_WORLD), TALLY_UNSUPPORTED,
+            "before -1");
     refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
             "options is NULL");
     if (ranks == 1) return;

@@ -45,9 +45,12 @@ fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, win
     const real length = (real)length_in(w);
     result x[QUAD];
     UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, b.p);
-    if (!p->inside && q < p->results) {
+    if (!p->inside && (b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, b, q, (int)length_in(w));
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = cut >> c & 1 ? empty(b.p) : x[c];
+    } else if (!p->inside && !(b.flags & OFFSETS) && ahead_in_rows(p, q) < length_in(w) + QUAD - 1) {
+        /* not by cut_windows: rows of 1024, w = 20: 0.65 of copy instead of 0.77 (H200) */
+        UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
     }
     if (SKIPS && row + LANES * QUAD <= p->results) {
         store_row(p->out + row * (i64)sizeof(result), x);
