@@ -4,6 +4,7 @@
 # and 8 ranks, more than there are processors. The header compiles as C11 and as C++ without a warning. Exit 77: there is no MPI.
 set -uo pipefail
 : "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}"
+[ -z "${TALLY_SANITIZE-}" ] || { echo "mpi: not with sanitizers"; exit 77; }
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_MCA_btl_vader_single_copy_mechanism=none # containers forbid it, and it says so
 bad=0 libraries=0
