@@ -356,9 +356,11 @@ def test_fragments_and_streams(rng, tmp_path):
     assert tally.Fragment("sum", grid).result() == tally.sum(grid)
     assert tally.Fragment("minmax", x).result().tolist() == [x.min(), x.max()]
     assert tally.Fragment("sum", x[5:5], start=5).end == 5
-    with pytest.raises(ValueError, match="must be neighbours"):
-        tally.Fragment("sum", x[:5]) + tally.Fragment("sum", x[6:], start=6)
-    with pytest.raises(ValueError, match="only one that starts at 0 has a result"):
+    with pytest.raises(ValueError, match="must not overlap"):
+        tally.Fragment("sum", x[:5]) + tally.Fragment("sum", x[4:], start=4)
+    with pytest.raises(ValueError, match=r"lacks \[5, 6\)"):
+        (tally.Fragment("sum", x[6:], start=6) + tally.Fragment("sum", x[:5])).result()
+    with pytest.raises(ValueError, match=r"lacks \[0, 1\)"):
         tally.Fragment("sum", x, start=1).result()
     with pytest.raises(ValueError, match="checksum"):
         tally.Fragment.from_bytes(bytes(whole)[:-1] + b"x")
