@@ -85,7 +85,8 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
 #pragma omp critical(tally_window_open)
     alone.status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
     const int opened = !alone.status;
-#pragma omp for schedule(dynamic, 1) nowait /* alone there is no team to wait for */
+/* nowait: alone there is no team to wait for */
+#pragma omp for schedule(dynamic, 1) nowait
     for (int64_t t = 0; t < shares; t++) {
         int64_t r = tl_share(in, t, shares), end = tl_share(in, t + 1, shares);
         if (opened && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
