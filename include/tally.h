@@ -273,30 +273,38 @@ struct tally_view {
     /* NULL, or rows + 1 ascending offsets (CSR): sequence r is [offsets[r], offsets[r+1]) * stride. On a GPU device
      * they may be in host or in device memory (section 3) */
     const int64_t *offsets;
+    /* NULL, or one bit for each element, least significant bit first, as in Arrow: 0 leaves the element out. The bits
+     * follow the elements' places: that of element (r, i) is number valid_offset + r * row_stride + i * stride (with
+     * offsets valid_offset + j * stride for the element number j) */
+    const void *valid;
+    int64_t valid_offset;
+    /* NULL, or the operator's second input: the same rows and lengths (with offsets: the same offsets), any strides,
+     * any dtype; its own next is NULL */
+    const tally_view *next;
 };
 
 /* n neighbouring elements: one sequence. */
 static inline tally_view tally_flat(const void *data, tally_dtype dtype, int64_t n)
 {
-    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL};
+    tally_view v = {(void *)(uintptr_t)data, dtype, 1, n, n, 1, NULL, NULL, 0, NULL};
     return v;
 }
 /* The rows of a row-major matrix of rows x columns elements. */
 static inline tally_view tally_rows(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
 {
-    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL};
+    tally_view v = {(void *)(uintptr_t)data, dtype, rows, columns, columns, 1, NULL, NULL, 0, NULL};
     return v;
 }
 /* The columns of a row-major matrix of rows x columns elements: `columns` sequences of `rows` elements. */
 static inline tally_view tally_columns(const void *data, tally_dtype dtype, int64_t rows, int64_t columns)
 {
-    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL};
+    tally_view v = {(void *)(uintptr_t)data, dtype, columns, rows, 1, columns, NULL, NULL, 0, NULL};
     return v;
 }
 /* `segments` sequences of neighbouring elements, cut by segments + 1 ascending offsets. */
 static inline tally_view tally_segments(const void *data, tally_dtype dtype, const int64_t *offsets, int64_t segments)
 {
-    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets};
+    tally_view v = {(void *)(uintptr_t)data, dtype, segments, 0, 0, 1, offsets, NULL, 0, NULL};
     return v;
 }
 

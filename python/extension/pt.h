@@ -194,6 +194,10 @@ typedef struct pt_verb {
 int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, pt_verb *verb);
 /* Checks that an `out` that was given is an array of these results. */
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape);
+/* The place of results of *ndim axes, to which the operator's lanes may add one: `out`, which is open as *result if
+ * *opened, or a new array of the kind of `like`. *object is a new reference. */
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim, int64_t *shape,
+                   pt_operand *result, int *opened, PyObject **object);
 /* The work: no GIL. out of a reduction is dense. Memory that runs out is TALLY_NO_MEMORY. */
 tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, char *out);
 tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out);

@@ -58,6 +58,26 @@ int pt_make(const pt_operand *like, tally_dtype dtype, int is_bool, int ndim, co
     return -1;
 }
 
+int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, int *ndim, int64_t *shape,
+                   pt_operand *result, int *opened, PyObject **object)
+{
+    if (verb->info.lanes > 1) {
+        if (*ndim == PT_DIMS) {
+            PyErr_Format(PyExc_ValueError, "x has too many axes: '%s' adds one", verb->op);
+            return -1;
+        }
+        shape[(*ndim)++] = verb->info.lanes;
+    }
+    if (*opened) {
+        if (pt_fits(result, verb, *ndim, shape)) return -1;
+        *object = Py_NewRef(out);
+        return 0;
+    }
+    if (pt_make(like, verb->out, verb->out_bool, *ndim, shape, result, object)) return -1;
+    *opened = 1;
+    return 0;
+}
+
 PyObject *pt_give(const pt_operand *like, PyObject *object, int ndim)
 {
     PyObject *given = object;

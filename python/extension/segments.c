@@ -76,9 +76,7 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};
     if (check(&verb, &a, &offsets)) goto done;
     shape[0] = verb.what == PT_REDUCE ? offsets.size - 1 : a.size;
-    if (verb.info.lanes > 1) shape[ndim++] = verb.info.lanes;
-    if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
-    made = 1;
+    if (pt_open_result(&a, &verb, NULL, &ndim, shape, &result, &made, &object)) goto done;
     Py_BEGIN_ALLOW_THREADS status = run(slot, &verb, &a, &offsets, &result);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
 done:

@@ -119,14 +119,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;
-    if (verb.info.lanes > 1 && ndim < PT_DIMS) shape[ndim++] = verb.info.lanes;
-    if (opened) {
-        if (pt_fits(&result, &verb, ndim, shape)) goto done;
-        object = Py_NewRef(out);
-    } else {
-        if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
-        opened = 1;
-    }
+    if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
     failed = series_into(slot, &verb, &a, axis, &result);
 done:
     pt_give_back(slot);

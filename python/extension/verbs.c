@@ -179,20 +179,7 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
         int fold = (int)(mask >> i & 1);
         if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
     }
-    if (verb.info.lanes > 1) {
-        if (ndim == PT_DIMS) {
-            PyErr_Format(PyExc_ValueError, "x has too many axes: '%s' adds one", verb.op);
-            goto done;
-        }
-        shape[ndim++] = verb.info.lanes;
-    }
-    if (opened) {
-        if (pt_fits(&result, &verb, ndim, shape)) goto done;
-        object = Py_NewRef(out);
-    } else {
-        if (pt_make(&a, verb.out, verb.out_bool, ndim, shape, &result, &object)) goto done;
-        opened = 1;
-    }
+    if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
     failed = reduce_into(slot, &verb, &a, mask, &result);
 done:
     pt_give_back(slot);

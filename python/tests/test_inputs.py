@@ -271,6 +271,18 @@ def test_out_that_does_not_fit(rng):
         tally.sum(pa.array([1.0]), out=pa.array([1.0]))
 
 
+def test_results_of_two_lanes_need_an_axis_more():
+    x = np.zeros((1,) * 63 + (4,))
+    for call in (
+        lambda: tally.reduce(x, "minmax", axis=63, keepdims=True),
+        lambda: tally.scan(x, "minmax", axis=63),
+        lambda: tally.window(x, "minmax", 2, axis=63),
+    ):
+        with pytest.raises(ValueError, match="x has too many axes: 'minmax' adds one"):
+            call()
+    assert tally.scan(x, "max", axis=63).shape == x.shape
+
+
 def test_axes_that_are_not_there():
     x = np.zeros((2, 3))
     for axis in (2, -3, 2**70, (0, 5)):
