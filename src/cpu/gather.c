@@ -35,7 +35,7 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     const char *x = r->x[0];
-    if (g->of[0].in || g->quiet || g->zeros) one_input(g, 0, x, m, to), x = to;
+    if (g->of[0].in || g->quiet || g->zeros || g->joined) one_input(g, 0, x, m, to), x = to;
     if (g->joined) { /* counts: a NaN if one of the two is */
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;

@@ -85,8 +85,9 @@ typedef struct {
 #else
 #define elem_missing ((elem)0)
 #endif
-#define is_present(x, p) is_number(x)
 #endif
+
+#define is_present(x, p) is_number(x) /* the processors take marked elements */
 
 #if TL_FORMAT == 16 && defined(HALF_TO_F32)
 fn real to_real(elem x) { return (real)half_to_f32(x); }
