@@ -100,7 +100,7 @@ enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
     BOARD_SHARE = 16, /* of what the context may hold */
-    FEW_TURNS = 2 /* (bench/gpu/tiles) */
+    FEW_TURNS = 2     /* (bench/gpu/tiles) */
 };
 typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
 
@@ -159,7 +159,7 @@ static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
 }
 
 /* Is this for the kernel scan_once (few: scan_few)? Tiles have four digits, nodes numbers of 32 bits, the board a share
- * of the memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of a tile's warps idle. */
+ * of the memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of its warps idle. */
 static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
 {
     const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
