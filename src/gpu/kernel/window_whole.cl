@@ -136,6 +136,7 @@ typedef struct {
  * an array of WHOLE states for each level that is kept, and up to two. tiles, cuts: of this turn and the next, which is
  * prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
+#define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
 fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
@@ -208,17 +209,28 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 }
 
 #ifndef TL_LONG
+#define WHOLE_OF_PARAMETERS                                                                                            \
+    BATCH_OF_PARAMETERS;                                                                                               \
+    RESULTS_OF_PARAMETERS;                                                                                             \
+    SHARED stretch tile[2];                                                                                            \
+    windows of;                                                                                                        \
+    part make;                                                                                                         \
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;             \
+    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;                                   \
+    make.what = PART_RESULTS, make.states = 0
 KERNEL_OF(window_whole)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    SHARED stretch tile[2];
+    WHOLE_OF_PARAMETERS;
     SHARED borders cuts[2];
-    windows of;
-    part make;
-    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;
-    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;
-    make.what = PART_RESULTS, make.states = 0;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
+        make);
+}
+/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code. */
+KERNEL_OF(window_flat)
+{
+    WHOLE_OF_PARAMETERS;
+    SHARED borders cuts[2]; /* not used */
+    b.seqs = 1, b.flags = 0;
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
