@@ -222,10 +222,10 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
 
 /* In arrays of quads of states of 8, 16 or 32 bytes the states of a quad lie in another order, so that neighbouring
  * lanes do not meet in a bank: state c of quad q is at place c ^ turn_of(q). */
-#define TURNED (STATE_BYTES == 8 || STATE_BYTES == 16 || STATE_BYTES == 32)
+enum { TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 }; /* (STATE_BYTES may be more) */
 fn int turn_of(int q)
 {
-    return STATE_BYTES == 8 ? q >> 1 & 2 : STATE_BYTES == 16 ? q >> 1 & 3 : STATE_BYTES == 32 ? q & 3 : 0;
+    return sizeof(state) == 8 ? q >> 1 & 2 : sizeof(state) == 16 ? q >> 1 & 3 : sizeof(state) == 32 ? q & 3 : 0;
 }
 fn int place_of(int i) { return i ^ turn_of(i / QUAD); }
 

@@ -21,14 +21,14 @@ typedef struct ALIGNED(FOUR_ALIGN) {
 } four;
 
 /* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (window_place.cl). */
-#if TURNED
-enum { TOGETHER = STATE_BYTES == 8 ? 2 : 1 };
+enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
 typedef struct ALIGNED(16) {
     state s[TOGETHER];
 } together;
 fn four get_four(LOCAL const four *z, int q)
 {
     four v;
+    if (!TURNED) return z[q];
     UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
     {
         const together t = *(LOCAL const together *)&z[q].s[c ^ turn_of(q)];
@@ -38,17 +38,14 @@ fn four get_four(LOCAL const four *z, int q)
 }
 fn void put_four(LOCAL four *z, int q, four v)
 {
-    UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
+    if (!TURNED) z[q] = v;
+    UNROLL for (int c = 0; c < QUAD && TURNED; c += TOGETHER)
     {
         together t;
         UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
         *(LOCAL together *)&z[q].s[c ^ turn_of(q)] = t;
     }
 }
-#else
-fn four get_four(LOCAL const four *z, int q) { return z[q]; }
-fn void put_four(LOCAL four *z, int q, four v) { z[q] = v; }
-#endif
 
 /* Y_0 of a tile. */
 fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
