@@ -99,7 +99,8 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
                            const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
 {
     const int64_t w = width(g);
-    const int whole = kernel == TL_KERNEL_window_whole, flat = batch->rows == 1 && !batch->listed;
+    const int whole = kernel == TL_KERNEL_window_whole,
+              flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
     const tl_levels levels = tl_levels_of(w, 0);
     const int64_t each = whole ? whole_each(tl_whole_log(d, batch), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;

@@ -252,7 +252,9 @@ KERNEL_OF(window_whole)
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
-/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code. */
+/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code. (With two kernels of
+ * this text PoCL 5.0 made wrong code of them: prelude_opencl.h, BARRIER.) */
+#ifdef TL_CUDA
 KERNEL_OF(window_flat)
 {
     WHOLE_OF_PARAMETERS;
@@ -261,4 +263,5 @@ KERNEL_OF(window_flat)
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
+#endif
 #endif
