@@ -160,7 +160,7 @@ static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "
 
 /* Do scans in one launch take lines (scan_lines.cl)? Class X whose results are not apart. Not argmax of f64: 0.27 of
  * copy instead of 0.39 by the tree (H200). */
-static int has_lines(const tl_scalar *op)
+int tl_gpu_once_lines(const tl_scalar *op)
 {
     const int bytes = op->elem_bytes;
     return op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
@@ -188,7 +188,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
-        tl_gpu_once_blocks(op, 1), has_lines(op));
+        tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     if (op->user) say(b, "#define TL_USER 1\n");
 }
 
@@ -239,7 +239,7 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few)
 }
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
-    const int lines = has_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
+    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
     const int log = lines ? 15 - __builtin_ctz((unsigned)bytes) : wide ? 12 : 13; /* lines: 4 KiB for a warp */
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
@@ -287,8 +287,8 @@ static void add_scan_once(buffer *b, const tl_scalar *op)
     static const char *const chunks[] = {"r", "d", "h", "e"}; /* of 2^k rows */
     for (int few = 0; few < 2; few++) {
         const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
-        const char *chunk = has_lines(op) ? "none" : chunks[rows];
-        if (!has_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
+        const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
+        if (!tl_gpu_once_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
         say(b, "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define ONCE_FEW %d\n", few);
         say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n", log,
             1 << (log - TILE_WARPS_LOG), chunk);

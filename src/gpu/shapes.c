@@ -100,7 +100,7 @@ enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
     BOARD_SHARE = 16, /* of what the context may hold */
-    FEW_TURNS = 2     /* (bench/gpu/tiles) */
+    FEW_SHARE = 4     /* (bench/gpu/tiles) */
 };
 typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
 
@@ -171,14 +171,18 @@ static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
     return plan_once(b, few).words <= (most - ONCE_HEADER) / ONCE_WORD;
 }
 
-/* By which of them? scan_few where scan_once would have less than FEW_TURNS tiles for each group, or rows are too short
- * for its tiles. */
+/* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those would be fewer than a
+ * share of the processors. On an H200 that is up to 2^18 f32 (1.2 to 1.3 times as fast) or 2^20 i8 (1.1 to 1.8 times);
+ * at four times as many elements it is 0.8 to 0.9 times as fast. Of keys of 4 bytes, which a lane of scan_once folds by
+ * lines, it never pays (argmax f32: 0.73 at 2^16). */
 static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs || tl_batch_across(b))
         return ONCE_NONE;
     const int many = takes_tiles(d, b, 0);
-    if (many && plan_once(b, 0).tiles * b->rows >= FEW_TURNS * once_groups(d, b, 0)) return ONCE_MANY;
+    const int wide_lines = b->plan->op->elem_bytes >= 4 && tl_gpu_once_lines(b->plan->op);
+    if (many && (wide_lines || FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu)))
+        return ONCE_MANY;
     return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
 }
 
