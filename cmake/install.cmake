@@ -10,7 +10,7 @@ install(TARGETS ${libraries} EXPORT tallyTargets
 install(FILES include/tally.h include/tally_mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY fortran DESTINATION ${CMAKE_INSTALL_DATADIR}/tally)
 install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY doc data DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY doc data reference DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN expected EXCLUDE)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tally)
