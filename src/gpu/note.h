@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What a file opens with dlopen, said in the library too: a note in the section .note.dlopen for those who make packages
- * and images (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` finds them. */
+ * What a file opens with dlopen, said in the library too: a note in the section .note.dlopen for those who make
+ * packages and images (https://uapi-group.org/specifications/specs/elf_dlopen_metadata/). `readelf -n` finds them. */
 #ifndef TALLY_NOTE_H
 #define TALLY_NOTE_H
 #include <stdint.h>
