@@ -98,7 +98,12 @@ class Stream:
     def __setstate__(self, state: Any) -> None: ...
     @staticmethod
     def scan(
-        op: str, dtype: _DType, *, exclusive: bool = False, init: SupportsFloat | SupportsIndex | None = None
+        op: str,
+        dtype: _DType,
+        *,
+        exclusive: bool = False,
+        init: SupportsFloat | SupportsIndex | None = None,
+        after: Fragment | None = None,
     ) -> _Results: ...
     @staticmethod
     def window(
