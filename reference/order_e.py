@@ -42,7 +42,7 @@ def to_f32(x):
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
     except OverflowError:  # beyond the largest f32, and it rounds to more than that
-        return math.copysign(INF, x)
+        return INF if x > 0 else -INF
 
 
 ROUND = {"f32": to_f32, "f64": lambda x: x, "i64": wrap}
@@ -403,7 +403,7 @@ def nearest(x, kind):
     e = max(e, least)
     m = round(x / Fraction(2) ** e)  # of a fraction: to nearest, ties to even
     if abs(m) * Fraction(2) ** e >= Fraction(2) ** most:
-        return math.copysign(INF, x)
+        return INF if x > 0 else -INF
     return math.ldexp(float(m), e) if m else 0.0
 
 

@@ -12,8 +12,9 @@ True
 All of them are lazy and give dask arrays, and each has the bits of the function of the same name in tally on the whole
 array. ``import tally`` does not import this module, which needs dask and NumPy.
 
-A sequence that has many chunks is never gathered if it is the only one (one axis, or ``axis=None``): its chunks become
-fragments of a kilobyte, and these are merged. Where there are several sequences, each of them is brought into one chunk.
+A sequence that has many chunks is not gathered if it is the only one (one axis, or ``axis=None``): its chunks become
+fragments of a kilobyte, and these are merged. Where there are several sequences, each is brought into one chunk, and so
+is one for a scan of exact sums.
 """
 
 import itertools
@@ -27,7 +28,7 @@ import tally
 
 __all__ = ["cumulative_prod", "cumulative_sum", "reduce", "scan", "window"]
 
-_MERGED = 16  # fragments in a task
+_MERGED = 16  # parts in a task
 
 
 def _array(x):
@@ -53,6 +54,10 @@ def _result(x, op):
     return one.dtype, one.shape
 
 
+def _is_exact(op):
+    return "exact" in op.split(":")[1:]
+
+
 def _starts(lengths):
     return list(itertools.accumulate(lengths[:-1], initial=0))
 
@@ -64,10 +69,10 @@ def _make(op, block, start):
     return tally.Fragment(op, np.asarray(block), start)
 
 
-def _merge(fragments):
-    whole = fragments[0]
-    for fragment in fragments[1:]:
-        whole = whole + fragment
+def _merge(parts):
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole + part
     return whole
 
 
@@ -75,8 +80,18 @@ def _value(fragment, dtype):
     return np.asarray(fragment.result(), dtype)
 
 
+def _make_exact(block):
+    return tally.Exact(np.asarray(block))
+
+
+def _exact_value(total, op, dtype):
+    value = total.mean if "mean" in op else total.sum
+    return np.asarray(value(dtype=dtype, skipna=op.startswith("nan")), dtype)
+
+
 def _go_on(block, op, dtype, exclusive, init, before):
-    return np.asarray(tally.Stream.scan(op, dtype, exclusive=exclusive, init=init, after=before).push(np.asarray(block)))
+    stream = tally.Stream.scan(op, dtype, exclusive=exclusive, init=init, after=before)
+    return np.asarray(stream.push(np.asarray(block)))
 
 
 # ---- the verbs ----
@@ -85,12 +100,14 @@ def _go_on(block, op, dtype, exclusive, init, before):
 def reduce(x, op, /, *, axis=None, keepdims=False):
     """Folds all elements of ``x``, in C order of the indices, or those along ``axis`` (an integer or a tuple).
 
-    The bits are those of ``tally.reduce(x.compute(), op)``. ``op`` is one name, not of an exact sum if ``axis`` is
-    None. ValueError, TypeError: as there, and for chunks of unknown length.
+    The bits are those of ``tally.reduce(x.compute(), op)``. ``op`` is one name. ValueError, TypeError: as
+    there, and for chunks of unknown length.
     """
     x = _array(x)
     dtype, lanes = _result(x, op)
-    axes = set(range(x.ndim)) if axis is None else {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = set(range(x.ndim))
+    if axis is not None:
+        axes = {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
     if axes == set(range(x.ndim)) and x.ndim:
         found = da.from_delayed(_reduce_all(x, op, dtype), lanes, dtype)
     else:
@@ -112,17 +129,19 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
 
 
 def _reduce_all(x, op, dtype):
-    tally.Fragment(op, np.empty(0, x.dtype))  # raises where there are no fragments
-    x = x.rechunk({a: -1 for a in range(1, x.ndim)})  # slabs: neighbours in C order
-    each = int(np.prod(x.shape[1:], dtype=object))
-    make, merge = dask.delayed(_make, pure=True), dask.delayed(_merge, pure=True)
-    parts = [
-        make(op, block, start * each)
-        for block, start in zip(x.to_delayed(optimize_graph=False).ravel(), _starts(x.chunks[0]))
-    ]
+    make, make_exact, merge, value, exact_value = (
+        dask.delayed(f, pure=True) for f in (_make, _make_exact, _merge, _value, _exact_value)
+    )
+    if _is_exact(op):
+        parts = [make_exact(block) for block in x.to_delayed(optimize_graph=False).ravel()]
+    else:
+        x = x.rechunk({a: -1 for a in range(1, x.ndim)})  # slabs: neighbours in C order
+        each = int(np.prod(x.shape[1:], dtype=object))
+        blocks = x.to_delayed(optimize_graph=False).ravel()
+        parts = [make(op, block, start * each) for block, start in zip(blocks, _starts(x.chunks[0]))]
     while len(parts) > 1:
         parts = [merge(parts[i : i + _MERGED]) for i in range(0, len(parts), _MERGED)]
-    return dask.delayed(_value, pure=True)(parts[0], dtype)
+    return exact_value(parts[0], op, str(dtype)) if _is_exact(op) else value(parts[0], dtype)
 
 
 def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
@@ -135,7 +154,7 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
     axis = _axis(x, axis)
     dtype, lanes = _result(x, op)
     tally.scan(np.zeros(1, x.dtype), op, exclusive=exclusive, reverse=reverse, init=init)  # raises what it would
-    if x.ndim > 1 or len(x.chunks[0]) == 1:
+    if x.ndim > 1 or len(x.chunks[0]) == 1 or _is_exact(op):
         x = x.rechunk({axis: -1})
         return da.blockwise(
             lambda block: tally.scan(block, op, axis=axis, exclusive=exclusive, reverse=reverse, init=init),
