@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define TALLY_VERSION_MAJOR 0
-#define TALLY_VERSION_MINOR 1
+#define TALLY_VERSION_MINOR 2
 #define TALLY_VERSION_PATCH 0
 
 /* ---- 1 conventions ------------------------------------------------------------------------------------------------
