@@ -101,6 +101,9 @@ typedef struct input {
     int guard;        /* of the mapping that data points to, or 0 */
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
     int32_t *codes;   /* --by: the group of each line, when data is there */
+    int timed;
+    void *times;      /* --by with --last or --next: its time, 8 bytes, */
+    tally_dtype times_dtype;
     int keep;
     lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
@@ -188,6 +191,24 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 
+/* ---- span.c: --last and --next ----------------------------------------------------------------------------------- */
+typedef struct span_length {
+    int given, number; /* number: plain, without a unit; else whole is nanoseconds */
+    int fraction;      /* a number that is not whole */
+    int64_t whole;
+    double real;
+} span_length;
+typedef struct span {
+    int on; /* there is --last or --next */
+    span_length last, next;
+    int center, low_open, high_open;
+    tally_ties ties;
+} span;
+int span_options(const options *o, span *s);
+/* The window of each line among the values that groups_take gives, as tally_window_ranges takes them; the caller frees
+ * both, also after a failure. */
+int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
+
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;
@@ -243,6 +264,7 @@ int sink_close(sink *s, int code);                                  /* commits i
 typedef struct series {
     const tally_scan_options *scan; /* one of the two is there */
     const tally_window_options *window;
+    const span *span; /* with window: NULL, or in its place */
 } series;
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */

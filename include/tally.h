@@ -404,6 +404,7 @@ typedef struct tally_file_options {
     /* csv, text: the key columns, named like those of `column`. Lines with the same key cells are a group: see
      * tally_file_read_by. Where `column` is NULL, columns of values are chosen among the others */
     const char *by;
+    int by_time; /* the last column of `by` is no key but has the times of the lines: see tally_file_read_times */
 } tally_file_options;
 
 typedef struct tally_file_info {
@@ -426,6 +427,7 @@ typedef struct tally_file_info {
     char delimiter;             /* csv, text: 0 is white space */
     int64_t key_columns;        /* options.by: how many; else 0 */
     const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
+    int times; /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with one */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is
@@ -443,6 +445,12 @@ TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t m
  * their keys first appear. Keys are compared as text, without blanks and quotes around it: 1 and 1.0 are two, an empty
  * cell is a key too. *got elements come with a code for each line of them; max is at least a line. codes NULL: none. */
 TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+/* options.by_time: the same, and the time of each line, 8 bytes. Times are ISO 8601 (2024-05-01T13:30:00.5+02:00, also
+ * 20240501T1330, and a blank for T) and become i64 nanoseconds since 1970; all have the same zone, or none has one. Or
+ * they are numbers: i64, or f64 from the read on that meets a fraction (*dtype says what this read gave, and the
+ * caller converts what it has). Within a group times must not fall. codes must be NULL if there is no key column. */
+TALLY_API tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times,
+                                             tally_dtype *dtype, int64_t max, int64_t *got);
 /* How many groups there are so far (0: none, or no options.by), and cell `column` of a group's key, both from 0. The
  * text is the file's, until it is closed; NULL: there is no such cell. */
 TALLY_API int64_t tally_file_groups(const tally_file *file);

@@ -90,6 +90,8 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume", (int)dtype);
+    if (o->by_time && !o->by)
+        return tl_fail(f->ctx, TALLY_INVALID, "options.by_time is set and options.by is NULL: which column has the times?");
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     f->info.format = formats[format];
     if (format == TEXT || format == CSV) {
@@ -130,7 +132,8 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
     if (file && file->map) info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
-static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                                  int64_t *got)
 {
     if (!file || !got) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
@@ -138,24 +141,46 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (max < 0) return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
-    return file->text ? tl_text_read(file, buffer, codes, max, got) : tl_binary_read(file, buffer, max, got);
+    return file->text ? tl_text_read(file, buffer, codes, times, max, got) : tl_binary_read(file, buffer, max, got);
 }
 
 tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
 {
-    return read_elements(file, buffer, NULL, max, got);
+    return read_elements(file, buffer, NULL, NULL, max, got);
+}
+
+/* As many lines as max has values for. */
+static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                               int64_t *got)
+{
+    const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
+    if (file && max < line)
+        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
+                       (long long)max, (long long)line);
+    return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 
 tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
 {
-    const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && !file->info.key_columns)
         return tl_fail(file->ctx, TALLY_INVALID, "%s: there are no groups: keys were not asked for (options.by)",
                        file->label);
-    if (file && max < line)
-        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
-                       (long long)max, (long long)line);
-    return read_elements(file, buffer, codes, max - max % line, got);
+    return read_lines(file, buffer, codes, NULL, max, got);
+}
+
+tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times, tally_dtype *dtype,
+                                   int64_t max, int64_t *got)
+{
+    if (file && (!file->text || !tl_text_timed(file)))
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)", file->label);
+    if (file && (!times || !dtype))
+        return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+    if (file && codes && !file->info.key_columns)
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: codes must be NULL: options.by has no key column beside the times",
+                       file->label);
+    const tally_status s = read_lines(file, buffer, codes, times, max, got);
+    if (!s) *dtype = tl_text_times(file);
+    return s;
 }
 
 int64_t tally_file_groups(const tally_file *file)
