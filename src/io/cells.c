@@ -210,7 +210,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
             p++;
         }
         if (why) continue;
-        if (others) key += keys, row_number++;
+        if (keys) key += keys;
+        row_number++;
         if (span) *span++ = (tl_span){(uint32_t)(line - c->start), (uint32_t)(p - 1 - line)};
         out += row;
     }
