@@ -102,7 +102,7 @@ typedef struct input {
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
     int32_t *codes;   /* --by: the group of each line, when data is there */
     int timed;
-    void *times;      /* --by with --last or --next: its time, 8 bytes, */
+    void *times; /* --by with --last or --next: its time, 8 bytes, */
     tally_dtype times_dtype;
     int keep;
     lines kept; /* --keep: the lines whose elements were read, until they are taken */

@@ -279,8 +279,8 @@ static int group_windows(const run *r, const grouped *b, int i, const void *dens
 {
     const tally_view in = tally_flat(dense, dtype, b->g.lines),
                      out = tally_flat(made, r->ops.info[i].output, b->g.lines);
-    const tally_status status = tally_window_ranges(r->ctx, r->ops.name[i], &in, b->start, b->end, b->g.lines, &out,
-                                                    r->how.window->min_count);
+    const tally_status status =
+        tally_window_ranges(r->ctx, r->ops.name[i], &in, b->start, b->end, b->g.lines, &out, r->how.window->min_count);
     return status ? fail_status(r->ctx, status) : DONE;
 }
 

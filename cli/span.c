@@ -27,7 +27,8 @@ enum { UNITS = sizeof units / sizeof *units };
 
 static int not_a_length(enum option id, const char *text)
 {
-    return fail(USAGE, "--%s is '%s', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, us, ms, s, min, "
+    return fail(USAGE,
+                "--%s is '%s', which is no length of time: 500ms, 2s, 1.5h, 1h30min (units: ns, us, ms, s, min, "
                 "h, d, w), or a plain number where the times are numbers",
                 option_table[id].name, text);
 }
@@ -117,13 +118,13 @@ int span_options(const options *o, span *s)
     if (s->last.given && s->next.given && s->last.number != s->next.number)
         return fail(USAGE, "--last is '%s' and --next is '%s': one is a number and one a length of time",
                     o->value[OPT_last], o->value[OPT_next]);
-    const char *const closed = has(o, OPT_closed) ? o->value[OPT_closed] : "right",
-               *const ties = o->value[OPT_ties];
+    const char *const closed = has(o, OPT_closed) ? o->value[OPT_closed] : "right", *const ties = o->value[OPT_ties];
     s->low_open = *closed == 'r' || *closed == 'n';
     s->high_open = *closed == 'l' || *closed == 'n';
     const int beyond = s->center || s->next.whole > 0 || s->next.real > 0;
     if (ties && *ties == 'r' && beyond)
-        return fail(USAGE, "--ties row ends a window at its line, and --%s reaches beyond it", s->center ? "center" : "next");
+        return fail(USAGE, "--ties row ends a window at its line, and --%s reaches beyond it",
+                    s->center ? "center" : "next");
     s->ties = beyond || (ties && *ties == 'a') ? TALLY_TIES_ALL : TALLY_TIES_ROW;
     const double low = s->last.number ? -s->last.real : -(double)s->last.whole,
                  high = s->next.number ? s->next.real : (double)s->next.whole;
@@ -149,8 +150,9 @@ static int key_window(const span *s, const input *in, tally_key_window *w)
     *w = (tally_key_window){.low_open = s->low_open, .high_open = s->high_open, .ties = s->ties};
     if (in->info.times && numbers != shown->number)
         return fail(USAGE,
-                    numbers ? "%s: the column of --by has plain numbers, so --%s is a number of the same unit, as in --%s 2"
-                            : "%s: the column of --by has times, so --%s needs a unit, as in --%s 2s",
+                    numbers
+                        ? "%s: the column of --by has plain numbers, so --%s is a number of the same unit, as in --%s 2"
+                        : "%s: the column of --by has times, so --%s needs a unit, as in --%s 2s",
                     in->label, option, option);
     if (in->times_dtype == TALLY_F64) {
         w->low_real = s->center ? -s->last.real / 2 : -s->last.real;
@@ -179,10 +181,12 @@ int span_bounds(const span *s, const groups *g, const input *in, int64_t **start
     *start = *end = NULL;
     int code = key_window(s, in, &w);
     if (code) return code;
-    int64_t *const first = *start = malloc((size_t)g->lines * 8 + 8), *const stop = *end = malloc((size_t)g->lines * 8 + 8),
-            *const times = malloc((size_t)g->lines * 8 + 8);
+    int64_t *const first = *start = malloc((size_t)g->lines * 8 + 8),
+                   *const stop = *end = malloc((size_t)g->lines * 8 + 8),
+                   *const times = malloc((size_t)g->lines * 8 + 8);
     if (!first || !stop || !times) code = fail_memory("the windows", 3 * g->lines * 8);
-    const tally_view all = tally_flat(in->times, in->times_dtype, g->lines), dense = tally_flat(times, in->times_dtype, g->lines);
+    const tally_view all = tally_flat(in->times, in->times_dtype, g->lines),
+                     dense = tally_flat(times, in->times_dtype, g->lines);
     tally_status status = code ? TALLY_OK : tally_take(in->ctx, &all, g->order, g->lines, &dense);
     for (int64_t i = 0; i < g->count && !code && !status; i++) {
         const int64_t at = g->offsets[i], n = g->offsets[i + 1] - at;

@@ -17,7 +17,8 @@ static int extent(const options *o, tally_window_options *w)
     if (has(o, OPT_last) || has(o, OPT_next)) return DONE; /* span.c */
     const int sides = has(o, OPT_before) || has(o, OPT_after);
     if (!has(o, OPT_width)) {
-        if (!sides) return fail(USAGE, "how wide is the window? -w W, or --before B and --after A, or --last D along times");
+        if (!sides)
+            return fail(USAGE, "how wide is the window? -w W, or --before B and --after A, or --last D along times");
         if (has(o, OPT_center))
             return fail(USAGE, "--center goes with -w W; --before and --after place the window themselves");
         return DONE;

@@ -46,8 +46,8 @@ static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t col
     if (to->times) {
         char *const at = to->times + n / columns * 8;
         tally_dtype dtype = 0;
-        const tally_status s = tally_file_read_times(f, to->values + n * width, to->codes ? to->codes + n / columns : NULL,
-                                                     at, &dtype, max, got);
+        const tally_status s = tally_file_read_times(f, to->values + n * width,
+                                                     to->codes ? to->codes + n / columns : NULL, at, &dtype, max, got);
         for (char *t = to->times; !s && t < at && dtype != to->dtype; t += 8) {
             int64_t whole;
             memcpy(&whole, t, 8);

@@ -206,6 +206,58 @@ static void file_groups(int many)
     }
 }
 
+/* Times of lines: whole ticks until a fraction comes, then real; by groups or without. */
+static void file_times(void)
+{
+    enum { LINES = 300000, LATE = 250000 };
+    tally *ctx = check_open(2, NULL);
+    FILE *const f = fopen(path("t.csv"), "w");
+    fprintf(f, "t,k,x\n");
+    for (int i = 0; i < LINES; i++) fprintf(f, "%d%s,%c,%d\n", i / 3, i < LATE ? "" : ".5", 'a' + i % 5, i % 100);
+    fclose(f);
+    for (int keyed = 0; keyed < 2; keyed++) {
+        const tally_file_options o = {.by = keyed ? "k,t" : "t", .by_time = 1, .column = "x", .dtype = TALLY_I32};
+        tally_file *in = NULL;
+        tally_file_info info;
+        static int32_t x[LINES + 1], codes[LINES + 1];
+        static union {
+            int64_t whole;
+            double real;
+        } times[LINES + 1];
+        tally_dtype dtype = 0;
+        int64_t n = 0, got = 1, wholes = 0;
+        check_ok(ctx, tally_file_open(ctx, path("t.csv"), &o, &in), "open");
+        for (; got && n <= LINES; n += got) {
+            check_ok(ctx, tally_file_read_times(in, x + n, keyed ? codes + n : NULL, times + n, &dtype, 10007, &got),
+                     "read");
+            if (n + got > LINES) break;
+            if (dtype == TALLY_I64) wholes = n + got;
+        }
+        int good = n == LINES && dtype == TALLY_F64 && wholes > 0 && wholes <= LATE;
+        for (int i = 0; i < LINES && good; i++)
+            good = x[i] == i % 100 && (!keyed || codes[i] == i % 5) &&
+                   (i < wholes ? times[i].whole == i / 3 : times[i].real == i / 3 + (i < LATE ? 0 : 0.5));
+        tally_file_get_info(in, &info);
+        check(good && info.times == 1 && info.key_columns == keyed, "times of lines: %lld, whole %lld", (long long)n,
+              (long long)wholes);
+        if (!keyed)
+            refused(ctx, tally_file_read_times(in, x, codes, times, &dtype, 1, &got), TALLY_INVALID,
+                    "codes must be NULL");
+        refused(ctx, tally_file_read_times(in, x, NULL, NULL, &dtype, 1, &got), TALLY_INVALID, "times is NULL");
+        tally_file_close(in);
+    }
+    tally_file *in = NULL;
+    int64_t got;
+    tally_dtype dtype;
+    check_ok(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by = "k", .column = "x"}, &in), "open");
+    refused(ctx, tally_file_read_times(in, &got, NULL, &got, &dtype, 1, &got), TALLY_INVALID,
+            "times were not asked for");
+    tally_file_close(in);
+    refused(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by_time = 1}, &in), TALLY_INVALID,
+            "which column has the times?");
+    tally_close(ctx);
+}
+
 int main(void)
 {
     files_start();
@@ -227,5 +279,6 @@ int main(void)
     }
     file_groups(0);
     file_groups(1);
+    file_times();
     return files_finish();
 }

@@ -156,8 +156,7 @@ for case in range(cases // 10):
     closed = random.choice(["right", "both", "left", "neither"])
     times = pd.to_datetime(lines["t"], unit="ns")
     form = random.choice(["", "Z", "+02:00"])
-    stamps = ["%sT%s.%09d%s" % (v.strftime("%Y-%m-%d"), v.strftime("%H:%M:%S"), v.microsecond * 1000 + v.nanosecond, form)
-              for v in times]
+    stamps = [v.strftime("%Y-%m-%dT%H:%M:%S.") + "%09d%s" % (v.microsecond * 1000 + v.nanosecond, form) for v in times]
     text = lines.assign(t=stamps).to_csv(index=False)
     plain = lines.to_csv(index=False)
     what = "case %d: w %d closed %s\n%s" % (case, w, closed, text)
@@ -184,9 +183,10 @@ for case in range(cases // 10):
     for after in (0, 3 * unit, -unit):
         if w + after <= 0:
             continue
-        rolled = frame.sort("host", "t", "i").rolling("t", period="%dns" % (w + after), offset="%dns" % -w, closed=named,
-                                                      group_by="host").agg(pl.col("x").sum())
-        order = frame.sort("host", "t", "i")["i"].to_numpy()
+        ordered = frame.sort("host", "t", "i")
+        rolled = ordered.rolling("t", period="%dns" % (w + after), offset="%dns" % -w, closed=named,
+                                 group_by="host").agg(pl.col("x").sum())
+        order = ordered["i"].to_numpy()
         want = np.empty(len(lines))
         want[order] = rolled["x"].to_numpy()
         beside(want, "--ties", "all", *(["--next=%dns" % after] if after else []))

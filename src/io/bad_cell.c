@@ -48,8 +48,8 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
                        l->columns ? "line" : "cell", TL_LONGEST);
     case TL_CELL_TIME:
         if (!*text) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: the line has no time", f->label, at);
-        return tl_fail(f->ctx, TALLY_BAD_DATA,
-                       "%s%s: '%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s", f->label, at, text,
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s",
+                       f->label, at, text,
                        bad->first ? "; if the first line is a header, say so with --header yes" : "");
     case TL_CELL_ERA:
         return tl_fail(f->ctx, TALLY_BAD_DATA,
@@ -64,8 +64,9 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
                                                             : "have the zone ",
                        bad->other);
     case TL_CELL_FALLS:
-        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: the time '%s' is before %s, the last one%s above: times must not fall",
-                       f->label, at, text, bad->other, l->keys ? " of its group" : "");
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' is before %s, the last one%s above: times must not fall", f->label, at,
+                       text, bad->other, l->keys ? " of its group" : "");
     case TL_CELL_RANGE:
         return range(f, at, bad);
     default:

@@ -135,7 +135,7 @@ static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, 
     return key;
 }
 
-/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is the constant 1 for one,
+/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is the constant 1 for one
  * and `others`, the columns of keys and times, 0 for none. */
 static inline __attribute__((always_inline)) void
 rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns, const int64_t others)

@@ -271,7 +271,8 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         const tally_status s = asked(c, o->column);
         for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->times + c->l->columns; k++) {
             const int64_t i = c->l->want[k].column;
-            *header |= c->named || (c->l->want[k].role == TL_VALUE && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
+            *header |=
+                c->named || (c->l->want[k].role == TL_VALUE && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
         }
         return s;
     }

@@ -91,7 +91,8 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (dtype && !tally_dtype_size(dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume", (int)dtype);
     if (o->by_time && !o->by)
-        return tl_fail(f->ctx, TALLY_INVALID, "options.by_time is set and options.by is NULL: which column has the times?");
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "options.by_time is set and options.by is NULL: which column has the times?");
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     f->info.format = formats[format];
     if (format == TEXT || format == CSV) {
@@ -173,11 +174,10 @@ tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *code
 {
     if (file && (!file->text || !tl_text_timed(file)))
         return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)", file->label);
-    if (file && (!times || !dtype))
-        return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+    if (file && (!times || !dtype)) return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
     if (file && codes && !file->info.key_columns)
-        return tl_fail(file->ctx, TALLY_INVALID, "%s: codes must be NULL: options.by has no key column beside the times",
-                       file->label);
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "%s: codes must be NULL: options.by has no key column beside the times", file->label);
     const tally_status s = read_lines(file, buffer, codes, times, max, got);
     if (!s) *dtype = tl_text_times(file);
     return s;

@@ -130,9 +130,9 @@ typedef struct tl_time {
 /* Why a cell is not a time that the others can be compared with; more of TL_CELL_. */
 enum { TL_CELL_TIME = TL_CELL_MORE + 1, TL_CELL_ERA, TL_CELL_FRAME, TL_CELL_FALLS };
 int tl_time_parse(const char *s, const char *e, tl_time *t);
-int tl_time_kind(int frame);                                                           /* as in tally_file_info */
-void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room);          /* 40 characters */
-void tl_time_frame(int frame, char *out, size_t room); /* "numbers", "no zone", "Z", "+01:00" */
+int tl_time_kind(int frame);                                                  /* as in tally_file_info */
+void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room); /* 40 characters */
+void tl_time_frame(int frame, char *out, size_t room);                        /* "numbers", "no zone", "Z", "+01:00" */
 void tl_time_to_real(tl_tick *times, int64_t n);
 
 /* cells.c: what became of a chunk of text. */
@@ -145,12 +145,12 @@ typedef struct tl_chunk {
     const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */
     int mid_line, in_comment; /* start is behind cells of its line; inside a comment; in_comment is updated */
     int has_quote, skip_bad;
-    unsigned char *values; /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
-    tl_span *lines;        /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
-    tl_span *keys;         /* the same times the key columns: the cells of the rows' keys, and */
-    int32_t *codes;        /* the numbers of their groups */
-    tl_tick *times;        /* of the rows, */
-    int real, frame;       /* what they are (frame 0: there is none yet), */
+    unsigned char *values;            /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
+    tl_span *lines;                   /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
+    tl_span *keys;                    /* the same times the key columns: the cells of the rows' keys, and */
+    int32_t *codes;                   /* the numbers of their groups */
+    tl_tick *times;                   /* of the rows, */
+    int real, frame;                  /* what they are (frame 0: there is none yet), */
     const char *frame_at, *frame_end; /* and the first of them */
     int64_t count, given, skipped;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
@@ -204,7 +204,7 @@ enum { TL_LONGEST = 64 << 20 }; /* bytes in a line (of a table) or a cell (where
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
 tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max, int64_t *got);
-int tl_text_timed(const tally_file *f); /* is there a column of times? */
+int tl_text_timed(const tally_file *f);         /* is there a column of times? */
 tally_dtype tl_text_times(const tally_file *f); /* what the times of the last read are */
 const tl_keys *tl_text_keys(const tally_file *f);
 tally_status tl_text_line(tally_file *f, const char **line, size_t *length);

@@ -412,7 +412,8 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *
             if (c->given < c->count) break;
         }
         *got = n;
-        if (n == max || (n && (!f->regular || t->keep || t->times))) return TALLY_OK; /* the next block would hide the lines, and may have other times */
+        if (n == max || (n && (!f->regular || t->keep || t->times)))
+            return TALLY_OK; /* the next block would hide the lines, and may have other times */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout); /* the values before it come first */
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);
