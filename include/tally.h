@@ -12,7 +12,7 @@
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
  *  12  exact sums as data                    13  keys: runs, groups, gathers
- *  14  windows by ranges and by keys
+ *  14  windows by ranges and by keys               (tally_arrow.h: arrays of the Arrow C data interface as views)
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
