@@ -108,7 +108,8 @@ typedef struct input {
     lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
 } input;
-int input_open(input *in, tally *ctx, const options *o, const char *path);
+/* more: NULL, or files that --axis NAME joins with it, and NULL. */
+int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more);
 int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
 int input_load(input *in, int any_order);                        /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
@@ -124,13 +125,15 @@ typedef struct layout {
     int axis;
     int64_t *offsets, segments; /* or: CSR */
 } layout;
-int layout_open(layout *l, input *in, const options *o); /* loads the input when it has to */
+/* Loads the input when it has to: not where its rows come in order, or (boxes) where it can be read in boxes. */
+int layout_open(layout *l, input *in, const options *o, int boxes);
 /* *columns: of a table whose columns are the sequences, which then pass through line by line; 0: use layout_open. */
 int layout_columns(const input *in, const options *o, int64_t *columns);
 /* Elements c, c + columns, ... of `rows` rows, side by side. */
 void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
 void layout_close(layout *l);
 int64_t layout_sequences(const layout *l);
+int axis_named(const options *o); /* is --axis the name of a dimension: are the files one array? */
 const char *layout_per(const layout *l, const input *in); /* what a sequence is */
 /* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's output may be shorter).
  * Returns 0 past the last batch. A batch of the reduced results: out_at is its first result, out_step their distance.

@@ -44,6 +44,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
     f->by = o->value[OPT_by];
+    f->variable = o->value[OPT_variable];
     f->by_time = has(o, OPT_last) || has(o, OPT_next);
     const int code = dtype_option(o, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
@@ -80,12 +81,13 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     return DONE;
 }
 
-int input_open(input *in, tally *ctx, const options *o, const char *path)
+int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more)
 {
     memset(in, 0, sizeof *in);
     tally_file_options f;
     const int code = file_options(o, &f);
     if (code) return code;
+    f.more = (const char *const *)(size_t)more;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)

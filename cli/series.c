@@ -37,7 +37,7 @@ int series_begin(const options *o)
     if (o->nargs < 1)
         return fail(USAGE, "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
                     verb_table[o->verb].operands, verb);
-    if (o->nargs > 2) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
+    if (o->nargs > 2 && !axis_named(o)) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
@@ -237,7 +237,7 @@ static int run_whole(run *r, input *in)
     const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments) || in->columns;
     const int array = has(r->o, OPT_axis) || in->columns;
     layout l = {.outer = 1, .inner = 1};
-    int code = cut ? layout_open(&l, in, r->o) : input_load(in, 0);
+    int code = cut ? layout_open(&l, in, r->o, 0) : input_load(in, 0);
     if (!cut) l.len = in->n;
     if (code) {
         layout_close(&l);
@@ -354,7 +354,7 @@ int series_run(const options *o, const series *how)
     int64_t columns = 0;
     int code = operators_split(&r.ops, o->args[0]);
     if (!code) code = session_open(&r.ctx, o);
-    if (!code) code = input_open(&in, r.ctx, o, path);
+    if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
     if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code && has(o, OPT_init)) code = parse_init(&r);

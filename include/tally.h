@@ -388,7 +388,7 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
 /* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the
  * call. */
 typedef struct tally_file_options {
-    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv" */
+    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv", "netcdf" */
     /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
     tally_dtype dtype;
     /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last). NULL: in csv
@@ -404,12 +404,17 @@ typedef struct tally_file_options {
     /* csv, text: the key columns, named like those of `column`. Lines with the same key cells are a group: see
      * tally_file_read_by. Where `column` is NULL, columns of values are chosen among the others */
     const char *by;
+    /* netcdf: the name of a variable, or GROUP/NAME; NULL: the only one that is no coordinate of a dimension. Missing
+     * values become NaN and packed ones f64, as doc/formats.md says; dtype f64 asks for f64 */
+    const char *variable;
+    const char *const *more; /* netcdf: NULL, or files with the same variable, and NULL: all are one array, one after the
+                              * other along the first dimension */
     int by_time; /* the last column of `by` is no key but has the times of the lines: see tally_file_read_times */
 } tally_file_options;
 
 typedef struct tally_file_info {
     const char *name;   /* as given; "-" is standard input */
-    const char *format; /* "npy", "raw", "text" or "csv" */
+    const char *format; /* "npy", "raw", "text", "csv" or "netcdf" */
     tally_dtype dtype;
     int ndim;         /* 1 for raw, text, csv; 2 for a table */
     int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
@@ -427,6 +432,7 @@ typedef struct tally_file_info {
     char delimiter;             /* csv, text: 0 is white space */
     int64_t key_columns;        /* options.by: how many; else 0 */
     const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
+    const char *const *dimensions; /* netcdf: their names (a single value: NULL); else NULL */
     int times; /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with one */
 } tally_file_info;
 
@@ -441,6 +447,9 @@ TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info
 /* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end.
  * (Column-major data comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* netcdf: the part of the array that begins at start and has count elements along each dimension, in C order. Reads in
+ * order go on where they were. */
+TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count, void *buffer);
 /* options.by: the same, and for each line the number of its group. Groups are numbered from 0 in the order in which
  * their keys first appear. Keys are compared as text, without blanks and quotes around it: 1 and 1.0 are two, an empty
  * cell is a key too. *got elements come with a code for each line of them; max is at least a line. codes NULL: none. */

@@ -9,6 +9,7 @@
  *     cut.c     where a block may be cut                                 bad_cell.c the sentence about a cell
  *     replace.c a new file that takes another's place                    keys.c     groups of lines, by their keys
  *     time.c    times of lines, and whether they rise
+ *     netcdf.c  variables of NetCDF, by libnetcdf       unpack.c   what their values mean
  *     (dtype/)  numbers from and to text
  */
 #ifndef TALLY_IO_H
@@ -21,6 +22,7 @@ enum { TL_PAD = 64 }; /* readable bytes after a block of text, for the fast path
 
 typedef struct tl_text tl_text;
 typedef struct tl_writer tl_writer;
+typedef struct tl_netcdf tl_netcdf;
 
 /* A file open for reading or (writer) for writing. */
 struct tally_file {
@@ -40,7 +42,8 @@ struct tally_file {
     size_t map_bytes;
     tl_text *text;
     tl_writer *writer;
-    void (*end)(tally_file *f); /* frees text or writer; NULL: there is neither */
+    tl_netcdf *netcdf;
+    void (*end)(tally_file *f); /* frees the one of these three that is there; NULL: there is none */
 };
 
 /* file.c: how files begin, for reading and for writing. tl_file_new checks its arguments and makes a file that has its
