@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Do results belong to files of their own, which are named? */
+static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
+
 static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values, const char *path)
 {
     char hash[65];
@@ -32,7 +35,7 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
 static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files, const options *o, int values,
                             const char *path)
 {
-    const int named = o->nargs > 2;
+    const int named = several(o);
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
@@ -79,7 +82,7 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
 {
     const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
     const look values = {.separator = format == TO_CSV ? ',' : '\t',
-                         .named = o->nargs > 2,
+                         .named = several(o),
                          .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                          .hex = has(o, OPT_hex)};
     document d;
@@ -99,7 +102,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
     const int filed = output_filed(o), digest = has(o, OPT_digest),
               json = has(o, OPT_json) || (!filed && format == TO_JSON);
     const look digests = {.separator = format == TO_CSV && !filed ? ',' : '\t',
-                          .named = o->nargs > 2,
+                          .named = several(o),
                           .people = isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                           .digest = 1};
     const int code = filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;
