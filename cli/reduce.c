@@ -170,10 +170,11 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
     return DONE;
 }
 
-/* An array that can be read in boxes, and need not fit into memory: each has all of the axis, all of the dimensions after
- * one that is cut and one of those before it, so that its results are neighbours.
+/* An array that can be read in boxes, and need not fit into memory. Each has all of the axis, all of the dimensions
+ * after one that is cut, and one of those before it, so that its results are neighbours.
  *
- *     time x lat x lon, axis 0      all times, some lat, all lon; if one lat is too much: all times, one lat, some lon */
+ *     time x lat x lon, axis 0:   all times, some lat, all lon; where one lat is too much all times, one lat, some lon
+ */
 static int boxes(const job *j, input *in, answer *a, const layout *l, progress *p)
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);

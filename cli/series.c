@@ -37,7 +37,8 @@ int series_begin(const options *o)
     if (o->nargs < 1)
         return fail(USAGE, "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
                     verb_table[o->verb].operands, verb);
-    if (o->nargs > 2 && !axis_named(o)) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
+    if (o->nargs > 2 && !axis_named(o))
+        return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");

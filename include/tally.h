@@ -407,8 +407,9 @@ typedef struct tally_file_options {
     /* netcdf: the name of a variable, or GROUP/NAME; NULL: the only one that is no coordinate of a dimension. Missing
      * values become NaN and packed ones f64, as doc/formats.md says; dtype f64 asks for f64 */
     const char *variable;
-    const char *const *more; /* netcdf: NULL, or files with the same variable, and NULL: all are one array, one after the
-                              * other along the first dimension */
+    /* netcdf: NULL, or files with the same variable, and NULL: they are one array, one after the other along the first
+     * dimension */
+    const char *const *more;
     int by_time; /* the last column of `by` is no key but has the times of the lines: see tally_file_read_times */
 } tally_file_options;
 
@@ -427,11 +428,11 @@ typedef struct tally_file_info {
     int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
     int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
-    const char *header;         /* csv, text: the header's line, or NULL */
-    const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
-    char delimiter;             /* csv, text: 0 is white space */
-    int64_t key_columns;        /* options.by: how many; else 0 */
-    const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
+    const char *header;            /* csv, text: the header's line, or NULL */
+    const char *const *columns;    /* with a header: what it calls the columns that are read; else NULL */
+    char delimiter;                /* csv, text: 0 is white space */
+    int64_t key_columns;           /* options.by: how many; else 0 */
+    const char *const *keys;       /* with a header: what it calls the key columns; else NULL */
     const char *const *dimensions; /* netcdf: their names (a single value: NULL); else NULL */
     int times; /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with one */
 } tally_file_info;

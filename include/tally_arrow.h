@@ -62,9 +62,9 @@ struct ArrowArray {
 
 /* *view becomes the array's elements as one sequence, and its nulls the view's validity bitmap (none if there are no
  * nulls). Formats c C s S i I l L e f g: integers of 8 to 64 bits, and floats of 16, 32 and 64. Others are
- * TALLY_UNSUPPORTED; of a struct take a child. Nothing is copied, kept or released: the view can be used until the array
- * is released. Both come from a producer, so what they promise, such as the sizes of the buffers, is not checked. ctx
- * may be NULL. */
+ * TALLY_UNSUPPORTED; of a struct take a child. Nothing is copied, kept or released: the view can be used until the
+ * array is released. Both come from a producer, so what they promise, such as the sizes of the buffers, is not
+ * checked. ctx may be NULL. */
 TALLY_API tally_status tally_arrow_view(tally *ctx, const struct ArrowSchema *schema, const struct ArrowArray *array,
                                         tally_view *view);
 

@@ -21,8 +21,8 @@ typedef struct tl_source {
     int group, variable;
 } tl_source;
 tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p);
-/* Where in a buffer of n given values the stored ones are read to, so that they can be unpacked in place; and that: 0 if
- * value *bad is missing and there is none for it. */
+/* Where in a buffer of n given values the stored ones are read to, so that they can be unpacked in place; and that: 0
+ * if value *bad is missing and there is none for it. */
 char *tl_unpack_place(const tl_packing *p, char *out, int64_t n);
 int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad);
 #endif
