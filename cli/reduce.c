@@ -12,7 +12,7 @@
 /* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its operators in L2. More: each
  * push is cut among the threads, so a piece must be worth the fork. */
 enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
-enum { LARGE_PAGE = 2 << 20 }; /* a large page */
+enum { LARGE_PAGE = 2 << 20 };                  /* a large page */
 static const int64_t watched_bytes = 256 << 20; /* with progress to show, one call takes at most this much */
 
 typedef struct job {

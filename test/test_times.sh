@@ -66,6 +66,9 @@ times '' 'empty cell: the line has no time'
 times 2300-01-01T00:00Z "the time '2300-01-01T00:00Z' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds fit 64 bits"
 times 2024-05-01T11:59:59.25Z "the time '2024-05-01T11:59:59.25Z' is before 2024-05-01T12:00:00Z, the last one above: times must not fall"
 bad 1 "printf 't,x\n2024-05-01,1\n2024-05-01T00:00Z,2\n' | tally window sum --skip-bad --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T00:00Z' cannot be compared with those before it, which have no zone"
+bad 1 "printf 't,x\n2024-05-01T01:30:00.5+05:30,1\n2024-05-01T01:30+05:30,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+05:30' is before 2024-05-01T01:30:00.5+05:30, the last one above: times must not fall"
+bad 1 "printf 't,x\n2024-05-01T01:30-03:00,1\n2024-05-01T01:30+03:00,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+03:00' cannot be compared with those before it, which have the zone -03:00"
+bad 1 "(printf '5 1\n'; sleep 0.3; printf '4.5 2\n') | tally window sum --by 1 --column 2 --last 2" "tally: standard input:2:1: the time '4.5' is before 5, the last one above: times must not fall"
 bad 1 "printf 't,x\n1,1\n2024-05-01,2\n' | tally window sum --by t --last 2" "tally: standard input:3:1: the time '2024-05-01' cannot be compared with those before it, which are numbers"
 bad 1 "printf 'h,t,x\na,2,1\nb,1,1\na,1.5,1\n' | tally window sum --by h,t --last 2 --column x" "tally: standard input:4:3: the time '1.5' is before 2, the last one of its group above: times must not fall"
 bad 2 "tally window sum --last 2 $by" 'tally: l.csv: the column of --by has times, so --last needs a unit, as in --last 2s'
