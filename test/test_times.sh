@@ -68,7 +68,6 @@ times 2024-05-01T11:59:59.25Z "the time '2024-05-01T11:59:59.25Z' is before 2024
 bad 1 "printf 't,x\n2024-05-01,1\n2024-05-01T00:00Z,2\n' | tally window sum --skip-bad --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T00:00Z' cannot be compared with those before it, which have no zone"
 bad 1 "printf 't,x\n2024-05-01T01:30:00.5+05:30,1\n2024-05-01T01:30+05:30,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+05:30' is before 2024-05-01T01:30:00.5+05:30, the last one above: times must not fall"
 bad 1 "printf 't,x\n2024-05-01T01:30-03:00,1\n2024-05-01T01:30+03:00,2\n' | tally window sum --by t --last 2s" "tally: standard input:3:1: the time '2024-05-01T01:30+03:00' cannot be compared with those before it, which have the zone -03:00"
-bad 1 "(printf '5 1\n'; sleep 0.3; printf '4.5 2\n') | tally window sum --by 1 --column 2 --last 2" "tally: standard input:2:1: the time '4.5' is before 5, the last one above: times must not fall"
 bad 1 "printf 't,x\n1,1\n2024-05-01,2\n' | tally window sum --by t --last 2" "tally: standard input:3:1: the time '2024-05-01' cannot be compared with those before it, which are numbers"
 bad 1 "printf 'h,t,x\na,2,1\nb,1,1\na,1.5,1\n' | tally window sum --by h,t --last 2 --column x" "tally: standard input:4:3: the time '1.5' is before 2, the last one of its group above: times must not fall"
 bad 2 "tally window sum --last 2 $by" 'tally: l.csv: the column of --by has times, so --last needs a unit, as in --last 2s'
@@ -91,6 +90,8 @@ for threads in 2 3; do
 done
 same "$many --by k,t --keep m.csv | grep '^k7,' | cut -d, -f4,5" \
     "(head -n 1 m.csv; grep '^k7,' m.csv) | $many --by t --keep | tail -n +2 | cut -d, -f4,5"
+# a group's last time is of a block of whole numbers, and its next one of a block of fractions
+bad 1 "(head -n 1 m.csv; echo z,1000000,1; tail -n +2 m.csv; echo z,5.5,1) >z.csv; $many --by k,t --threads 1 z.csv" "tally: z.csv:300003:3: the time '5.5' is before 1000000, the last one of its group above: times must not fall"
 bad 1 "(cat m.csv; echo k7,1,1; cat m.csv) | $many --by k,t" "tally: standard input:300002:4: the time '1' is before $(grep '^k7,' m.csv | tail -n 1 | cut -d, -f2), the last one of its group above: times must not fall"
 
 finish
