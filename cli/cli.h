@@ -164,11 +164,13 @@ typedef struct answer {
     int ndim;
     int64_t shape[DIMS];
     place ran;
-    int64_t count;   /* results of each operator: 1, or one per sequence */
-    int flat;        /* the whole file is one sequence */
-    const char *per; /* what a result is of: file, row, column, segment, sequence */
-    char **names;    /* what the sequences are called, or NULL */
-    char **keys;     /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
+    int64_t count;    /* results of each operator: 1, or one per sequence */
+    int flat;         /* the whole file is one sequence */
+    const char *per;  /* what a result is of: file, row, column, segment, sequence */
+    int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
+    char *dimensions; /* those of the results, as in "lat, lon"; else NULL */
+    char **names;     /* what the sequences are called, or NULL */
+    char **keys;      /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
     char **key_names;
     int64_t key_columns;
     result *results;
@@ -234,9 +236,13 @@ void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* 
 void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
 
 /* ---- document.c: where results go, and bytes of our own as a file that the library writes ------------------------ */
-enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_JSON };
+enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_JSON };
 enum format output_format(const options *o); /* --to, else the ending of --output */
-int output_filed(const options *o);          /* is there a FILE, which is not standard output? */
+int output_ending(const options *o);         /* refuses a FILE that would be raw, and is called otherwise */
+/* Names what is written to a netcdf file: the operator, and the dimensions as in "lat, lon" (NULL: they have none). */
+tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes);
+char *dimensions_of(const input *in, int axis); /* but for the axis (-1: all); NULL: they have no names, or no memory */
+int output_filed(const options *o);             /* is there a FILE, which is not standard output? */
 typedef struct document {
     tally *ctx;
     FILE *f;

@@ -319,6 +319,8 @@ static int reduce_file(const job *j, const char *path, char *const *more, answer
     }
     if (!code && !by) code = answer_room(j, &in, a);
     if (!code && columns) code = copy_names(a, &in);
+    a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
+    if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis);
     if (!code && !by)
         code = columns                         ? fold(j, &in, a, 0, -1, columns, buffer, &p)
                : a->flat                       ? flat(j, &in, a, buffer, &p)
@@ -360,8 +362,10 @@ static void answer_free(answer *a)
     }
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
+    free(a->dimensions);
     free(a->results);
     a->names = NULL;
+    a->dimensions = NULL;
     a->results = NULL;
 }
 

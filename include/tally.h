@@ -479,11 +479,12 @@ TALLY_API void tally_file_close(tally_file *file);
  * the process dies. Elsewhere its name is .tally-*.tmp; tally_file_close removes it if it was not committed, and so
  * does tally_abandon (section 11). The file behind a symbolic link is replaced, not the link. The mode of an old file
  * is kept. FIFOs and devices are written directly. path "-" is standard output (text, csv, raw, and npy when the shape
- * is known). format NULL: by the name's ending (.npy, .csv, .txt, else raw). shape: ndim extents; the first may be -1:
- * as many as will be written. hex: text and csv print exact bits. */
+ * is known). format NULL: by the name's ending (.npy, .csv, .txt, .nc, else raw). shape: ndim extents; the first may be
+ * -1: as many as will be written. hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
-/* A line before the first element, such as the names of the columns. Text and csv only. */
+/* text, csv: a line before the first element, such as the names of the columns. netcdf: the names of the variable and
+ * the dimensions, such as "mean(lat, lon)"; without them it is data(dim0, dim1). */
 TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
 /* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one
  * if there is one axis only. */

@@ -187,6 +187,60 @@ static void one(tally *ctx, int type, int64_t bytes, tally_dtype dtype, int kind
     free(want);
 }
 
+/* Written here, read back: every type, shapes of one to four dimensions, the first not known before. */
+static void back(tally *ctx, tally_dtype dtype)
+{
+    static const char *const lines[] = {"a.b-1(x)", "a.b-1(x, time)", "a.b-1(x, time, long_name)",
+                                        "a.b-1(x, time, long_name, z)"};
+    static const char *const names[2][4] = {{"dim0", "dim1", "dim2", "dim3"}, {"x", "time", "long_name", "z"}};
+    const int ndim = 1 + (int)check_below(4), known = (int)check_below(2), named = (int)check_below(2);
+    int64_t shape[4], given[4], n = 1, done = 0, got = 0;
+    const int64_t size = (int64_t)tally_dtype_size(dtype);
+    char file[16];
+    tally_file *f = NULL;
+    tally_file_info info;
+    for (int d = 0; d < ndim; d++) n *= shape[d] = given[d] = 1 + check_below(d ? 6 : 40);
+    if (!known) given[0] = -1;
+    char *const want = malloc((size_t)(n * size)), *const out = malloc((size_t)(n * size));
+    check_fill(want, dtype, n, TL_DATA_BITS);
+    snprintf(file, sizeof file, "%d.nc", (int)dtype);
+    check_ok(ctx, tally_file_create(ctx, path(file), NULL, dtype, ndim, given, 0, &f), "create");
+    if (named) check_ok(ctx, tally_file_head(f, lines[ndim - 1]), "names");
+    while (done < n) {
+        const int64_t now = 1 + check_below(n - done);
+        check_ok(ctx, tally_file_write(f, want + done * size, now), "write");
+        done += now;
+    }
+    check_ok(ctx, tally_file_commit(f), "commit");
+    tally_file_close(f);
+    const tally_file_options o = {.variable = named ? "a.b-1" : "data"};
+    check_ok(ctx, tally_file_open(ctx, path(file), &o, &f), "open");
+    tally_file_get_info(f, &info);
+    check(info.dtype == dtype && info.ndim == ndim && !memcmp(info.shape, shape, (size_t)ndim * 8) &&
+              !strcmp(info.dimensions[ndim - 1], names[named][ndim - 1]),
+          "what %s is", file);
+    check_ok(ctx, tally_file_read(f, out, n, &got), "read");
+    check(got == n, "%lld of %lld", (long long)got, (long long)n);
+    check_same(out, want, n, size, "%s written and read", tally_dtype_name(dtype));
+    tally_file_close(f);
+    free(want);
+    free(out);
+}
+
+static void not_written(tally *ctx)
+{
+    static const char *const lines[] = {"",           "x",       "(a, b)",   "x()",       "x(a)",
+                                        "x(a, b, c)", "x(a, a)", "x(a, b) ", "x/y(a, b)", "x(a,, b)"};
+    const int64_t shape[] = {2, 3}, none[] = {2, 0};
+    tally_file *f = NULL;
+    check_ok(ctx, tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, shape, 0, &f), "create");
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        check(tally_file_head(f, lines[i]) == TALLY_INVALID, "'%s' names two dimensions", lines[i]);
+    tally_file_close(f);
+    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_BF16, 2, shape, 0, &f) == TALLY_UNSUPPORTED, "bf16");
+    check(tally_file_create(ctx, path("n.nc"), NULL, TALLY_F32, 2, none, 0, &f) == TALLY_UNSUPPORTED, "no columns");
+}
+
 int main(void)
 {
     static const struct {
@@ -208,6 +262,9 @@ int main(void)
     for (int repeat = 0; repeat < (check_quick ? 1 : 10); repeat++)
         for (size_t i = 0; i < sizeof types / sizeof *types; i++)
             for (int kind = 0; kind < 8; kind++) one(ctx, types[i].type, types[i].bytes, types[i].dtype, kind);
+    for (int d = TALLY_I8; d <= TALLY_F64; d++)
+        for (int i = 0; i < 20 && d != TALLY_F16 && d != TALLY_BF16; i++) back(ctx, (tally_dtype)d);
+    not_written(ctx);
     tally_close(ctx);
     return files_finish();
 }

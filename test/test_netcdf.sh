@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # NetCDF from the command line: variables and dimensions by name, missing and packed values, files as one axis, boxes. The
 # files are made by ncgen and nccopy (netcdf-bin); skipped where these or libnetcdf are not.
-for tool in ncgen nccopy; do command -v $tool >/dev/null || { echo "netcdf: skipped: no $tool"; exit 77; }; done
+for tool in ncgen nccopy ncdump; do command -v $tool >/dev/null || { echo "netcdf: skipped: no $tool"; exit 77; }; done
 # shellcheck source=test/cli/check.sh
 source "$(dirname "${BASH_SOURCE[0]}")/cli/check.sh"
 
@@ -29,6 +29,7 @@ ncgen -o b.nc b.cdl && ncgen -o narrow.nc narrow.cdl || exit 1
 tally reduce sum --variable one classic.nc >has.txt 2>&1
 if grep -q 'libnetcdf is not here' has.txt; then echo "netcdf: skipped: no libnetcdf"; exit 77; fi
 cp netCDF-4.nc nameless
+printf '1\n2\n3\n4\n255\n' >bytes.txt
 line() { ok "tally $1 | paste -sd' '" "$2"; }
 for file in classic.nc 64-bit-offset.nc 64-bit-data.nc netCDF-4.nc nameless; do
     line "reduce nanmean --variable temp --axis time $file" '10 12 11 13 14 14'
@@ -67,6 +68,20 @@ bad 2 'cat b.nc | tally reduce sum --variable days' 'tally: standard input: NetC
 bad 1 'head -c 9000 netCDF-4.nc >cut.nc; tally reduce sum --variable days cut.nc' 'tally: cut.nc: NetCDF: HDF error'
 bad 1 'echo 1 >no.nc; tally reduce sum no.nc' 'tally: no.nc: NetCDF: Unknown file format'
 bad 1 'tally reduce sum none.nc' 'tally: none.nc: No such file or directory'
+
+# results as NetCDF
+data() { ok "tally $1 -o o.nc && ncdump o.nc | paste -sd' ' | tr -s ' \\t' ' '" "$2"; }
+data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dimensions: lat = 2 ; lon = 3 ; variables: double nanmean_f64(lat, lon) ; data: nanmean_f64 = 10, 12, 11, 13, 14, 14 ; }'
+data 'reduce sum --variable days --axis 1 classic.nc' 'netcdf o { dimensions: time = 4 ; variables: int64 sum(time) ; data: sum = 3, 7, 11, 15 ; }'
+data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimensions: time = 4 ; value = 2 ; variables: short minmax(time, value) ; data: minmax = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
+data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
+data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = 5 ; variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
+data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
+same 'tally scan sum --variable temp --axis lat classic.nc -o o.nc && tally reduce last --axis 2 --hex o.nc' 'tally scan sum --variable temp --axis lat --hex classic.nc | cut -f3'
+bad 2 'tally scan max --dtype f16 bytes.txt -o o.nc' 'tally: o.nc: netcdf has no type f16'
+bad 2 'tally reduce max,min bytes.txt -o o.nc' 'tally: --output o.nc: a netcdf file holds one type, so give one operator, or write .csv or .txt'
+bad 2 'tally reduce max bytes.txt -o o.h5' 'tally: --output o.h5: NetCDF is written to .nc (CDF-5), and HDF5 is not written'
+bad 2 'tally scan max bytes.txt --to netcdf' 'tally: standard output: netcdf needs its shape first, and only a file can be completed later: write text, raw, or to a file'
 
 # a field in chunks, compressed, beside the same numbers as text: every axis, boxes of every size, files cut anywhere
 field() { # FILE FIRST LAST: the times FIRST..LAST

@@ -70,6 +70,7 @@ tally_status tl_input_failed(tally_file *f);
 /* binary.c */
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
+void tl_swap_bytes(unsigned char *p, int64_t n, size_t size);
 /* npy.c: reads the header; sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
 /* The header for a file to be written, padded so that any first extent fits: its length, at most 512. */

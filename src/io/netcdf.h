@@ -42,4 +42,12 @@ const tl_netcdf_api *tl_netcdf_library(const char **why);
 tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o);
 tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
 tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count, void *buffer);
+
+tally_dtype tl_packed_dtype(int type); /* of a type of NetCDF; 0: it is no number */
+/* netcdf_write.c: the header of a file of one variable, and what its numbers are. names: "mean(lat, lon)"; whether they
+ * are names of ndim dimensions. An extent of -1 is not known yet. */
+enum { TL_NETCDF_NAMES = 1024, TL_NETCDF_HEADER = 4096 };
+int tl_netcdf_type(tally_dtype dtype); /* 0: there is none */
+int tl_netcdf_names(const char *names, int ndim);
+size_t tl_netcdf_header(char *out, const char *names, tally_dtype dtype, int ndim, const int64_t *shape);
 #endif

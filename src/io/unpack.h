@@ -12,7 +12,6 @@ typedef struct tl_packing {
     char value[TL_MISSING_MOST][8]; /* those, as `stored` */
 } tl_packing;
 
-tally_dtype tl_packed_dtype(int type); /* of a type of NetCDF; 0: it is no number */
 /* Reads the attributes of a variable: within the critical region. want: options.dtype. */
 typedef struct tl_source {
     tally *ctx;
