@@ -52,17 +52,12 @@ char *dimensions_of(const input *in, int axis)
 
 tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes)
 {
-    if (!dimensions) return TALLY_OK;
-    const size_t room = strlen(op) + strlen(dimensions) + 16;
-    char *const line = malloc(room);
-    if (!line) return TALLY_NO_MEMORY;
-    size_t n = 0;
-    for (; op[n]; n++) line[n] = strchr(":=", op[n]) ? '_' : op[n]; /* which names may not have */
-    snprintf(line + n, room - n, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "",
-             lanes > 1 ? "value" : "");
+    char line[1024], *at = line;
+    if (!dimensions || strlen(op) + strlen(dimensions) + 16 > sizeof line) return TALLY_OK;
+    for (; *op; op++) *at++ = strchr(":=", *op) ? '_' : *op; /* which names may not have */
+    sprintf(at, "(%s%s%s)", dimensions, lanes > 1 && *dimensions ? ", " : "", lanes > 1 ? "value" : "");
     const tally_status status = tally_file_head(file, line);
-    free(line);
-    return status;
+    return status == TALLY_INVALID ? TALLY_OK : status; /* names that cannot be written: there are others without it */
 }
 
 static ssize_t write_cookie(void *cookie, const char *data, size_t bytes)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #define _GNU_SOURCE
 #include "files.h"
+#include <sys/stat.h>
 
 enum { DIMS = 3, BYTE = 1, SHORT = 3, INT, FLOAT, DOUBLE };
 
@@ -213,6 +214,8 @@ static void back(tally *ctx, tally_dtype dtype)
     }
     check_ok(ctx, tally_file_commit(f), "commit");
     tally_file_close(f);
+    struct stat st;
+    check(stat(path(file), &st) == 0 && st.st_size % 4 == 0, "%s: %lld bytes", file, (long long)st.st_size);
     const tally_file_options o = {.variable = named ? "a.b-1" : "data"};
     check_ok(ctx, tally_file_open(ctx, path(file), &o, &f), "open");
     tally_file_get_info(f, &info);

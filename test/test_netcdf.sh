@@ -77,6 +77,8 @@ data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimension
 data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
 data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = 5 ; variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
 data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
+echo 'netcdf odd { dimensions: a\ b = 2 ; x = 2 ; variables: int v(a\ b, x) ; data: v = 1, 2, 3, 4 ; }' >odd.cdl && ncgen -o odd.nc odd.cdl
+data 'scan sum --axis 1 odd.nc' 'netcdf o { dimensions: dim0 = 2 ; dim1 = 2 ; variables: int64 data(dim0, dim1) ; data: data = 1, 3, 3, 7 ; }'
 same 'tally scan sum --variable temp --axis lat classic.nc -o o.nc && tally reduce last --axis 2 --hex o.nc' 'tally scan sum --variable temp --axis lat --hex classic.nc | cut -f3'
 bad 2 'tally scan max --dtype f16 bytes.txt -o o.nc' 'tally: o.nc: netcdf has no type f16'
 bad 2 'tally reduce max,min bytes.txt -o o.nc' 'tally: --output o.nc: a netcdf file holds one type, so give one operator, or write .csv or .txt'

@@ -2,7 +2,8 @@
  * The header of a NetCDF file of one variable, as CDF-5 (64-bit data): everything big-endian, names padded to 4 bytes.
  * Every libnetcdf since 4.4 reads it; libnetcdf is not asked, so that files are replaced as all others are.
  *
- *     CDF 5 | records | dimensions: name, length | no attributes | variable: name, dimensions, type, bytes, place | data
+ *     CDF 5 | records | dimensions: name, length | no attributes | variable: name, dimensions, type, bytes, place |
+ *     data
  */
 #include "netcdf.h"
 #include <string.h>
