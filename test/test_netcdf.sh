@@ -67,6 +67,8 @@ bad 1 'tally reduce sum --variable days b.nc' 'tally: b.nc: days[0, 1] is -1, wh
 bad 2 'cat b.nc | tally reduce sum --variable days' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
 bad 1 'head -c 9000 netCDF-4.nc >cut.nc; tally reduce sum --variable days cut.nc' 'tally: cut.nc: NetCDF: HDF error'
 bad 1 'echo 1 >no.nc; tally reduce sum no.nc' 'tally: no.nc: NetCDF: Unknown file format'
+bad 1 'tally reduce sum --variable days --axis time b.nc none.nc' 'tally: none.nc: No such file or directory'
+bad 1 'tally reduce sum --variable days --axis time b.nc .' 'tally: .: must be a file'
 bad 1 'tally reduce sum none.nc' 'tally: none.nc: No such file or directory'
 
 # results as NetCDF

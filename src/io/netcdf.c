@@ -3,9 +3,11 @@
  * libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays. What packed values mean is unpack.c's. */
 #include "netcdf.h"
 #include "unpack.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { DIMS = 8, CACHE_MOST = 512 << 20 };
 
@@ -167,6 +169,9 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
     const tl_netcdf_api *const api = n->api;
     char what[400];
     int type = 0, ndims = 0, dims[NC_MAX_VAR_DIMS], attributes;
+    struct stat st; /* libnetcdf would fetch a URL */
+    if (stat(p->path, &st) != 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
     int error = api->nc_open(p->path, 0, &p->file);
     if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
     p->open = 1;
