@@ -101,7 +101,7 @@ static int run_make(tally *ctx, const options *o)
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
     if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
-    if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-");
+    if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-", NULL);
     if (code) return code;
     progress_begin(&p, o, in.name);
     if (in.columns > 1)
