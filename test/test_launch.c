@@ -27,7 +27,8 @@ struct tl_program { /* the kernels it has launched */
 
 static tally_status d_open(tally *c, int index, tl_gpu **to) { return (void)c, (void)index, *to = &gpu, TALLY_OK; }
 static void d_nothing(tl_gpu *g) { (void)g; }
-static int d_processors(const tl_gpu *g) { return (void)g, 64; }
+static int processors = 4;
+static int d_processors(const tl_gpu *g) { return (void)g, processors; }
 static int d_warps(const tl_gpu *g) { return (void)g, warps; }
 static int64_t d_local(const tl_gpu *g) { return (void)g, 200 << 10; }
 static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)
@@ -226,6 +227,10 @@ static void call_all(int cuda)
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
+    const tally_view few = tally_flat(x, TALLY_F32, N), of_few = tally_flat(y, TALLY_F32, N);
+    processors = 132; /* more than there are tiles of a large size */
+    check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
+    processors = 4;
     const tl_scalar *op;
     tl_par par;
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
