@@ -227,8 +227,8 @@ static void call_all(int cuda)
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
-    const tally_view few = tally_flat(x, TALLY_F32, N), of_few = tally_flat(y, TALLY_F32, N);
-    processors = 132; /* more than there are tiles of a large size */
+    const tally_view few = tally_flat(x, TALLY_F32, 20000), of_few = tally_flat(y, TALLY_F32, 20000);
+    processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
     processors = 4;
     const tl_scalar *op;
