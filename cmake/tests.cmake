@@ -106,7 +106,7 @@ foreach(source IN LISTS programs)
     continue() # half a minute of text files; the matrix has the kernels and their threads
   elseif(name STREQUAL test_gpu AND TALLY_SANITIZE MATCHES address)
     tally_test(${name} ${name}) # the GPU engine under the sanitizers; PoCL itself is not, and leaks (detect_leaks=0)
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|devices|pieces|segments|windows|clmem|lanes|ladder_nvrtc|emulated)$" OR
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|many|devices|pieces|segments|windows|clmem|lanes|ladder_nvrtc|emulated)$" OR
          NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
