@@ -112,7 +112,7 @@ foreach(source IN LISTS programs)
   endif()
 endforeach()
 # Two minutes otherwise. Without this variable, or with TALLY_TEST_LONG, they run all of their operators.
-foreach(name IN ITEMS test_pieces test_windows)
+foreach(name IN ITEMS test_many test_pieces test_windows)
   if(TEST ${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()

@@ -606,7 +606,7 @@ typedef struct tally_key_window {
 TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *window,
                                            int64_t *start, int64_t *end);
 
-/* ---- 15 one sequence on several GPUs --------------------------------------------------------------------------------
+/* ---- 15 one sequence on several GPUs ------------------------------------------------------------------------------
  * A context of several devices ("cuda:0+1", "cuda:all") runs every call of this header, with the bits of one device.
  *
  *   Host memory     the devices share the work, if it is large: rows, columns and segments in shares of about the same
@@ -619,8 +619,8 @@ TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, c
  *
  * tally_use_stream and tally_device_pointer refuse such a context: its members take them. */
 
-/* The context of device k alone, of a context of several; NULL past the last. It is released with ctx. One thread uses
- * ctx or its members at a time. Operators that were defined in ctx are ctx's. Of any other context: itself for k = 0. */
+/* The context of device k alone, of a context of several; NULL past the last. It is released with ctx. One thread at a
+ * time uses ctx and its members. Operators that were defined in ctx are ctx's. Of any other context: itself for k = 0. */
 TALLY_API tally *tally_member(tally *ctx, int k);
 
 /* parts[0 .. count - 1] follow each other as ONE sequence, which is cut anywhere: parts may be empty and of different

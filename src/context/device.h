@@ -73,8 +73,8 @@ typedef struct tl_device_calls {
     tally_status (*law)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
     tally_status (*text)(tl_device *, tally *, const tl_plan *, const char *shape, char **text, size_t *length);
     /* For contexts of several devices (many/). NULL: all memory is the host's, and nothing is to be done.
-     * owns: is p memory of the device (*ours)? copy: bytes between host memory and either. share: its threads are one of so
-     * many shares from now on. least: bytes of host memory from which on a part is worth the device's while. */
+     * owns: is p memory of the device (*ours)? copy: bytes between host memory and either. share: its threads are one
+     * of so many shares from now on. least: bytes of host memory from which on a part is worth the device's while. */
     tally_status (*owns)(tl_device *, tally *, const void *p, int *ours);
     tally_status (*copy)(tl_device *, tally *, void *to, const void *from, size_t bytes);
     void (*share)(tl_device *, int parts);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Long sequences on the host, cut along into a slice for each member. Cuts are at multiples of a power of two that is as
- * large as the pieces a device takes, so that no slice begins with small nodes.
+ * Long sequences on the host, cut along into a slice for each member. Cuts are at multiples of a power of two that is
+ * as large as the pieces a device takes, so that no slice begins with small nodes.
  *
  * A scan needs the nodes of all slices but the last before it can begin; these elements are folded by all members
  * together, so of two the scan takes 1/4 + 1/2 of the time of one, of four 3/16 + 1/4. */

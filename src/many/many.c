@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * A device that is several: its calls. Views in device memory go to the member whose memory it is; views on the host are
- * cut into shares of their rows, and long sequences along. What is small, and what cannot be cut, the first member does. */
+ * A device that is several: its calls. Views in device memory go to the member whose memory it is; views on the host
+ * are cut into shares of their rows, and long sequences along. What is small, and what cannot be cut, the first member
+ * does. */
 #include "many.h"
 #include "context/share.h"
 #include "law/counter.h"

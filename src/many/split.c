@@ -75,21 +75,35 @@ tally_status tl_split_reduce(const tl_team *t, const tl_plan *plan, const tally_
     return status ? tl_team_fail(t, who, status) : TALLY_OK;
 }
 
+/* The scan of a sequence that is one part. */
+static tally_status scan_one(const tl_team *t, const tl_plan *plan, int k, const tally_view *in, const tally_view *out,
+                             const tally_scan_options *o)
+{
+    tally *m = t->member[k];
+    tally_status status = m->device->calls->scan(m->device, m, plan, in, out, o);
+    return status ? tl_team_fail(t, k, status) : TALLY_OK;
+}
+
 tally_status tl_split_scan(const tl_team *t, const tl_plan *plan, const tally_view *parts, int count,
                            const tally_view *outs, const tally_scan_options *o)
 {
     tl_slice *s;
-    int some = 0;
+    int some = 0, only = 0;
     tally_status status = slices_of(t, parts, outs, count, &s);
     if (status) return status;
-    for (int k = 0; k < count; k++) some += s[k].n > 0;
+    for (int k = 0; k < count; k++)
+        if (s[k].n) only = k, some++;
+    if (some < 2) {
+        free(s);
+        return some ? scan_one(t, plan, only, &parts[only], &outs[only], o) : TALLY_OK;
+    }
     /* The nodes of the last part too: they cost no time beside the others', and its last result may need them. */
-    if (some > 1) status = tl_slices_fold(t, plan, s, count);
+    status = tl_slices_fold(t, plan, s, count);
     for (int k = 0; !status && k < count; k++) {
         tl_scan_begin(&s[k].scan, plan, o);
         if (k) s[k].scan.done = s[k - 1].scan.done;
         if (k) tl_slices_join(&s[k].scan.done, plan->op, &s[k - 1].nodes);
-        if (some > 1) s[k].mine = &s[k].nodes;
+        s[k].mine = &s[k].nodes;
     }
     if (!status) status = tl_slices_scan(t, s, count);
     free(s);
