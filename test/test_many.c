@@ -5,7 +5,7 @@
 #include "fault_gpu.h"
 #include "gpus.h"
 
-enum { MOST = 150000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
+enum { MOST = 250000, PART = 30000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
 
 static tally *cpu;
 static char *x, *want, *got;
@@ -131,12 +131,9 @@ static int64_t lengths[MEMBERS];
 static int64_t any_lengths(void)
 {
     int64_t all = 0;
-    const int64_t kind = check_below(4), same = (int64_t)1 << check_below(16);
+    const int64_t kind = check_below(4), same = (int64_t)1 << check_below(15);
     for (int k = 0; k < members; k++) {
-        lengths[k] = kind == 0   ? same
-                     : kind == 1 ? check_below(MOST / MEMBERS)
-                     : kind == 2 ? check_size(70)
-                                 : check_size(MOST / MEMBERS);
+        lengths[k] = kind == 0 ? same : kind == 1 ? check_below(PART) : kind == 2 ? check_size(70) : check_size(PART);
         if (kind && check_below(5) == 0) lengths[k] = 0;
         all += lengths[k];
     }
@@ -212,7 +209,7 @@ static void check_parts_case(void)
 static void check_pushes(void)
 {
     const int k = (int)check_below(members);
-    const int64_t n = check_size(MOST / MEMBERS), cut = check_below(n + 1);
+    const int64_t n = check_size(PART), cut = check_below(n + 1);
     char result[RESULT];
     int64_t made;
     tally_stream *s;
@@ -334,9 +331,9 @@ static void check_string(const char *kind, const char *list, const char *words)
 static void check_failures(int verb)
 {
     const tally_window_options w = {50, 0, TALLY_EDGES_SHRINK, 0};
-    const int64_t n = MOST / MEMBERS / 4 * 4;
-    tally_view parts[MEMBERS], outs[MEMBERS], whole = tally_flat(x, TALLY_F32, n * members),
-                                              host = tally_flat(got, TALLY_F32, n * members);
+    const int64_t n = PART;
+    tally_view parts[MEMBERS], outs[MEMBERS], whole = tally_flat(x, TALLY_F32, MOST),
+                                              host = tally_flat(got, TALLY_F32, MOST);
     for (int k = 0; k < members; k++) {
         parts[k] = tally_flat(in[k].at + 4, TALLY_F32, n - 4);
         outs[k] = tally_flat(out[k].at, TALLY_F32, n - 4);
@@ -395,7 +392,7 @@ static void check_members(const char *kind, int count, int last)
     int used = snprintf(name, sizeof name, "%s:0", kind);
     members = count;
     for (int k = 1; k < count; k++) used += snprintf(name + used, sizeof name - (size_t)used, "+%d", k);
-    snprintf(name + used, sizeof name - (size_t)used, ",memory=512K,probe=off,threads=2");
+    snprintf(name + used, sizeof name - (size_t)used, ",memory=1M,probe=off,threads=2");
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     name[used] = 0;
     check(!strcmp(tally_isa(ctx), name), "%s is called %s", name, tally_isa(ctx));
@@ -453,7 +450,10 @@ static void check_kind(const char *kind)
 int main(void)
 {
     check_start();
-    setenv("POCL_DEVICES", "pthread pthread pthread", 0); /* three, where OpenCL is PoCL */
+    /* Where OpenCL is PoCL: three devices, and one thread for all. With two, PoCL 3.1 gives other bits of a user's
+     * operator once in 300 calls while several contexts are busy, of one device too. */
+    setenv("POCL_DEVICES", "pthread pthread pthread", 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "1", 0);
     x = calloc(MOST + 64, 8);
     want = calloc(1, ROOM);
     got = calloc(1, ROOM);
