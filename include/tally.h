@@ -620,7 +620,8 @@ TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, c
  * tally_use_stream and tally_device_pointer refuse such a context: its members take them. */
 
 /* The context of device k alone, of a context of several; NULL past the last. It is released with ctx. One thread at a
- * time uses ctx and its members. Operators that were defined in ctx are ctx's. Of any other context: itself for k = 0. */
+ * time uses ctx and its members. Operators that were defined in ctx are ctx's. Of any other context: itself for k = 0.
+ */
 TALLY_API tally *tally_member(tally *ctx, int k);
 
 /* parts[0 .. count - 1] follow each other as ONE sequence, which is cut anywhere: parts may be empty and of different

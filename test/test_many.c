@@ -5,7 +5,7 @@
 #include "fault_gpu.h"
 #include "gpus.h"
 
-enum { MOST = 250000, PART = 30000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
+enum { MOST = 300000, PART = 30000, MEMBERS = 4, GUARD = 64, RESULT = 16, ROOM = MOST * RESULT + 2 * GUARD };
 
 static tally *cpu;
 static char *x, *want, *got;
