@@ -145,7 +145,7 @@ static void put_fake(tl_gpu_device *on)
 /* Opens name with the layer in place. */
 static inline int open_faked(const char *name)
 {
-    char text[80];
+    char text[128];
     snprintf(text, sizeof text, "%s,memory=%dM,threads=2,probe=off", name, MEMORY_MB);
     if (!check_ok(NULL, tally_open(&ctx, text), text)) return 0;
     put_fake(tl_gpu_of(ctx->device));
