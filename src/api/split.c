@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A sequence in parts, one on each device of a context: checks, then many/. */
 #include "context/operators.h"
+#include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"
 #include <stdio.h>

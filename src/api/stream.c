@@ -6,6 +6,7 @@
  *     the chunk itself                   the windows that start in the chunk
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
+#include "checks.h"
 #include "context/user.h"
 #include "cpu/exact/exact.h"
 #include "fragment.h"

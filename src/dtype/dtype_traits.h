@@ -62,7 +62,7 @@
 #define TL_ACCUMULATOR_none   float, 0, 4, 1
 #define TL_ACC_COLUMN(n, acc) TL_COLUMN_(n, TL_CAT(TL_ACCUMULATOR_, acc), 0)
 
-/* What the kernels of the processors get instead of an element (OP_WIDEN; cpu/kernel/convert.def). */
+/* What the kernels of the processors get instead of an element (OP_WIDEN; cpu/elements/convert.def). */
 #define TL_WIDEN_OWN         0
 #define TL_WIDEN_REAL        1
 #define TL_WIDEN_WIDE        2
@@ -75,4 +75,6 @@
 #define TL_WIDEN_REAL_ONE    9
 #define TL_WIDEN_NONZERO_LOW 10
 #define TL_WIDEN_DOUBLE      11
+#define TL_WIDEN_LOW_MARK    12 /* of conversions alone: LOW and HIGH where tl_par is marked */
+#define TL_WIDEN_HIGH_MARK   13
 #endif
