@@ -106,13 +106,13 @@ foreach(source IN LISTS programs)
     continue() # half a minute of text files; the matrix has the kernels and their threads
   elseif(name STREQUAL test_gpu AND TALLY_SANITIZE MATCHES address)
     tally_test(${name} ${name}) # the GPU engine under the sanitizers; PoCL itself is not, and leaks (detect_leaks=0)
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|devices|pieces|segments|windows|clmem|lanes|ladder_nvrtc|emulated)$" OR
+  elseif(NOT name MATCHES "^test_(nvrtc|gpu|many|devices|pieces|segments|windows|clmem|lanes|ladder_nvrtc|emulated)$" OR
          NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
     tally_test(${name} ${name})
   endif()
 endforeach()
 # Two minutes otherwise. Without this variable, or with TALLY_TEST_LONG, they run all of their operators.
-foreach(name IN ITEMS test_pieces test_windows)
+foreach(name IN ITEMS test_many test_pieces test_windows)
   if(TEST ${name})
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "TALLY_TEST_QUICK=1")
   endif()

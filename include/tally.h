@@ -12,7 +12,8 @@
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
  *  12  exact sums as data                    13  keys: runs, groups, gathers
- *  14  windows by ranges and by keys               (tally_arrow.h: arrays of the Arrow C data interface as views)
+ *  14  windows by ranges and by keys         15  one sequence on several GPUs
+ *  (tally_arrow.h: arrays of the Arrow C data interface as views)
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -109,14 +110,14 @@ TALLY_API int32_t tally_max_i32(const int32_t *x, int64_t n);
 
 /* Opens a context on a device and stores it in *ctx.
  * device: "auto" or NULL (TALLY_DEVICE if set, else the best for host data), "cpu" or "cpu:0", which are the same,
- * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). Options follow a comma:
- * "cpu,threads=2,isa=avx2".
+ * "cuda:N" and "opencl:N", as tally_device lists them (N may be left out: 0). "cuda:0+2" is several of a kind as one
+ * context, "cuda:all" every one that is usable (section 15). Options follow a comma: "cpu,threads=2,isa=avx2".
  *   threads     the most threads to use, 1..1024; default: the processors that affinity and the cgroup's CPU quota
  *               leave (or TALLY_THREADS). On a GPU it is for what the processors do there
  *   isa         one of the names that tally_device lists; default: the widest that runs here (or TALLY_ISA). On a GPU
  *               it is for what the processors do there
- *   memory      for GPUs: the most device memory that the context may hold, in bytes or as in "cuda:0,memory=2G" (K, M,
- *               G: 2^10, 2^20, 2^30; at least 64K); default: all there is
+ *   memory      for GPUs: the most device memory that the context may hold (of several devices: on each), in bytes or
+ *               as in "cuda:0,memory=2G" (K, M, G: 2^10, 2^20, 2^30; at least 64K); default: all there is
  *   code        on CUDA: how kernels are compiled at run time (or TALLY_CODE). "auto", the default: quickly, with
  *               little optimisation; from a kernel's third launch on a thread makes its best code, which later calls
  *               and later processes take. "quick": always so. "best": every first call waits for the best code. The
@@ -139,7 +140,8 @@ TALLY_API void tally_close(tally *ctx);
  * ctx NULL: the last failure on this thread that had no context. */
 TALLY_API const char *tally_error(const tally *ctx);
 
-/* The number of threads of the context, and the name of its instruction set (on a GPU the device's name, "cuda:0"). */
+/* The number of threads of the context, and the name of its instruction set (on a GPU the device's name, "cuda:0", of
+ * several "cuda:0+1"). */
 TALLY_API int tally_threads(const tally *ctx);
 TALLY_API const char *tally_isa(const tally *ctx);
 
@@ -152,6 +154,8 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
  *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
  *                   once, for 64 bytes). Other calls copy them to the host first.
+ *   Streams         of reductions and scans, and fragments, take device memory too; streams of windows host memory
+ *                   alone.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 
@@ -622,6 +626,42 @@ typedef struct tally_key_window {
  * nothing is written. start and end have room for keys->n. */
 TALLY_API tally_status tally_window_bounds(tally *ctx, const tally_view *keys, const tally_key_window *window,
                                            int64_t *start, int64_t *end);
+
+/* ---- 15 one sequence on several GPUs ------------------------------------------------------------------------------
+ * A context of several devices ("cuda:0+1", "cuda:all") runs every call of this header, with the bits of one device.
+ *
+ *   Host memory     the devices share the work, if it is large: rows, columns and segments in shares of about the same
+ *                   weight, a long dense sequence in slices (doc/gpu.md says which are not cut).
+ *   Device memory   a view in the memory of one device is that device's work. A sequence that lies in parts on several
+ *                   is for the calls below.
+ *   Options         hold for each device: memory=2G is 2 GiB on each. The devices share the threads.
+ *   Times           tally_times has the sums over the devices.
+ *   A failure       of a device is one sentence that begins with its name.
+ *
+ * tally_use_stream and tally_device_pointer refuse such a context: its members take them. */
+
+/* The context of device k alone, of a context of several; NULL past the last. It is released with ctx. One thread at a
+ * time uses ctx and its members. Operators that were defined in ctx are ctx's. Of any other context: itself for k = 0.
+ */
+TALLY_API tally *tally_member(tally *ctx, int k);
+
+/* parts[0 .. count - 1] follow each other as ONE sequence, which is cut anywhere: parts may be empty and of different
+ * lengths. Part k is dense (tally_flat), in the memory of device k or of the host. 1 <= count <= the devices of ctx.
+ * The results are, bit for bit, those of the verb on the whole sequence in one place. sum:exact and its like are
+ * refused. A part that begins at a multiple of a power of two that is not below its length costs no more than a call
+ * on one device; cut elsewhere, it takes up to a launch more for every bit of its length. */
+
+/* tally_reduce: out has room for one result, in host memory or that of any device of ctx. */
+TALLY_API tally_status tally_reduce_split(tally *ctx, const char *op, const tally_view *parts, int count, void *out);
+/* tally_scan: the results of part k go to outs[k], which has its length and may be exactly parts[k]. If there is more
+ * than one part, every element is read twice, since a part needs what comes before it. options->reverse is refused. */
+TALLY_API tally_status tally_scan_split(tally *ctx, const char *op, const tally_view *parts, int count,
+                                        const tally_view *outs, const tally_scan_options *options);
+/* tally_window: outs[k] gets the windows of part k's elements: parts[k].n of them; with TALLY_EDGES_VALID those that
+ * are full, so fewer near the ends of the sequence. Windows reach into other parts; before and after are at least 0,
+ * and there is no step. No output overlaps a part. */
+TALLY_API tally_status tally_window_split(tally *ctx, const char *op, const tally_view *parts, int count,
+                                          const tally_view *outs, const tally_window_options *options);
 
 #ifdef __cplusplus
 }

@@ -128,13 +128,10 @@ static tally_status f_reached(tl_gpu *g, tally *c, int event)
     return status ? status : real->reached(g, c, event);
 }
 
-/* Opens name with the layer in place. */
-static int open_faked(const char *name)
+/* Puts the layer on a device. */
+static void put_fake(tl_gpu_device *on)
 {
-    char text[80];
-    snprintf(text, sizeof text, "%s,memory=%dM,threads=2,probe=off", name, MEMORY_MB);
-    if (!check_ok(NULL, tally_open(&ctx, text), text)) return 0;
-    device = tl_gpu_of(ctx->device);
+    device = on;
     real = device->gpu->calls;
     fake = *real;
     fake.enter = f_enter, fake.leave = f_leave;
@@ -143,11 +140,20 @@ static int open_faked(const char *name)
     fake.copy_in = f_copy_in, fake.copy_out = f_copy_out, fake.launch = f_launch, fake.wait = f_wait;
     fake.quiet = f_quiet, fake.mark = f_mark, fake.follow = f_follow, fake.reached = f_reached;
     device->gpu->calls = &fake;
+}
+
+/* Opens name with the layer in place. */
+static inline int open_faked(const char *name)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s,memory=%dM,threads=2,probe=off", name, MEMORY_MB);
+    if (!check_ok(NULL, tally_open(&ctx, text), text)) return 0;
+    put_fake(tl_gpu_of(ctx->device));
     return 1;
 }
 
 /* Nothing that the layer gave is left. */
-static void close_faked(void)
+static inline void close_faked(void)
 {
     tally_close(ctx);
     check(!live_blocks && !live_locked && !live_programs,

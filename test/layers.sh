@@ -69,7 +69,8 @@ declare -A sees=(
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
-    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/inputs'
+    [many]='operator law context'
+    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/inputs many'
     [io]='dtype law store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do

@@ -3,6 +3,7 @@
 #include "context/scratch.h"
 #include "context/device.h"
 #include "context/operators.h"
+#include "many/many.h"
 #include "probe.h"
 #include "context/user.h"
 #include <stdio.h>
@@ -81,6 +82,120 @@ static tally_status probe(tally *ctx, const tl_device_calls *kind, int number)
     return status;
 }
 
+/* A kind, a number, and options with a comma before each. */
+static tally_status open_one(tally *ctx, const tl_device_calls *kind, int number, const char *options)
+{
+    tally_status status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
+    return status || !wants_probe(options) ? status : probe(ctx, kind, number);
+}
+
+static tally_status open_new(tally **ctx, const tl_device_calls *kind, int number, const char *options)
+{
+    *ctx = calloc(1, sizeof **ctx);
+    if (!*ctx) return tl_no_memory(NULL, sizeof **ctx, "a context");
+    tally_status status = open_one(*ctx, kind, number, options);
+    if (!status) return TALLY_OK;
+    tl_fail(NULL, status, "%s:%d: %s", kind->name, number, (*ctx)->error);
+    free(*ctx);
+    *ctx = NULL;
+    return status;
+}
+
+/* ---- several devices of a kind: "cuda:0+2", "cuda:all" ---- */
+
+/* The kind whose name stands before the colon, if a list or "all" stands behind it; else NULL. */
+static const tl_device_calls *kind_of_list(const char *device)
+{
+    const size_t length = strcspn(device, ","), name = strcspn(device, ":,");
+    if (name == length || (!memchr(device, '+', length) && (length - name != 4 || memcmp(device + name, ":all", 4))))
+        return NULL;
+    for (int d = 0; d < DEVICES; d++)
+        if (strlen(devices[d]->name) == name && !memcmp(devices[d]->name, device, name)) return devices[d];
+    return NULL;
+}
+
+/* The number that the `length` characters of text are; -1: none. */
+static int number_of(const char *text, size_t length)
+{
+    int n = 0;
+    if (!length || length > 3) return -1;
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] < '0' || text[i] > '9') return -1;
+        n = 10 * n + (text[i] - '0');
+    }
+    return n;
+}
+
+/* The numbers of a list of devices of a kind, *count of them; at: what stands behind the colon. */
+static tally_status read_list(tally *ctx, const char *what, const tl_device_calls *kind, const char *at, int *numbers,
+                              int *count)
+{
+    tally_device_info info;
+    int here = 0;
+    *count = 0;
+    while (kind->describe(here, &info)) {
+        if (!strncmp(at, "all", 3) && info.usable && *count < TL_MEMBERS_MOST) numbers[(*count)++] = here;
+        here++;
+    }
+    if (!strncmp(at, "all", 3) && *count) return TALLY_OK;
+    if (!strncmp(at, "all", 3))
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s is '%s:all': there is no usable %s device here", what, kind->name,
+                       kind->name);
+    for (;; at++) {
+        const size_t length = strcspn(at, "+,");
+        const int shown = length < 40 ? (int)length : 40, n = number_of(at, length);
+        if (n < 0 || n >= here)
+            return tl_fail(ctx, TALLY_NO_DEVICE, "%s names '%.*s' in a list of %s devices: must be a number below %d",
+                           what, shown, at, kind->name, here);
+        for (int i = 0; i < *count; i++)
+            if (numbers[i] == n)
+                return tl_fail(ctx, TALLY_INVALID, "%s names %s:%d twice: must be different devices", what, kind->name,
+                               n);
+        if (*count == TL_MEMBERS_MOST)
+            return tl_fail(ctx, TALLY_INVALID, "%s names more than %d devices", what, TL_MEMBERS_MOST);
+        numbers[(*count)++] = n;
+        at += length;
+        if (*at != '+') return TALLY_OK;
+    }
+}
+
+static void close_members(tally *ctx)
+{
+    for (int k = 0; ctx->members && ctx->members[k]; k++) tally_close(ctx->members[k]);
+    free(ctx->members);
+    ctx->members = NULL;
+}
+
+static tally_status open_list(tally *ctx, const tl_device_calls *kind, const int *numbers, int count,
+                              const char *options)
+{
+    char name[80];
+    size_t used = (size_t)snprintf(name, sizeof name, "%s", kind->name);
+    ctx->members = calloc((size_t)count + 1, sizeof *ctx->members);
+    tally_status status = ctx->members ? TALLY_OK : tl_no_memory(ctx, (size_t)count * sizeof(tally *), "contexts");
+    for (int k = 0; !status && k < count; k++) {
+        used += (size_t)snprintf(name + used, sizeof name - used, "%c%d", k ? '+' : ':', numbers[k]);
+        status = open_new(&ctx->members[k], kind, numbers[k], options);
+        if (status) tl_fail(ctx, status, "%s", tally_error(NULL));
+    }
+    if (!status) status = tl_many_open(ctx, name, ctx->members, count, &ctx->device);
+    if (status) close_members(ctx);
+    return status;
+}
+
+/* ---- open and close ---- */
+
+/* What a device string means, without its options. */
+static tally_status open_named(tally *ctx, const char *what, const char *device, const char *options)
+{
+    const tl_device_calls *kind = kind_of_list(device);
+    int numbers[TL_MEMBERS_MOST], count = 1;
+    tally_status status = kind ? read_list(ctx, what, kind, strchr(device, ':') + 1, numbers, &count)
+                               : find_device(ctx, what, device, &kind, numbers);
+    if (status) return status;
+    return count == 1 ? open_one(ctx, kind, *numbers, options) : open_list(ctx, kind, numbers, count, options);
+}
+
 /* Opens what `device` says, or for "auto" what TALLY_DEVICE says. Then the options are those of TALLY_DEVICE followed
  * by those of `device`: of two that contradict each other the later one holds. */
 static tally_status open_device(tally *ctx, const char *device)
@@ -91,19 +206,14 @@ static tally_status open_device(tally *ctx, const char *device)
         more = device + 4;
         device = env;
     }
-    const tl_device_calls *kind;
-    int number;
-    tally_status status = find_device(ctx, what, device, &kind, &number);
-    if (status) return status;
     const char *own = device + strcspn(device, ",");
     size_t room = strlen(own) + strlen(more) + 1;
     char *options = malloc(room);
     if (!options) return tl_no_memory(ctx, room, "a device's options");
     snprintf(options, room, "%s%s", own, more);
-    status = kind->open(ctx, number, *options ? options + 1 : "", &ctx->device);
-    int probes = wants_probe(options);
+    tally_status status = open_named(ctx, what, device, options);
     free(options);
-    return status || !probes ? status : probe(ctx, kind, number);
+    return status;
 }
 
 tally_status tally_open(tally **ctx, const char *device)
@@ -126,6 +236,7 @@ void tally_close(tally *ctx)
 {
     if (!ctx) return;
     ctx->device->calls->close(ctx->device);
+    close_members(ctx);
     tl_user_close(ctx);
     tl_scratch_end(ctx);
     free(ctx);

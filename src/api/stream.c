@@ -210,8 +210,11 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (s->plan.exact) {
         status = tl_on_processors(s->ctx, x, "x", "exact sums", n);
         if (!status && s->verb != REDUCE) status = tl_on_processors(s->ctx, out, "out", "exact sums", 0);
-        if (status) return status;
+    } else if (s->verb == WINDOW) { /* elements go to the tail */
+        status = tl_on_processors(s->ctx, x, "x", "streams of windows", 0);
+        if (!status) status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
     }
+    if (status) return status;
     tl_fp fp = tl_fp_enter();
     if (s->plan.exact && s->verb != WINDOW) {
         if (s->verb == REDUCE)

@@ -18,6 +18,7 @@ enum { TL_PLAN_ENTRIES = 4 };
 
 struct tally {
     struct tl_device *device;
+    struct tally **members; /* of a context of several devices: one of each, and NULL behind them; else NULL */
     tl_plan_entry plans[TL_PLAN_ENTRIES];
     int next_plan;
     struct tl_user *users;            /* operators defined here, the newest first */

@@ -48,7 +48,7 @@ typedef struct tl_device_calls {
                          const tally_scan_options *);
     tally_status (*window)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
                            const tally_view *out, const tally_window_options *);
-    /* Streams and fragments: n more dense elements. */
+    /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
     /* What the processors do on every device (exact sums, keys): refuses p, `name`, if it is memory of the device (the
@@ -72,6 +72,13 @@ typedef struct tl_device_calls {
      * text: what is compiled for a shape ("scan", "law"); caller frees. */
     tally_status (*law)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, void *out);
     tally_status (*text)(tl_device *, tally *, const tl_plan *, const char *shape, char **text, size_t *length);
+    /* For contexts of several devices (many/). NULL: all memory is the host's, and nothing is to be done.
+     * owns: is p memory of the device (*ours)? copy: bytes between host memory and either. share: its threads are one
+     * of so many shares from now on. least: bytes of host memory from which on a part is worth the device's while. */
+    tally_status (*owns)(tl_device *, tally *, const void *p, int *ours);
+    tally_status (*copy)(tl_device *, tally *, void *to, const void *from, size_t bytes);
+    void (*share)(tl_device *, int parts);
+    int64_t (*least)(const tl_device *);
 } tl_device_calls;
 
 struct tl_device {

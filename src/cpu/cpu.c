@@ -101,6 +101,11 @@ static tally_status cpu_open(tally *ctx, int index, const char *options, tl_devi
 
 static void cpu_close(tl_device *d) { free(d); }
 static int cpu_threads(const tl_device *d) { return ((const cpu *)d)->threads; }
+static void cpu_share(tl_device *d, int parts)
+{
+    cpu *c = (cpu *)d;
+    c->threads = c->threads > parts ? c->threads / parts : 1;
+}
 static const char *cpu_isa(const tl_device *d) { return tl_isa_name(((const cpu *)d)->isa); }
 
 static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op, tl_par par, tl_plan *plan)
@@ -171,4 +176,5 @@ const tl_device_calls tl_device_cpu = {
     .slab = cpu_slab,
     .scan_push = cpu_scan_push,
     .window_slice = cpu_window_slice,
+    .share = cpu_share,
 };

@@ -326,15 +326,24 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     return status;
 }
 
-tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
+tally_status tl_gpu_owns(tl_device *base, tally *ctx, const void *p, int *ours)
 {
+    tl_gpu *gpu = tl_gpu_of(base)->gpu;
     tl_memory memory;
     size_t offset;
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    *ours = 0;
+    tally_status status = gpu->calls->enter(gpu, ctx);
     if (status) return status;
-    int ours = p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
-    d->gpu->calls->leave(d->gpu);
-    if (!ours) return TALLY_OK;
+    *ours = p && gpu->calls->owns(gpu, p, &memory, &offset);
+    gpu->calls->leave(gpu);
+    return TALLY_OK;
+}
+
+tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what)
+{
+    int ours;
+    tally_status status = tl_gpu_owns(&d->base, ctx, p, &ours);
+    if (status || !ours) return status;
     return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: %s take host memory", name, d->name, what);
 }
 
@@ -345,4 +354,37 @@ tally_status tl_gpu_on_processors(tl_device *base, tally *ctx, const void *p, co
     tally_status status = tl_gpu_host_only(d, ctx, p, name, what);
     d->on_processors += status ? 0 : elements;
     return status;
+}
+
+/* ---- one of several devices ---- */
+
+tally_status tl_gpu_copy(tl_device *base, tally *ctx, void *to, const void *from, size_t bytes)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_gpu_calls *c = d->gpu->calls;
+    tl_memory memory;
+    size_t offset;
+    if (!bytes) return TALLY_OK;
+    tally_status status = c->enter(d->gpu, ctx);
+    if (status) return status;
+    if (c->owns(d->gpu, to, &memory, &offset)) {
+        tl_clock_begin(d, ctx, TL_RUN);
+        status = c->write(d->gpu, ctx, &memory, offset, from, bytes);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_TO, bytes);
+        if (!status) status = c->wait(d->gpu, ctx);
+    } else if (c->owns(d->gpu, from, &memory, &offset)) {
+        tl_clock_begin(d, ctx, TL_RUN);
+        status = c->read(d->gpu, ctx, to, &memory, offset, bytes);
+        tl_clock_end(d, ctx, TL_RUN, TL_TIME_FROM, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
+    c->leave(d->gpu);
+    return status;
+}
+
+void tl_gpu_share(tl_device *base, int parts)
+{
+    tl_device *cpu = tl_gpu_of(base)->cpu;
+    cpu->calls->share(cpu, parts);
 }

@@ -139,6 +139,10 @@ tally_status tl_gpu_adopt(tl_device *, tally *, void *object, void **pointer);
 tally_status tl_gpu_forget(tl_device *, tally *, void *pointer);
 tally_status tl_gpu_on_processors(tl_device *, tally *, const void *p, const char *name, const char *what,
                                   int64_t elements);
+tally_status tl_gpu_owns(tl_device *, tally *, const void *p, int *ours);
+tally_status tl_gpu_copy(tl_device *, tally *, void *to, const void *from, size_t bytes);
+void tl_gpu_share(tl_device *, int parts);
+int64_t tl_gpu_least(const tl_device *);
 void tl_gpu_time(tl_device *, tally *, int on);
 void tl_gpu_times(tl_device *, tally *, tally_times_info *times);
 tally_status tl_gpu_plan(tl_device *, tally *, const tl_scalar *, tl_par, tl_plan *);
@@ -171,7 +175,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
-    .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets
+    .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy,    \
+    .share = tl_gpu_share, .least = tl_gpu_least
 
 /* ---- program.c ---- */
 

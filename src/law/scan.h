@@ -10,7 +10,8 @@ typedef struct tl_scan {
     int exclusive;
     int seeded;
     tl_state init;
-    tl_counter done; /* the elements before this point */
+    tl_counter done;         /* the elements before this point */
+    const tl_counter *ahead; /* NULL, or the nodes of what is pushed next, where somebody has folded it already */
 } tl_scan;
 
 static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_scan_options *options)
@@ -19,6 +20,7 @@ static inline void tl_scan_begin(tl_scan *s, const tl_plan *plan, const tally_sc
     s->exclusive = options && options->exclusive;
     s->seeded = options && options->init;
     if (s->seeded) plan->op->seed(&s->init, options->init, plan->par);
+    s->ahead = NULL;
     tl_counter_init(&s->done, 0);
 }
 #endif

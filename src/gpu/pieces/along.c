@@ -37,30 +37,37 @@ static char *before_of(const tl_along *a, int slot)
     return nodes_of(a, TL_RING) + (size_t)(slot * a->width * a->plan->op->state_bytes);
 }
 
+tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t at,
+                            const tl_memory *states, unsigned char *level, int *count)
+{
+    const int64_t each = in->rows * plan->op->state_bytes, end = at + in->n;
+    tally_status status = TALLY_OK;
+    *count = 0;
+    for (int64_t i = at; !status && i < end; i += (int64_t)1 << level[(*count)++]) {
+        level[*count] = (unsigned char)tl_slab_level(i, end);
+        tally_view x = from_element(in, i - at, (int64_t)1 << level[*count], plan->op->elem_bytes);
+        tally_view to =
+            tally_rows((void *)(uintptr_t)(states->address + (uint64_t)(*count * each)), plan->op->out, in->rows, 1);
+        const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
+        status = tl_gpu_reduce_whole(d, ctx, plan, &piece, &x, &to);
+    }
+    return status;
+}
+
 /* Issues what brings the nodes of a piece to the host. */
 static tally_status ask_nodes(tl_along *a, const tally_view *in, int64_t at, int slot)
 {
     tl_gpu_device *d = a->pipe.d;
     const tl_gpu_calls *c = d->gpu->calls;
-    const int64_t each = a->width * a->plan->op->state_bytes, end = a->base + at + in->n;
-    tally_status status = TALLY_OK;
-    int count = 0;
-    for (int64_t i = a->base + at; !status && i < end; count++) {
-        int level = tl_slab_level(i, end);
-        tally_view x = from_element(in, i - a->base - at, (int64_t)1 << level, a->plan->op->elem_bytes);
-        tally_view to = tally_rows((void *)(uintptr_t)(a->states[slot].address + (uint64_t)(count * each)),
-                                   a->plan->op->out, a->width, 1);
-        const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = i};
-        status = tl_gpu_reduce_whole(d, a->pipe.ctx, a->plan, &piece, &x, &to);
-        a->level[slot][count] = (unsigned char)level;
-        i += (int64_t)1 << level;
-    }
+    int count;
+    tally_status status =
+        tl_along_nodes(d, a->pipe.ctx, a->plan, in, a->base + at, &a->states[slot], a->level[slot], &count);
     if (!status)
-        status =
-            c->copy_out(d->gpu, a->pipe.ctx, TL_RUN, nodes_of(a, slot), &a->states[slot], 0, (size_t)(count * each));
+        status = c->copy_out(d->gpu, a->pipe.ctx, TL_RUN, nodes_of(a, slot), &a->states[slot], 0,
+                             (size_t)(count * a->width * a->plan->op->state_bytes));
     if (!status) status = c->mark(d->gpu, a->pipe.ctx, TL_RUN, TL_NODES + slot);
     a->nodes[slot] = count;
-    a->end_of[slot] = end;
+    a->end_of[slot] = a->base + at + in->n;
     return status;
 }
 

@@ -25,6 +25,8 @@ int64_t tl_pieces_least(const tl_gpu_device *d)
     return d->limit && share < PIECES_LEAST ? share : PIECES_LEAST;
 }
 
+int64_t tl_gpu_least(const tl_device *d) { return tl_pieces_least((const tl_gpu_device *)d); }
+
 static int64_t in_host_bytes(tl_gpu_device *d, const tl_call *call)
 {
     return host_bytes(d, call->in, call->plan->op->elem_bytes);

@@ -17,6 +17,7 @@
  *
  *   verbs.c    a verb: in one piece or in several  push.c     streams and fragments
  *   pieces.c   views cut into rows that fit
+ *   here.c     slabs in device memory
  *   along.c    sequences that do not fit, cut along
  *   stage.c    pieces moved through the lanes      budget.c   whether, and how large
  *   carry.c    what the threads copy for them      the shapes, on views that fit (work.h) */
@@ -139,11 +140,22 @@ typedef struct tl_along {
 
 /* How many elements a piece may have: the largest power of two whose piece fits the budget, at least 1. */
 int64_t tl_along_step(const tl_plan *plan, int64_t budget, int64_t width);
+/* Issues what makes the nodes of in's elements, the first of which has the index `at`: count of them, of these levels,
+ * packed in `states`, those of all sequences one after the other. */
+tally_status tl_along_nodes(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t at,
+                            const tl_memory *states, unsigned char *level, int *count);
 /* Pushes the nodes of in's elements to a->counters, and with a->scan writes the scan to out. */
 tally_status tl_along_fold(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out);
 /* The windows of in's sequences. *made: results of each. */
 tally_status tl_along_window(tl_along *a, tl_gpu_device *d, tally *ctx, const tally_view *in, const tally_view *out,
                              int64_t *made);
+
+/* ---- here.c; between enter and leave ---- */
+
+/* A slab that is in the device's memory. Nodes of its n elements, pushed to *c; and the scan of them, which reads the
+ * elements twice if s->ahead is NULL. */
+tally_status tl_here_fold(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c);
+tally_status tl_here_scan(tl_gpu_device *d, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out);
 
 /* ---- pieces.c; between enter and leave ---- */
 

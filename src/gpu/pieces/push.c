@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c). The processors take
- * everything else. */
+ * Streams and fragments on a GPU device: a large push goes to the device in pieces (along.c), one of device memory is
+ * folded there (here.c). The processors take everything else. */
 #include "pieces.h"
 
 static int worth(const tl_gpu_device *d, const tl_plan *plan, int64_t n)
@@ -53,15 +53,36 @@ static tally_status push(tl_gpu_device *d, tally *ctx, const tl_plan *plan, tl_s
 
 tally_status tl_gpu_slab(tl_device *base, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
 {
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams and fragments");
-    return status ? status : push(tl_gpu_of(base), ctx, plan, NULL, c, x, n, NULL);
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_counter start = *c;
+    int here;
+    tally_status status = tl_gpu_owns(base, ctx, x, &here);
+    if (!status && !here) return push(d, ctx, plan, NULL, c, x, n, NULL);
+    if (!status) status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = tl_here_fold(d, ctx, plan, x, n, c);
+    if (status) *c = start;
+    d->gpu->calls->leave(d->gpu);
+    return status;
 }
 
 tally_status tl_gpu_scan_push(tl_device *base, tally *ctx, tl_scan *s, const void *x, int64_t n, void *out)
 {
-    tally_status status = tl_gpu_host_only(tl_gpu_of(base), ctx, x, "x", "streams");
-    if (!status) status = tl_gpu_host_only(tl_gpu_of(base), ctx, out, "out", "streams");
-    return status ? status : push(tl_gpu_of(base), ctx, s->plan, s, &s->done, x, n, out);
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tl_counter start = s->done;
+    int here, there;
+    tally_status status = tl_gpu_owns(base, ctx, x, &here);
+    if (!status) status = tl_gpu_owns(base, ctx, out, &there);
+    if (!status && here != there)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "%s is memory of %s: x and out must both be, or neither",
+                       here ? "x" : "out", d->name);
+    if (!status && !here) return push(d, ctx, s->plan, s, &s->done, x, n, out);
+    if (!status) status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = tl_here_scan(d, ctx, s, x, n, out);
+    if (status) s->done = start;
+    d->gpu->calls->leave(d->gpu);
+    return status;
 }
 
 tally_status tl_gpu_window_slice(tl_device *base, tally *ctx, const tl_plan *plan, const tl_plan *count,
