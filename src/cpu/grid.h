@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * A grid: many sequences that grow together, such as the cells of a field from step to step. Its sequences are lanes
+ * (lanes.h) in strips of neighbouring ones, and a strip keeps, from push to push,
+ *
+ *   rows     the last 0..7 steps as they came: a node of 8 is made when it is whole
+ *   carry    the counters of the kernels, whose lowest level is such a node
+ *
+ * so a step that is pushed alone costs a copy, and one fold of 8 rows every eighth time. Whole blocks of 8 steps are
+ * folded where they lie. */
+#ifndef TALLY_GRID_H
+#define TALLY_GRID_H
+#include "context/context.h"
+
+typedef struct tl_grid tl_grid;
+
+/* NULL: no memory. */
+tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows);
+/* in: a checked and normal view of the grid's sequences. TALLY_NO_MEMORY leaves it as it was. */
+tally_status tl_grid_push(tally *ctx, tl_grid *f, int threads, const tally_view *in);
+/* The reductions of what was pushed: `rows` results. */
+tally_status tl_grid_result(tally *ctx, tl_grid *f, int threads, void *out);
+void tl_grid_close(tl_grid *f);
+#endif
