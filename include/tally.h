@@ -328,6 +328,9 @@ TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int6
 /* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
+/* A stream of reduce or scan that was pushed nothing yet goes on after what the fragment (section 7) has, which must be
+ * every element from 0 on: the same operator and dtype; the fragment stays as it is. */
+TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce and of
  * tally_scan of `rows` sequences. A push takes a view of that many, with n more elements of each (a step:

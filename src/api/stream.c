@@ -114,9 +114,13 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
         return tl_fail(s->ctx, TALLY_INVALID, "before is %s of %s: must be the stream's operator and dtype", f->op,
                        tally_dtype_name(f->dtype));
-    const tally_status status = tl_fragment_whole(s->ctx, f, &s->scan.done);
-    if (!status) s->pushed = s->scan.done.end;
-    return status;
+    if (f->rows != 1)
+        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of one", (long long)f->rows);
+    const tally_status status = tl_fragment_whole(s->ctx, f);
+    if (status) return status;
+    tl_fragment_row(f, 0, &s->scan.done);
+    s->pushed = s->scan.done.end;
+    return TALLY_OK;
 }
 
 /* One slice through the device's window; *out moves on by the results that it gave. */

@@ -10,10 +10,8 @@ tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dt
     tally_status status = tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
     if (status) return status;
     tally_stream *s = *stream;
-    const int64_t widest = 2 * (int64_t)sizeof(tl_state) * 8; /* bytes that a sequence takes at most: none overflows */
-    if (rows < 0 || rows > INT64_MAX / widest)
-        status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..%lld", (long long)rows,
-                         (long long)(INT64_MAX / widest));
+    if (rows < 0 || rows > TL_GRID_MOST)
+        status = tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
     else if (s->plan.exact)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "op is '%.60s': a stream of many sequences takes none that is exact; use a tally_exact for "
@@ -44,6 +42,8 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *x, const 
                        (long long)s->rows);
     if (x->offsets)
         return tl_fail(s->ctx, TALLY_INVALID, "x->offsets is given: all sequences of a stream get as many elements");
+    if (out && s->verb == TL_STREAM_REDUCE)
+        return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
     tally_status status = tl_view_check(s->ctx, x, "x", s->plan.op->elem_bytes);
     if (!status) status = tl_stream_check(s, x->n);
     if (!status) status = tl_on_processors(s->ctx, x->data, "x->data", "streams of many sequences", x->rows * x->n);

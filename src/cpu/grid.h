@@ -12,6 +12,8 @@
 #include "context/context.h"
 
 typedef struct tl_grid tl_grid;
+enum { TL_GRID_MOST_LOG = 54 }; /* fewer than 2^54 sequences, so that no number of bytes overflows */
+#define TL_GRID_MOST (((int64_t)1 << TL_GRID_MOST_LOG) - 1)
 
 /* NULL: no memory. */
 tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows);
@@ -20,4 +22,9 @@ tally_status tl_grid_push(tally *ctx, tl_grid *f, int threads, const tally_view 
 /* The reductions of what was pushed: `rows` results. */
 tally_status tl_grid_result(tally *ctx, tl_grid *f, int threads, void *out);
 void tl_grid_close(tl_grid *f);
+
+/* The nodes of elements start .. of each sequence of a checked and normal view: of `count` levels, one after the other,
+ * a state of each sequence. */
+tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, int64_t start, int count,
+                          const unsigned char *level, unsigned char *states);
 #endif
