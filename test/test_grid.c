@@ -4,7 +4,7 @@
  * changes nothing. */
 #include "check.h"
 
-enum { MOST = 400000, GUARD = 64, PIECES = 12 };
+enum { MOST = 900000, GUARD = 64, PIECES = 12 };
 static char *x_memory, *want, *got;
 static tally *contexts[16];
 static int context_count;
@@ -25,6 +25,7 @@ static field pick(void)
     field f = {.o = check_operator_random()};
     int64_t rows = check_below(4) ? check_size(check_below(8) ? 200 : 5000) : check_below(20),
             n = check_size(check_below(4) ? 40 : 3000), step = check_below(3) ? 1 : 1 + check_below(3);
+    if (check_below(40) == 0) rows = 70000 + check_below(5000), n = 1 + check_below(6); /* on several threads */
     const int columns = check_below(3) != 0, kind = (int)check_below(TL_DATA_KINDS);
     int64_t *const shorter = rows < n ? &n : &rows;
     while ((rows + 5) * (n + 5) * step > MOST) *shorter /= 2;
@@ -88,6 +89,45 @@ static void reduced(void)
     check_same(got, want, f.all.rows, f.o.result, "stream of rows: %s", f.what);
     guarded(f.all.rows * f.o.result, f.what);
     check(tally_stream_push_view(s, &f.all, NULL) == TALLY_INVALID, "a finished stream took more");
+    tally_stream_close(s);
+}
+
+static void scanned(void)
+{
+    const field f = pick();
+    tally *ctx = any();
+    tally_stream *s;
+    char init[16];
+    const int columns = (int)check_below(3), more = (int)check_below(2);
+    tally_scan_options o = {.exclusive = (int)check_below(2)};
+    if (f.o.info.seedable && check_below(2)) {
+        check_fill(init, f.o.info.output, 1, TL_DATA_PLAIN);
+        o.init = init;
+    }
+    const int64_t pitch = (columns ? f.all.rows : f.all.n) + more, places = pitch * (columns ? f.all.n : f.all.rows);
+    tally_view out = tally_flat(want, f.o.info.output, f.all.n);
+    out.rows = f.all.rows;
+    out.row_stride = columns ? 1 : pitch;
+    out.stride = columns ? pitch : 1;
+    memset(want, 0x5a, (size_t)(places * f.o.result + GUARD));
+    memset(got, 0x5a, (size_t)(places * f.o.result + GUARD));
+    check_ok(ctx, tally_scan(ctx, f.o.op, &f.all, &out, &o), f.what);
+    out.data = got;
+    if (!check_ok(ctx, tally_stream_scan_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
+    memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
+    for (int64_t at = 0, m; at < f.all.n; at += m) {
+        m = chunk(f.all.n - at);
+        const tally_view v = part(&f, at, at + m);
+        tally_view to = out;
+        to.data = got + at * out.stride * f.o.result;
+        to.n = m;
+        check(tally_stream_room(s, m) == m * f.all.rows, "room: %s", f.what);
+        check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
+    }
+    int64_t made = -1;
+    check(tally_stream_room(s, -1) == 0 && !tally_stream_finish(s, NULL, &made) && made == 0, "finish: %s", f.what);
+    check_same(got, want, places * f.o.result + GUARD, 1, "scan of rows, columns %d exclusive %d init %d: %s", columns,
+               o.exclusive, o.init != NULL, f.what);
     tally_stream_close(s);
 }
 
@@ -344,6 +384,27 @@ static void misuse(void)
     tally_stream_close(s);
     tally_stream_close(flat);
 
+    const tally_scan_options reverse = {.reverse = 1}, seeded = {.init = x};
+    static float results[40];
+    tally_view to = tally_columns(results, TALLY_F32, 3, 10);
+    says(tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, &reverse, &s), TALLY_UNSUPPORTED, "reverse");
+    says(tally_stream_scan_rows(ctx, "mean", TALLY_F32, 10, &seeded, &s), TALLY_UNSUPPORTED, "init");
+    check_ok(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, 10, NULL, &s), "stream");
+    says(tally_stream_push_view(s, &v, NULL), TALLY_INVALID, "out is NULL");
+    says(tally_stream_push_view(s, &v, &v), TALLY_INVALID, "out overlaps in");
+    w = to;
+    w.n = 2;
+    says(tally_stream_push_view(s, &v, &w), TALLY_INVALID, "out->rows is 10 and out->n 2: must be x's 10 and 3");
+    w = to;
+    w.dtype = TALLY_F64;
+    says(tally_stream_push_view(s, &v, &w), TALLY_INVALID, "out->dtype is f64");
+    w = to;
+    w.row_stride = 0;
+    says(tally_stream_push_view(s, &v, &w), TALLY_INVALID, "overwrite");
+    check_ok(ctx, tally_stream_push_view(s, &v, &to), "push");
+    check(results[9] == 9 && results[29] == 57, "after refusals %g, %g", (double)results[9], (double)results[29]);
+    tally_stream_close(s);
+
     v.rows = 9;
     check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 3, &b), "fragment");
     says(tally_fragment_merge(a, b), TALLY_INVALID, "left has 10 sequences and right has 9: must be as many");
@@ -382,12 +443,13 @@ int main(void)
     for (int i = 0; check_isa(i); i++)
         for (int threads = 1; threads <= 3; threads++) contexts[context_count++] = check_open(threads, check_isa(i));
     x_memory = malloc((size_t)(MOST + 8) * 8 + 64);
-    want = malloc((size_t)MOST * 16);
+    want = malloc((size_t)MOST * 16 + GUARD);
     got = malloc((size_t)MOST * 16 + GUARD);
     misuse();
     bad_bytes();
     for (int k = 0; k < (check_quick ? 100 : 2500); k++) {
         reduced();
+        scanned();
         merged();
         same_bytes();
     }

@@ -95,8 +95,10 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0) return s->grid ? s->rows : s->verb == TL_STREAM_REDUCE ? 1 : s->verb == TL_STREAM_SCAN ? 0 : s->kept;
-    if (s->verb != TL_STREAM_WINDOW) return s->verb == TL_STREAM_REDUCE ? 0 : n;
+    if (n < 0) return s->grid && s->verb == TL_STREAM_REDUCE ? s->rows : s->verb == TL_STREAM_REDUCE ? 1 : s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (s->verb == TL_STREAM_REDUCE) return 0;
+    int64_t all;
+    if (s->verb == TL_STREAM_SCAN) return __builtin_mul_overflow(n, s->grid ? s->rows : 1, &all) ? INT64_MAX : all;
     return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
 }
 
@@ -245,7 +247,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_fp fp = tl_fp_enter();
-    if (s->grid) {
+    if (s->grid && s->verb == TL_STREAM_REDUCE) {
         status = tl_stream_finish_rows(s, out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {

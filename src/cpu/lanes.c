@@ -291,8 +291,8 @@ void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const
     if (n > 0) tl_lanes_feed(room, f, 0, n, ends, to, 1);
 }
 
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t at, int64_t n,
-                   int64_t total)
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t first, int64_t at,
+                   int64_t n, int64_t total)
 {
     const tl_lanes_job *job = room->job;
     const int64_t width = f->width, end = at + n;
@@ -308,7 +308,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
-        const int64_t i = job->reverse ? total - at - k.m : at; /* the first of these rows in memory */
+        const int64_t i = job->reverse ? total - at - k.m : at - first; /* the first of these rows in memory */
         const char *x = rows_of(room, f, i, k.m, &k.stride);
         if (job->reverse) {
             x += (k.m - 1) * k.stride * room->elem;
