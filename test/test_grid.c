@@ -296,6 +296,20 @@ static void bad_bytes(void)
         bad[k + 15 < bytes ? k + 15 : bytes - 1] ^= 0x80;
         refused(bad, bytes, "two highest bits altered");
     }
+    /* one sequence has one form: version 3, with its number of sequences as if it were version 4 */
+    check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x_memory, 3, 10, &f), "fragment");
+    check_ok(ctx, tally_fragment_make(ctx, "sum", TALLY_F32, x_memory, 30, 10, &more), "fragment");
+    check(!tally_fragment_merge(f, more), "merge");
+    size_t one = sizeof bad;
+    check(!tally_fragment_save(f, bad, &one) && bad[8] == 3, "save");
+    tally_fragment_free(f);
+    tally_fragment_free(more);
+    memmove(bad + 51, bad + 43, one - 43);
+    memcpy(bad + 43, &(uint64_t){1}, 8);
+    bad[8] = 4;
+    memcpy(bad + one, &(uint64_t){sum_of(bad, one)}, 8);
+    refused(bad, one + 8, "version 4 of one sequence");
+    check(strstr(tally_error(ctx), "number of sequences") != NULL, "'%s'", tally_error(ctx));
     /* altered with a checksum that fits: refused, or a fragment that can be used and saves as the same bytes */
     const size_t rows_at = 40 + strlen("var:1");
     static const uint64_t rows[] = {0, 1, 4, 6, 1ull << 32, 1ull << 54, (1ull << 54) - 1, 1ull << 63, UINT64_MAX};
@@ -447,7 +461,7 @@ int main(void)
     got = malloc((size_t)MOST * 16 + GUARD);
     misuse();
     bad_bytes();
-    for (int k = 0; k < (check_quick ? 100 : 2500); k++) {
+    for (int k = 0; k < (check_quick ? 100 : 1200); k++) {
         reduced();
         scanned();
         merged();
