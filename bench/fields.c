@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A field of cells, one more step pushed (tally_stream_reduce_rows), beside the read speed of the same memory and
- * threads: the sum of the same bytes as one sequence. A push of one step moves 12 bytes of f32 in the long run: it reads
- * the step, writes it into the stream, and reads it there when 8 are folded.
+ * threads: the maximum of the same bytes as one sequence. A push of one step moves 12 bytes of f32: it reads the step,
+ * writes it into the stream, and reads it there when 8 are folded.
  *   cc -O2 -Iinclude bench/fields.c build/libtally.a -fopenmp -ldl -lm -o fields && ./fields [CELLS [DEVICE]] */
 #define _POSIX_C_SOURCE 200809L
 #include "tally.h"

@@ -19,8 +19,9 @@
  *   root    the rank that gets the result; -1: all of them
  *
  * Views are in host memory, and dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence.
- * tally_mpi_ranks.h, which it includes, lies beside it. One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the MPI library: with the default
- * one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. */
+ * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
+ * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
+ * into a project of yours, take tally_mpi_ranks.h too, which lies beside it. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
@@ -58,8 +59,8 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     status = tally_mpi_agree_(comm, status);
     const size_t room = tally_mpi_room_of_one_(m.n);
     if (!status)
-        status = tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root,
-                                      &all);
+        status =
+            tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
     if (!status && all && tally_fragment_result(all, out))
         status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
     tally_fragment_free(f);
@@ -367,15 +368,13 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
 {
     enum { AT_ONCE = 1 << 20 }; /* states in a message */
     tally_exact *const sum = (tally_exact *)calloc((size_t)sequences + 1, sizeof *sum);
-    tally_status status =
-        sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
+    tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
     tally_exact *at = sum;
     for (int f = 0; f < count && !status; f++)
         for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
             tally_view row = fields[f];
             row.rows = 1;
-            if (row.n)
-                row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+            if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
             status = tally_exact_add(ctx, at, &row);
             if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         }
@@ -399,10 +398,10 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
 }
 
 /* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of its sequences goes on
- * from rank to rank, by rank; a rank may have none of its elements. results[f] gets what tally_reduce gives for the whole
- * sequences, fields[f].rows results, on every rank. All ranks have as many fields, with the same dtypes and rows. The
- * message has the nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact) does
- * without the order of the ranks: its message has 576 bytes a sequence, and MPI_SUM adds them. */
+ * from rank to rank, by rank; a rank may have none of its elements. results[f] gets what tally_reduce gives for the
+ * whole sequences, fields[f].rows results, on every rank. All ranks have as many fields, with the same dtypes and rows.
+ * The message has the nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact)
+ * needs no order: its message has 576 bytes for each sequence, and MPI_SUM adds them. */
 static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const tally_view *fields, int count,
                                             void *const *results, MPI_Comm comm)
 {
@@ -480,8 +479,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
     if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
     for (int f = 0; f < count && !status; f++)
-        if (tally_fragment_result(all[f], results[f]))
-            status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
+        if (tally_fragment_result(all[f], results[f])) status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
     for (size_t f = 0; f < fs && mine; f++) {
         tally_fragment_free(mine[f]);
         tally_fragment_free(all[f]);

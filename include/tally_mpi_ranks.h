@@ -217,8 +217,7 @@ static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, 
     char *a = (char *)in, *b = (char *)inout;
     (void)type;
     for (int i = 0; i < *count; i++)
-        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++)
-            tally_mpi_merge_one_(x, x->room[f], a, b);
+        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++) tally_mpi_merge_one_(x, x->room[f], a, b);
 }
 
 /* Room for the fragment of any part of n elements: two nodes for each bit of the length, each of `node` bytes, and
@@ -262,9 +261,9 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
     return TALLY_OK;
 }
 
-/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing before the first, which
- * gets NULL). `count` fragments of mine, each in a room that is the same on all ranks, are merged with what the MPI
- * library brings; all[0 .. count - 1] must be freed, also after a failure. */
+/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing before the first,
+ * which gets NULL). `count` fragments of mine, each in a room that is the same on all ranks, are merged with what the
+ * MPI library brings; all[0 .. count - 1] must be freed, also after a failure. */
 static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count, const size_t *room,
                                                 tally_fragment *const *mine, tally_mpi_way_ way, int root,
                                                 tally_fragment **all)

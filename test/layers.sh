@@ -62,12 +62,13 @@ declare -A sees=(
     [cpu]='op dtype operator law exact store context cpu/kernel'
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
     [cpu/keys]='dtype operator law context cpu'
+    [cpu/grid]='operator law context cpu'
     [gpu/kernel]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
-    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys'
+    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid'
     [io]='dtype store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Streams and fragments of many sequences: any view, pushed in any steps or cut and merged in any order, through bytes
- * or not, gives the results of tally_reduce and tally_scan of the whole, bit for bit; what makes no sense is refused and
- * changes nothing. */
+ * or not, gives the results of tally_reduce and tally_scan of the whole, bit for bit; what makes no sense is refused
+ * and changes nothing. */
 #include "check.h"
 
 enum { MOST = 900000, GUARD = 64, PIECES = 12 };
@@ -14,7 +14,7 @@ static tally *any(void) { return contexts[check_below(context_count)]; }
 typedef struct {
     check_operator o;
     tally_view all;
-    char *x; /* the memory of its elements, */
+    char *x;      /* the memory of its elements, */
     int64_t room; /* and how many there are */
     char what[200];
 } field;
@@ -35,8 +35,8 @@ static field pick(void)
     f.all.row_stride = (columns ? step : pitch) * (check_below(4) ? 1 : -1);
     f.all.stride = (columns ? pitch : step) * (check_below(4) ? 1 : -1);
     if (rows && n && check_below(20) == 0) f.all.row_stride = 0;
-    const int64_t low = (f.all.row_stride < 0 ? (rows - 1) * f.all.row_stride : 0) +
-                        (f.all.stride < 0 ? (n - 1) * f.all.stride : 0);
+    const int64_t low =
+        (f.all.row_stride < 0 ? (rows - 1) * f.all.row_stride : 0) + (f.all.stride < 0 ? (n - 1) * f.all.stride : 0);
     f.x = x_memory + check_below(17);
     f.room = (rows + 5) * (n + 5) * step;
     check_fill(f.x, f.o.dtype, f.room, kind);
@@ -187,8 +187,7 @@ static void merged(void)
         check(!tally_fragment_merge(all, p), "merge: %s: %s", tally_error(ctx), f.what);
         tally_fragment_range(p, &start, &end);
         check(start == cut[k] && end == cut[k + 1], "a merge changed its right side");
-        if (cut[k] < cut[k + 1])
-            check(tally_fragment_merge(all, p) == TALLY_INVALID, "a part twice: %s", f.what);
+        if (cut[k] < cut[k + 1]) check(tally_fragment_merge(all, p) == TALLY_INVALID, "a part twice: %s", f.what);
         tally_fragment_free(p);
         if (check_below(4) == 0) all = round_trip(any(), all, f.what);
     }

@@ -4,7 +4,7 @@
 #include "fragment.h"
 #include "context/user.h"
 #include "context/view.h"
-#include "cpu/grid.h"
+#include "cpu/grid/grid.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +86,8 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
         return tl_fail(ctx, TALLY_INVALID, "x->offsets is given: the sequences of a fragment have the same slabs");
     tally_status status = check_range(ctx, start, x->n);
     if (!status && x->rows > TL_GRID_MOST)
-        status = tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d", (long long)x->rows,
-                         TL_GRID_MOST_LOG);
+        status =
+            tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d", (long long)x->rows, TL_GRID_MOST_LOG);
     if (!status) status = tl_fragment_new(ctx, op, x->dtype, start, x->rows, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
@@ -160,8 +160,8 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
 {
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
     if (!out && f->rows)
-        return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s", f->rows > 1 ? "a result" : "one result",
-                       f->rows > 1 ? " of each sequence" : "");
+        return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
+                       f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
     const tally_status status = tl_fragment_whole(f->ctx, f);
     if (status) return status;
     char *to = out;

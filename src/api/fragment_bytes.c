@@ -9,11 +9,11 @@
  * sequence. Version 4 has any number of ranges, and of rows, the sequences, but not 1; each node has a state of every
  * row. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no other. In version
  * 1 the states of var, std and their nan forms began with the number of elements (from_version_1). The name of an
- * operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean nothing
- * to another text of that name. */
+ * operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
+ * nothing to another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
-#include "cpu/grid.h"
+#include "cpu/grid/grid.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,8 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION = 4, HASHED_MOST = TL_FRAGMENT_NAME + 17 };
+enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION = 4 };
+enum { HASHED_MOST = TL_FRAGMENT_NAME + 17 };
 
 static const char magic[8] = "tallyfrg";
 
@@ -34,8 +35,8 @@ typedef struct {
 } header;
 _Static_assert(sizeof(header) == 40, "the header has no padding");
 
-/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the last ones filled up with
- * zeros, and brings its high bits down. */
+/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the last ones filled up
+ * with zeros, and brings its high bits down. */
 static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 {
     uint64_t h = 0xcbf29ce484222325u, word;
@@ -89,8 +90,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     *bytes = need;
     if (!buffer) return TALLY_OK;
     if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
-    header h = {
-        .version = version, .dtype = (uint32_t)f->dtype, .nodes = (uint32_t)info.nodes, .name = (uint32_t)name};
+    header h = {.version = version, .dtype = (uint32_t)f->dtype, .nodes = (uint32_t)info.nodes, .name = (uint32_t)name};
     tally_fragment_range(f, &h.start, &h.end);
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);

@@ -95,7 +95,8 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0) return s->grid && s->verb == TL_STREAM_REDUCE ? s->rows : s->verb == TL_STREAM_REDUCE ? 1 : s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->grid ? s->rows : 1;
+    if (n < 0) return s->verb == TL_STREAM_SCAN ? 0 : s->kept;
     if (s->verb == TL_STREAM_REDUCE) return 0;
     int64_t all;
     if (s->verb == TL_STREAM_SCAN) return __builtin_mul_overflow(n, s->grid ? s->rows : 1, &all) ? INT64_MAX : all;
@@ -248,7 +249,8 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
                        (long long)tally_stream_room(s, -1));
     tl_fp fp = tl_fp_enter();
     if (s->grid && s->verb == TL_STREAM_REDUCE) {
-        status = tl_stream_finish_rows(s, out);
+        status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
+        if (!status && s->rows) status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
         tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);

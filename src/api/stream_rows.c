@@ -48,8 +48,9 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
 static tally_status check_out(tally_stream *s, const tally_view *x, const tally_view *out)
 {
     const tl_scalar *op = s->plan.op;
-    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view of %lld results of each sequence",
-                             (long long)x->n);
+    if (!out)
+        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view of %lld results of each sequence",
+                       (long long)x->n);
     if (out->dtype != op->out)
         return tl_fail(s->ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
                        tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
@@ -67,8 +68,7 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *x, const 
 {
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must be a view");
-    if (!s->grid)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream is of one sequence: views are for streams of rows");
+    if (!s->grid) return tl_fail(s->ctx, TALLY_INVALID, "stream is of one sequence: views are for streams of rows");
     if (x->dtype != s->plan.op->dtype)
         return tl_fail(s->ctx, TALLY_INVALID, "x->dtype is %s: the stream's is %s",
                        tally_dtype_name(x->dtype) ? tally_dtype_name(x->dtype) : "unknown",
@@ -93,15 +93,5 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *x, const 
         tl_fp_leave(fp);
     }
     if (!status) s->pushed += x->n;
-    return status;
-}
-
-tally_status tl_stream_finish_rows(tally_stream *s, void *out)
-{
-    tally_status status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
-    if (status || !s->rows) return status;
-    tl_fp fp = tl_fp_enter();
-    status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
-    tl_fp_leave(fp);
     return status;
 }

@@ -83,8 +83,8 @@ void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, co
  * multiple of 8, and n too but for the last part, which stages S(at + n). */
 void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *from, int64_t at, int64_t n, const int32_t *ends,
                    int64_t to, int last);
-/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. from and
- * to begin with row `first`, which is 0 in reverse. */
+/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. from
+ * and to begin with row `first`, which is 0 in reverse. */
 void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t first, int64_t at,
                    int64_t n, int64_t total);
 /* The windows with the centres i0 .. i1 - 1. */

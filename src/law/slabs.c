@@ -113,8 +113,9 @@ typedef struct {
 /* The next of those slabs, in order. */
 static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i, int64_t *j)
 {
-    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL,
-                         *const of_b = *j < x->more ? b->slab[x->from + *j] : NULL;
+    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL, *const of_b = *j < x->more
+                                                                                                 ? b->slab[x->from + *j]
+                                                                                                 : NULL;
     const int take_a = of_a && (!of_b || of_a->start < of_b->start);
     ++*(take_a ? i : j);
     return take_a ? of_a : of_b;

@@ -10,7 +10,7 @@
 typedef struct tl_slab {
     int64_t start, end, rows;
     int count;
-    unsigned char bytes;                /* of a state */
+    unsigned char bytes; /* of a state */
     unsigned char level[TL_MAX_NODES];
     unsigned char state[]; /* node by node, and in a node row by row */
 } tl_slab;

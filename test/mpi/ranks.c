@@ -127,8 +127,8 @@ static void fields(int64_t number)
 {
     enum { FIELDS = 4, EACH = 4000 };
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
-    static const char *const ops[] = {"sum",    "mean",     "max",       "minmax",   "argmin",   "var:1",
-                                      "nansum", "ema:0.25", "sum:exact", "mean:exact"};
+    static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
+                                      "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const char *const op = ops[below(10)];
     const int count = (int)below(FIELDS + 1), exact = strstr(op, "exact") != NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * The nodes of a slab of many sequences (grid.h): columns in strips of lanes, others one by one. */
 #include "grid.h"
-#include "lanes.h"
-#include "widen.h"
+#include "cpu/lanes.h"
+#include "cpu/widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
@@ -68,7 +68,10 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     const slab b = {plan, in, start, count, level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
     const int alone = in->rows < lanes || plan->op->indexed || (in->stride == 1 && in->n >= LONG);
-    const int64_t each = alone ? 1 : direct ? TL_GRID_STRIP : TL_LANES_STRIP, full = direct ? in->rows & -(int64_t)lanes : in->rows,
+    const int64_t each = alone    ? 1
+                         : direct ? TL_GRID_STRIP
+                                  : TL_LANES_STRIP,
+                  full = direct ? in->rows & -(int64_t)lanes : in->rows,
                   strips = alone ? in->rows : (full + each - 1) / each + (full < in->rows);
     const int fetch = tl_fetches(in->rows * in->n * plan->op->elem_bytes);
     int failed = 0;

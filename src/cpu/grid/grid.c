@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Grids: strips of lanes that are kept from push to push (grid.h). */
 #include "grid.h"
-#include "lanes.h"
-#include "widen.h"
+#include "cpu/lanes.h"
+#include "cpu/widen.h"
 #include "law/fp.h"
 #include "context/scratch.h"
 #include "context/threads.h"
@@ -49,7 +49,7 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_
     g->width = rows;
     tl_lanes_begin(&g->job, &g->plan, NULL);
     if (scans) tl_lanes_of_scan(&g->job, NULL, options);
-    /* Strips of whole vectors, so that kernels may read steps where they lie, and the rest, less than a vector, alone */
+    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less than a vector, alone. */
     const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
@@ -161,10 +161,8 @@ static void scan_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const ta
         const int64_t have = at & (BLOCK - 1);
         if (!have && left >= BLOCK) {
             const tl_lanes_from from = {x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
-            const tl_lanes_to there = {.out = y,
-                                       .step = out->stride,
-                                       .col_step = out->row_stride,
-                                       .direct = whole && out->row_stride == 1};
+            const tl_lanes_to there = {
+                .out = y, .step = out->stride, .col_step = out->row_stride, .direct = whole && out->row_stride == 1};
             now = left & -(int64_t)BLOCK;
             tl_lanes_scan(room, &from, &there, at, at, now, at + now);
             continue;
