@@ -32,19 +32,31 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_byte
     return s;
 }
 
+/* Few bytes without a call: merges of many small slabs are nothing but such copies. */
+static inline void copy_state(void *to, const void *from, int bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 16)
+        memcpy(to, from, 16);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
 void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
 {
-    const unsigned char *state = tl_slab_state((tl_slab *)(uintptr_t)s, 0, row);
+    const unsigned char *state = s->state + row * s->bytes;
     c->start = s->start;
     c->end = s->end;
     c->count = s->count;
     memcpy(c->level, s->level, (size_t)s->count);
-    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) memcpy(&c->node[j], state, s->bytes);
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(&c->node[j], state, s->bytes);
 }
 
 void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 {
-    for (int j = 0; j < s->count; j++) memcpy(tl_slab_state(s, j, row), &c->node[j], s->bytes);
+    unsigned char *state = s->state + row * s->bytes;
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(state, &c->node[j], s->bytes);
 }
 
 /* Room for `more` slabs. */
@@ -98,8 +110,9 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
 static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int64_t row)
 {
     tl_state node;
-    for (int j = 0; j < s->count; j++) {
-        memcpy(&node, tl_slab_state((tl_slab *)(uintptr_t)s, j, row), s->bytes);
+    const unsigned char *state = s->state + row * s->bytes;
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
+        copy_state(&node, state, s->bytes);
         tl_counter_push(c, op, s->level[j], &node);
     }
 }
@@ -121,17 +134,18 @@ static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs
     return take_a ? of_a : of_b;
 }
 
-/* The slab of a change: row by row, the nodes of all its slabs go through a counter. */
+/* The slab of a change: row by row, the nodes of its first slab become a counter, which takes those of the others. */
 static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op)
 {
     tl_counter c;
-    int64_t i = 0, j = 0, end = 0;
-    const int64_t start = next_of(x, a, b, &i, &j)->start, rows = b->slab[x->from]->rows;
-    for (i = j = 0; i + j < x->count + x->more;) end = next_of(x, a, b, &i, &j)->end;
-    tl_slab *s = tl_slab_new(start, end, rows, op->state_bytes);
-    for (int64_t row = 0; s && row < rows; row++) {
-        tl_counter_init(&c, start);
-        for (i = j = 0; i + j < x->count + x->more;) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
+    int64_t i = 0, j = 0, first_i, first_j, end;
+    const tl_slab *const first = next_of(x, a, b, &i, &j);
+    first_i = i, first_j = j, end = first->end;
+    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, first->bytes);
+    for (int64_t row = 0; s && row < s->rows; row++) {
+        tl_slab_get(first, row, &c);
+        for (i = first_i, j = first_j; i + j < x->count + x->more;) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
         tl_slab_set(s, row, &c);
     }
     return s;
