@@ -140,7 +140,7 @@ static inline int check_operator_make(check_operator *o, const char *op, tally_d
     char parameter[TL_SAMPLE_ROOM];
     snprintf(o->op, sizeof o->op, "%s%s%s", op, wide ? ":f64" : "", tl_sample_parameter(op, parameter));
     o->dtype = dtype;
-    if (tally_operator(NULL, o->op, dtype, &o->info)) return 0;
+    if (tally_operator(NULL, o->op, dtype, &o->info) || o->info.inputs != 1) return 0; /* test_inputs has the others */
     o->bytes = (int64_t)tally_dtype_size(dtype);
     o->result = (int64_t)tally_dtype_size(o->info.output) * o->info.lanes;
     return 1;

@@ -31,7 +31,7 @@ static void reference_combine(const tl_scalar *op, reference *a, const reference
     }
 }
 
-static void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first, void *out)
+static inline void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first, void *out)
 {
     if (a->present)
         op->lower(&a->s, n, first, p, out);
@@ -39,16 +39,16 @@ static void reference_lower(const tl_scalar *op, tl_par p, const reference *a, i
         op->empty(p, out);
 }
 
-static reference reference_lift(const tl_scalar *op, tl_par p, const void *x, int64_t i)
+static inline reference reference_lift(const tl_scalar *op, tl_par p, const void *x, int64_t i)
 {
-    reference a = {.present = !op->is_masked(x)};
+    reference a = {.present = !op->is_masked(x, p)};
     if (a.present) op->lift(&a.s, x, i, p), a.n = 1;
     return a;
 }
 
 /* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j, and prefix[j + 1] what S
  * is from the first up to that one, so an element costs about two combines. out: n + 1 results. */
-static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                                const void *init, void *out)
 {
     reference block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1] = {{.present = init != NULL}};
@@ -65,7 +65,7 @@ static void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int
 }
 
 /* As tl_spec_scan, without init. */
-static void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                            const tally_scan_options *o, void *out)
 {
     int64_t size = op->result_bytes;
@@ -81,7 +81,7 @@ static void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t
 
 /* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on. Indices are those of
  * the sequence and not of the window; op->lower takes the window's first away. */
-static void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
+static inline void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                              const tally_window_options *o, void *out)
 {
     int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n,

@@ -198,7 +198,7 @@ static void check_place(const tl_convert *c, const row *r, const char *isa, int6
     memcpy(from + offset, source + first * c->from_bytes, (size_t)(n * c->from_bytes));
     memset(guard, 0xa5, sizeof guard);
     memset(y - GUARD, 0xa5, (size_t)(n * c->to_bytes + 2 * GUARD));
-    c->apply(y, from + offset, n);
+    c->apply(c, y, from + offset, n);
     if (memcmp(y, wanted + first * c->to_bytes, (size_t)(n * c->to_bytes)))
         check_same(y, wanted + first * c->to_bytes, n, c->to_bytes, "%s, %s, n = %lld, offsets %lld and %lld", r->name,
                    isa, (long long)n, (long long)offset, (long long)to_offset);
@@ -213,7 +213,7 @@ static void check_end(const tl_convert *c, const row *r, const char *isa, char *
     for (int64_t n = 0; n <= SHORT; n++) {
         char *x = page + PAGE - n * c->from_bytes;
         memcpy(x, source, (size_t)(n * c->from_bytes));
-        c->apply(got, x, n);
+        c->apply(c, got, x, n);
         check_same(got, wanted, n, c->to_bytes, "%s, %s, n = %lld at the end of a page", r->name, isa, (long long)n);
     }
 }
@@ -222,7 +222,7 @@ static void check_row(const tl_convert *c, const row *r, const char *isa, char *
 {
     check(c->from_bytes == bits_of(c->from) / 8 && c->to_bytes == bits_of(c->to) / 8, "%s, %s: sizes", r->name, isa);
     make(r);
-    c->apply(got, source, EXHAUSTIVE);
+    c->apply(c, got, source, EXHAUSTIVE);
     if (!check_same(got, wanted, EXHAUSTIVE, c->to_bytes, "%s, %s", r->name, isa)) return;
     const int64_t before = check_failed;
     for (int64_t n = 0; n <= SHORT && check_failed == before; n++)

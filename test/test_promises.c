@@ -161,9 +161,9 @@ static void check_moments(const promise *p)
 static void check_masked(const promise *p, tl_par par)
 {
     int i = (int)check_below(ELEMENTS), j = (int)check_below(ELEMENTS);
-    if (!p->op->is_masked(x + i * p->op->elem_bytes)) return;
+    if (!p->op->is_masked(x + i * p->op->elem_bytes, par)) return;
     tl_state before = of_two(p, &node[0][i], &node[0][j], 1, 1), after = of_two(p, &node[0][j], &node[0][i], 1, 1);
-    if (!p->op->is_masked(x + j * p->op->elem_bytes)) {
+    if (!p->op->is_masked(x + j * p->op->elem_bytes, par)) {
         expect(MASKED, p->same(&before, &node[0][j]) && p->same(&after, &node[0][j]));
         return;
     }
@@ -194,7 +194,7 @@ static void check_wide(const promise *p, const tl_plan *plan, const char *file, 
     char wide[2 * 8], result[2 * 16], want[2 * 16];
     tl_state a = {{0}}, b = {{0}};
     if (plan->in)
-        plan->in->apply(wide, x + i * op->elem_bytes, 2);
+        plan->in->apply(plan->in, wide, x + i * op->elem_bytes, 2);
     else
         memcpy(wide, x + i * op->elem_bytes, 2 * op->elem_bytes);
     flip(wide, 2, core->elem_bytes, plan->par.flip);
@@ -205,7 +205,7 @@ static void check_wide(const promise *p, const tl_plan *plan, const char *file, 
         lower->lower(&a, 2, i, par, result);
         if (op->out == op->dtype && op->wide != op->dtype && plan->out) {
             memcpy(want, result, sizeof want);
-            plan->out->apply(result, want, op->lanes);
+            plan->out->apply(plan->out, result, want, op->lanes);
         }
         const int flipped = plan->par.flip && op->out == op->dtype;
         if (flipped) flip(result, op->lanes, op->elem_bytes, plan->par.flip);

@@ -26,7 +26,7 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
         if (end[r] > n) end[r] = n;
         if (r && check_below(4) == 0) start[r] = start[r - 1], end[r] = end[r - 1];
         int64_t counted = 0;
-        for (int64_t i = start[r]; i < end[r]; i++) counted += !op->is_masked(first + i * stride * o.bytes);
+        for (int64_t i = start[r]; i < end[r]; i++) counted += !op->is_masked(first + i * stride * o.bytes, par);
         if (!op->masked) counted = end[r] - start[r];
         if (counted >= least)
             tl_spec_reduce(op, par, first + start[r] * stride * o.bytes, stride, end[r] - start[r], NULL,

@@ -59,8 +59,9 @@ static char *spell(char *to, int32_t node)
 /* ---- the tracing operator: elements are their own numbers, i32; negative: masked out ---- */
 
 static void trace_lift(tl_state *s, const void *x, int64_t i, tl_par p) { memcpy(s, x, 4); }
-static int trace_masked(const void *x)
+static int trace_masked(const void *x, tl_par p)
 {
+    (void)p;
     int32_t v;
     memcpy(&v, x, 4);
     return v < 0;

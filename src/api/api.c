@@ -188,6 +188,8 @@ tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *
     const tl_scalar *scalar;
     tl_par par;
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
+    if (!status && scalar->inputs == 2)
+        return tl_fail(ctx, TALLY_INVALID, "op is '%.60s': it takes two inputs, a view whose next is another", op);
     if (!status) status = ctx->device->calls->plan(ctx->device, ctx, scalar, par, plan);
     if (!status && strlen(op) < sizeof ctx->plans[0].op) {
         tl_plan_entry *entry = &ctx->plans[ctx->next_plan++ % TL_PLAN_ENTRIES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
+#include "inputs.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
 #include "law/fp.h"
@@ -41,10 +42,9 @@ tally_status tl_check_window(tally *ctx, const tally_window_options *o)
 
 int tl_window_streams(const tally_window_options *o) { return o->before >= 0 && o->after >= 0 && o->step <= 1; }
 
-static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
-                                 int64_t length, int in_place)
+tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in, const tally_view *out,
+                             int64_t length, int in_place)
 {
-    const tl_scalar *op = plan->op;
     if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
     if (out->dtype != op->out)
         return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
@@ -62,7 +62,16 @@ static tally_status check_output(tally *ctx, const tl_plan *plan, const tally_vi
         return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
     tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
     if (!status) status = tl_view_distinct(ctx, out, "out");
-    return status ? status : tl_view_overlap(ctx, in, op->elem_bytes, out, op->result_bytes, in_place);
+    return status ? status : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out, op->result_bytes, in_place);
+}
+
+tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
+{
+    if (in->offsets && o->step > 1)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
+    if (in->offsets && o->edges == TALLY_EDGES_VALID)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
+    return TALLY_OK;
 }
 
 static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_plan *plan)
@@ -178,6 +187,7 @@ static tally_status reduce(tally *ctx, const tl_plan *plan, tally_view *in, void
 
 tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
+    if (tl_has_inputs(in)) return tl_inputs_reduce(ctx, op, in, out);
     tl_plan plan;
     views v;
     int done = 0;
@@ -194,6 +204,7 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
+    if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
     tl_plan plan;
     views v;
     int done = 0;
@@ -204,7 +215,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
     if (status || done) return status;
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_scan(ctx, &plan, o);
-    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, in->n, 1);
+    if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, in->n, 1);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
         status = run_scan(ctx, &plan, &v.in, &v.out, o);
@@ -217,6 +228,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
+    if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
     tl_plan plan, count;
     views v;
     int done = 0;
@@ -229,12 +241,8 @@ tally_status tally_window(tally *ctx, const char *op, const tally_view *in, cons
     status = open_views(ctx, &plan, in, out, &v);
     if (!status) status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o)) status = tl_plan_of_host(ctx, op, in->dtype, &plan);
-    if (!status && in->offsets && o->step > 1)
-        status =
-            tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
-    if (!status && in->offsets && o->edges == TALLY_EDGES_VALID)
-        status = tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
-    if (!status) status = check_output(ctx, &plan, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status) status = tl_check_step(ctx, in, o);
+    if (!status) status = tl_check_output(ctx, plan.op, &v.in, out ? &v.out : NULL, tally_window_length(in->n, o), 0);
     if (!status && views_work(&v)) {
         tl_fp fp = tl_fp_enter();
         status = run_window(ctx, &plan, &count, &v.in, &v.out, o);

@@ -42,7 +42,7 @@ int tl_view_extent(const tally_view *v, int64_t bytes, int64_t *low, int64_t *hi
 tally_status tl_view_check(tally *ctx, const tally_view *v, const char *name, int64_t bytes)
 {
     int64_t low, high;
-    if (v->valid) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes no validity yet", name);
+    if (v->valid) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->valid is given: this call takes none", name);
     if (v->next) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s->next is given: this call takes one input", name);
     if (v->rows < 0)
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: must be at least 0", name, (long long)v->rows);

@@ -9,7 +9,8 @@
     extern const tl_kernel_table tl_kernels_##isa[];                                                                   \
     extern const tl_convert tl_converts_##isa[];                                                                       \
     extern const struct tl_exact_kernel tl_exact_kernel_##isa;                                                         \
-    extern const tl_transpose tl_transpose_##isa;
+    extern const tl_transpose tl_transpose_##isa;                                                                      \
+    extern const tl_mask tl_mask_##isa;
 #include "operator/isa.def"
 #undef ISA
 
@@ -19,8 +20,10 @@ static const struct {
     const tl_convert *converts;
     const struct tl_exact_kernel *exact;
     const tl_transpose *transpose;
+    const tl_mask *mask;
 } isas[] = {
-#define ISA(isa, bytes, runs) {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa},
+#define ISA(isa, bytes, runs)                                                                                          \
+    {#isa, tl_kernels_##isa, tl_converts_##isa, &tl_exact_kernel_##isa, &tl_transpose_##isa, &tl_mask_##isa},
 #include "operator/isa.def"
 #undef ISA
 };
@@ -29,7 +32,6 @@ enum { ISAS = sizeof isas / sizeof *isas };
 int tl_isa_count(void) { return ISAS; }
 const char *tl_isa_name(int isa) { return isas[isa].name; }
 const tl_convert *tl_isa_converts(int isa) { return isas[isa].converts; }
-const tl_transpose *tl_isa_transpose(int isa) { return isas[isa].transpose; }
 
 int tl_isa_runs(int isa)
 {
@@ -84,11 +86,20 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
     return NULL;
 }
 
+tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa)
+{
+    return (tl_plan){.op = op,
+                     .transpose = isas[isa].transpose,
+                     .mask = isas[isa].mask,
+                     .converts = isas[isa].converts,
+                     .par = par};
+}
+
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
 {
     tally_dtype acc =
         op->widen == TL_WIDEN_REAL ? op->wide : op->acc; /* the kernels' instance: f32 of f32, u64 of u64 */
-    *plan = (tl_plan){.op = op, .transpose = tl_isa_transpose(isa), .par = par};
+    *plan = tl_plan_begin(op, par, isa);
     if (tl_exact_form_of(op)) {
         plan->exact = isas[isa].exact;
         plan->in = find_convert(TL_WIDEN_REAL, op->dtype, TALLY_F32, isa);
@@ -97,11 +108,15 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
     plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
-    plan->in = find_convert(op->widen, op->dtype, op->wide, isa);
+    const int kind = !par.marked                   ? op->widen
+                     : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
+                     : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
+                                                  : op->widen;
+    plan->in = find_convert(kind, op->dtype, op->wide, isa);
     if (op->out == op->dtype && op->wide != op->dtype && plan->lower != own)
         plan->out = find_convert(op->widen, op->wide, op->dtype, isa);
     int flips = plan->core && plan->core->flips && op->wide != op->dtype && !plan->in;
     plan->par.flip = flips ? (int64_t)(UINT64_C(1) << (8 * op->elem_bytes - 1)) : 0;
-    plan->fold = own && own->fold ? own : plan->core;
+    plan->fold = own && own->fold && !par.marked ? own : plan->core;
     plan->fold_in = plan->fold == own ? NULL : plan->in;
 }

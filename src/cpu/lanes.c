@@ -76,7 +76,7 @@ static void fill_empty(tl_lanes_room *room, int64_t width)
     char one[32];
     plan->op->empty(plan->par, one);
     if (plan->out) /* narrowing gives it back */
-        plan->in->apply(room->empty, one, plan->op->lanes);
+        tl_widen_values(plan, room->empty, one, plan->op->lanes);
     else
         memcpy(room->empty, one, (size_t)bytes);
     for (int64_t have = bytes; have < all; have *= 2)
@@ -153,7 +153,7 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
     const char *x = f->x + a * f->step * bytes;
     if (f->col_step == 1 && f->step == width) { /* the whole matrix: rows without gaps */
         if (plan->in)
-            plan->in->apply(room->t, x, count * width);
+            plan->in->apply(plan->in, room->t, x, count * width);
         else
             memcpy(room->t, x, (size_t)(count * width * bytes));
         return room->t;
@@ -164,9 +164,9 @@ static const char *rows_of(tl_lanes_room *room, const tl_lanes_from *f, int64_t 
         if (f->col_step != 1) {
             char *to = plan->in ? room->narrow : t;
             tl_copy_strided(to, 1, x, f->col_step, width, bytes);
-            if (plan->in) plan->in->apply(t, to, width);
+            if (plan->in) plan->in->apply(plan->in, t, to, width);
         } else if (plan->in) {
-            plan->in->apply(t, x, width);
+            plan->in->apply(plan->in, t, x, width);
         } else if (width < TL_ABREAST) {
             copy_small(t, x, width, bytes);
         } else {
@@ -215,7 +215,7 @@ static void deliver(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
     if (plan->out) {
         char *wide = r;
         r = dense ? out : room->narrow;
-        plan->out->apply(r, wide, rows * width * plan->op->lanes);
+        plan->out->apply(plan->out, r, wide, rows * width * plan->op->lanes);
         if (dense) return;
     }
     if (dense) {

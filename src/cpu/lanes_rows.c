@@ -77,7 +77,7 @@ static int64_t longest_of(const tl_lanes_job *job)
 int tl_lanes_take_rows(const tl_lanes_job *job)
 {
     const tally_view *in = job->in;
-    if (in->rows < TL_LANES_FEW) return 0;
+    if (in->rows < TL_LANES_FEW || job->plan->op->inputs == 2) return 0;
     if (!in->offsets) return in->n <= longest_of(job);
     return 1;
 }
@@ -141,7 +141,7 @@ static void take_in(tl_lanes_batch *b)
     else
         for (int64_t r = 0; r < b->count; r++)
             tl_copy_strided(to + r * n * bytes, 1, x + r * in->row_stride * bytes, in->stride, n, bytes);
-    if (plan->in) plan->in->apply(b->in, to, all);
+    if (plan->in) plan->in->apply(plan->in, b->in, to, all);
 }
 
 /* To where it is aligned to a line, past the caches. */
@@ -168,12 +168,12 @@ static void give_out(tl_lanes_batch *b)
         char piece[PIECE];
         const int64_t most = PIECE / plan->out->to_bytes, lanes = all * plan->op->lanes;
         if (is_dense(out) && !b->stream) {
-            plan->out->apply(to, from, lanes);
+            plan->out->apply(plan->out, to, from, lanes);
             return;
         }
         for (int64_t at = 0, now; at < lanes; at += now) {
             now = lanes - at < most ? lanes - at : most;
-            plan->out->apply(piece, from + at * plan->out->from_bytes, now);
+            plan->out->apply(plan->out, piece, from + at * plan->out->from_bytes, now);
             if (b->stream)
                 stream(to + at * plan->out->to_bytes, piece, now * plan->out->to_bytes);
             else
@@ -327,7 +327,7 @@ static void lower_segments(tl_lanes_batch *b)
     for (int64_t j = count; j < padded; j++) counts[j] = 1;
     const tl_lower l = {.m = padded, .rows = 1, .counts = counts};
     plan->lower->lower_rows(from, b->room.soa, &l, plan->par);
-    if (plan->out) plan->out->apply(b->out, from, count * plan->op->lanes);
+    if (plan->out) plan->out->apply(plan->out, b->out, from, count * plan->op->lanes);
     from = b->out;
     char empty[32];
     plan->op->empty(plan->par, empty);

@@ -16,7 +16,7 @@ _Static_assert(2 * PLACE + TL_WINDOW_TILE * 16 <= TL_WINDOW_WIDE_BYTES &&
 
 size_t tl_staging_bytes(const tl_plan *plan)
 {
-    return tl_soa_bytes(plan) + (plan->in || plan->out ? TL_WIDE_BYTES : 0) + 64;
+    return tl_soa_bytes(plan) + (plan->in || plan->out ? (size_t)plan->op->inputs * TL_WIDE_BYTES : 0) + 64;
 }
 
 tl_staging tl_staging_at(const tl_plan *plan, void *memory)
@@ -25,11 +25,22 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory)
     return (tl_staging){soa, plan->in || plan->out ? soa + tl_soa_bytes(plan) : NULL};
 }
 
-static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t m)
+/* m elements at x as the kernels take them; those of a second input are `second` bytes behind wide ones. */
+static const void *widen(const tl_plan *plan, void *wide, const void *x, int64_t m, int64_t second)
 {
     if (!plan->in) return x;
-    plan->in->apply(wide, x, m);
+    if (plan->op->inputs == 2)
+        plan->in->apply_two(plan->in, wide, (char *)wide + second, x, m);
+    else
+        plan->in->apply(plan->in, wide, x, m);
     return wide;
+}
+
+static tl_par par_of(const tl_plan *plan, int64_t second)
+{
+    tl_par par = plan->par;
+    if (plan->in && plan->op->inputs == 2) par.second = second;
+    return par;
 }
 
 static const tl_state *wide_prefix(const tl_plan *plan, const tl_state *prefix, tl_state *room)
@@ -45,8 +56,8 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m), m, b, prefix, node, tl_next_of(plan, x, ahead),
-                                     plan->par);
+    int full = plan->core->scan_tile(at.soa, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node,
+                                     tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
     if (full && plan->op->from_wide) plan->op->from_wide(node);
     return full;
 }
@@ -56,8 +67,8 @@ void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, 
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
-    plan->core->scan_full(out, widen(plan, at.wide, x, m), m, b, prefix, node, exclusive, stream,
-                          tl_next_of(plan, x, ahead), plan->par);
+    plan->core->scan_full(out, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node, exclusive, stream,
+                          tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 
@@ -68,17 +79,17 @@ static void narrow(const tl_plan *plan, void *to, void *wide, int64_t m, int str
     int64_t bytes = plan->out->to_bytes, at = 0, most = STREAM / bytes;
     m *= plan->op->lanes;
     if (!stream) {
-        plan->out->apply(to, wide, m);
+        plan->out->apply(plan->out, to, wide, m);
         return;
     }
     int64_t head = (int64_t)(-(uintptr_t)to & 63) / bytes;
     if (head > m || (uintptr_t)to % (uintptr_t)bytes) head = m;
-    plan->out->apply(to, wide, head);
+    plan->out->apply(plan->out, to, wide, head);
     for (at = head; m - at >= most; at += most) {
-        plan->out->apply(piece, (char *)wide + at * plan->out->from_bytes, most);
+        plan->out->apply(plan->out, piece, (char *)wide + at * plan->out->from_bytes, most);
         for (int o = 0; o < STREAM; o += 64) tl_stream_store((char *)to + at * bytes + o, piece + o, 64);
     }
-    plan->out->apply((char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes, m - at);
+    plan->out->apply(plan->out, (char *)to + at * bytes, (char *)wide + at * plan->out->from_bytes, m - at);
 }
 
 void tl_lower_row(const tl_plan *plan, tl_staging at, void *out, int64_t from, int64_t m, int64_t n, int dn,
@@ -119,12 +130,12 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         int64_t to = plan->in->to_bytes, bytes = plan->in->from_bytes,
                 before = back < TL_WINDOW_BACK ? back : TL_WINDOW_BACK;
         char *wide = (char *)k->wide + MARGIN * to;
-        widen(plan, wide - before * to, (const char *)x - before * bytes, before + m);
+        widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
         x = wide;
         beyond = BEYOND; /* readable; the values there do not matter */
-        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m);
+        if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0); /* of one input: it has an inverse */
     }
-    plan->core->window_feed(k, x, old, back, beyond, lead, m, i, plan->par);
+    plan->core->window_feed(k, x, old, back, beyond, lead, m, i, par_of(plan, PLACE));
 }
 
 void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int64_t from, int64_t m, int64_t first,
@@ -142,11 +153,11 @@ void tl_window_lower(const tl_plan *plan, const tl_window_work *k, void *to, int
 void tl_window_suffix(const tl_plan *plan, tl_window_work *k, const void *end, int64_t stop, int64_t high,
                       int64_t blocks)
 {
-    _Alignas(64) char wide[8 * MARGIN];
+    _Alignas(64) char wide[2 * 8 * MARGIN];
     if (plan->in) { /* the kernel looks at less than two vectors of elements */
         int64_t m = high * plan->core->vector_lanes < MARGIN ? high * plan->core->vector_lanes : MARGIN;
-        plan->in->apply(wide, (const char *)end - m * plan->in->from_bytes, m);
+        widen(plan, wide, (const char *)end - m * plan->in->from_bytes, m, 8 * MARGIN);
         end = wide + m * plan->in->to_bytes;
     }
-    plan->core->window_suffix(k, end, stop, high, blocks, plan->par);
+    plan->core->window_suffix(k, end, stop, high, blocks, par_of(plan, 8 * MARGIN));
 }

@@ -40,6 +40,16 @@ static inline void tl_fold(const tl_plan *plan, tl_state *s, const void *x, int6
     if (tl_folds_wide(plan)) plan->op->from_wide(s);
 }
 
+/* n values that are no elements of the call's view, as the kernels take elements. */
+static inline void tl_widen_values(const tl_plan *plan, void *to, const void *from, int64_t n)
+{
+    const tl_convert *in = plan->in && plan->in->apply_two ? plan->in->then : plan->in;
+    if (in)
+        in->apply(in, to, from, n);
+    else
+        memcpy(to, from, (size_t)(n * plan->op->result_bytes / plan->op->lanes));
+}
+
 /* Bytes of TL_SOA states as the kernels have them. */
 static inline size_t tl_soa_bytes(const tl_plan *plan)
 {

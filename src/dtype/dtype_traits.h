@@ -75,4 +75,6 @@
 #define TL_WIDEN_REAL_ONE    9
 #define TL_WIDEN_NONZERO_LOW 10
 #define TL_WIDEN_DOUBLE      11
+#define TL_WIDEN_LOW_MARK    12 /* of conversions alone: LOW and HIGH where tl_par is marked */
+#define TL_WIDEN_HIGH_MARK   13
 #endif

@@ -31,7 +31,7 @@ static maybe C(const sequence *q, maybe a, maybe b)
 static maybe node(const sequence *q, int64_t at, int k)
 {
     if (k > 0) return C(q, node(q, at, k - 1), node(q, at + ((int64_t)1 << (k - 1)), k - 1));
-    maybe m = {.present = !q->op->is_masked(element(q, at))};
+    maybe m = {.present = !q->op->is_masked(element(q, at), q->p)};
     if (m.present) q->op->lift(&m.s, element(q, at), at, q->p), m.n = 1;
     return m;
 }
@@ -87,7 +87,7 @@ void tl_spec_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride
         if (end < from) end = from;
         int64_t m = end - from, counted = 0;
         sequence w = {op, p, element(&q, from), stride};
-        for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j));
+        for (int64_t j = 0; j < m; j++) counted += !op->is_masked(element(&w, j), p);
         int enough = counted >= o->min_count && (whole || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0);
         lower(&w, enough ? S(&w, m, NULL) : (maybe){.present = 0}, m, to);
         to += op->result_bytes;

@@ -5,6 +5,9 @@
 #define OP_EXACT 1
 #define OP_COMMUTES 1
 #define OP_INVERSE 1
+#if TL_KIND_F
+#define OP_BLANK (0.0 / 0.0)
+#endif
 #define OP_STATE(F) F(idx, n)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;

@@ -7,6 +7,9 @@
 #define OP_EXACT 1
 #define OP_EXTREME -1
 #define OP_IDEMPOTENT 1
+#if !TL_KIND_F
+#define OP_BLANK TL_ORD_MAX
+#endif
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1
 #define OP_SEED 2

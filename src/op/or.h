@@ -5,6 +5,7 @@
 #define OP_EXACT 1
 #define OP_COMMUTES 1
 #define OP_IDEMPOTENT 1
+#define OP_BLANK 0
 #define OP_STATE(F) F(ord, m)
 #define OP_NEUTRAL 1
 #define OP_SEED 1

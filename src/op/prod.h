@@ -6,6 +6,7 @@
 #define OP_NAN_WIDEN REAL_ONE
 #define OP_EXACT REAL_IS_EXACT
 #define OP_COMMUTES REAL_IS_EXACT
+#define OP_BLANK 1
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 #define OP_SEED 1

@@ -7,6 +7,7 @@
 #define OP_EXACT REAL_IS_EXACT
 #define OP_ADDS REAL_IS_EXACT
 #define OP_INVERSE REAL_IS_EXACT
+#define OP_BLANK -0.0
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 #define OP_SEED 1

@@ -6,6 +6,9 @@
 #ifndef OP_WIDEN
 #define OP_WIDEN OWN
 #endif
+#ifndef OP_INPUTS
+#define OP_INPUTS 1
+#endif
 #ifndef OP_FIELDS
 #define OP_FIELDS OP_STATE
 #endif

@@ -8,15 +8,24 @@
 #include <stdint.h>
 #include "tally.h"
 
+/* The NaN that marks an element as left out (tl_par.marked): a half with all bits but the sign, or a float that such a
+ * half, or one of the same, was widened to. All other NaNs among marked elements are quiet ones without a payload. */
+#define TL_MARK_HALF 0x7fff
+#define TL_MARK_F32  0x7fff0000
+#define TL_MARK_F64  0x7fffe00000000000
+
 /* An operator's parameter, as the dialect sees it; and what kernels on keys get unsigned integers with. */
 typedef struct tl_par {
     double value;
     int64_t flip; /* bits that change in every element and every result that is one: the sign bit, or none */
+    /* Of a text of two inputs (OP_INPUTS): bytes from an element of the first to that of the second, of the same type */
+    int64_t second;
+    int marked; /* a nan form (masked.h) leaves out marked elements (context/inputs.h) and folds other NaNs */
 } tl_par;
 
-/* One state, opaque. The largest are four fields of 64 bits. */
+/* One state, opaque. The largest are six fields of 64 bits (corr in its nan form). */
 typedef struct tl_state {
-    _Alignas(16) unsigned char bytes[32];
+    _Alignas(16) unsigned char bytes[48];
 } tl_state;
 
 enum {
@@ -24,7 +33,7 @@ enum {
     TL_TILE = 1 << TL_TILE_LEVEL, /* elements of a scan tile, and of the largest node a kernel folds without a counter:
                                      V^(12 / log2 V) for every V = 2, 4, 8, 16, so the radix-V levels come out even */
     TL_SOA = TL_TILE + 64,        /* states in a staging buffer: a tile, the state after it, and room to overrun */
-    TL_SOA_BYTES = TL_SOA * 32
+    TL_SOA_BYTES = TL_SOA * 48
 };
 
 /* An operator on one dtype: facts, and the text compiled as plain scalar C. */
@@ -38,12 +47,15 @@ typedef struct tl_scalar {
     int lanes;
     uint8_t elem_bytes, state_bytes, result_bytes; /* result: all lanes */
     uint8_t exact, idempotent, inverse, masked, seedable, indexed, neutral;
+    uint8_t inputs;   /* 1, or 2 of the same type (tl_par) */
+    uint8_t picks;    /* the result is one of the elements, its bits unchanged */
     uint8_t widen;    /* TL_WIDEN_...: the elements that the kernels of the processors get, */
     tally_dtype wide; /* of this type; their states are those of `core` on it */
     void (*to_wide)(tl_state *s),
         (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
+    void (*blank)(void *x); /* an element that changes nothing; NULL: none is known */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
-    int (*is_masked)(const void *x);
+    int (*is_masked)(const void *x, tl_par p);
     /* a = combine(a, b); na, nb: the elements that each has folded, for a text that asks (OP_SIZES) */
     void (*combine)(tl_state *a, const tl_state *b, int64_t na, int64_t nb);
     void (*lower)(const tl_state *s, int64_t n, int64_t first, tl_par p, void *out);
@@ -116,8 +128,21 @@ typedef struct tl_convert {
     int kind;
     tally_dtype from, to;
     int from_bytes, to_bytes;
-    void (*apply)(void *to, const void *from, int64_t n); /* any alignment; no overlap */
+    /* Any alignment; no overlap. c is the conversion itself: a call may have one of its own, which knows from the place
+     * of its elements what else belongs to them (cpu/gather.h); a text of two inputs gets the second ones from it. */
+    void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
+    void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from, int64_t n);
+    const struct tl_convert *then; /* of a call's own: what it does last; NULL: nothing more */
 } tl_convert;
+
+/* Elements that are left out, in front of the kernels (cpu/kernel/mask.c). `to` may be `from`. */
+typedef struct tl_mask {
+    /* to[i] = from[i], or `fill` where bit number bit + i is 0; elements of 1, 2, 4 or 8 bytes */
+    void (*mask)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n,
+                 uint64_t fill);
+    /* to[i] = from[i], or the quiet NaN without payload for a NaN; floats */
+    void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
+} tl_mask;
 
 /* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c
  * is at p[c] or, where p is NULL, at x + c * pitch (bytes). */

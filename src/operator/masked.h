@@ -22,7 +22,6 @@
 #define plain_lower_1 TL_N(plain_lower_1)
 #define plain_of      TL_N(plain_of)
 #define form_of       TL_N(form_of)
-#define present       TL_N(present)
 #undef state
 #undef lift
 #undef combine
@@ -73,17 +72,25 @@
 #define OP_WIDEN OP_NAN_WIDEN
 #endif
 
-fn mask present(elem x) { return is_number(x); }
-fn mask masked(elem x) { return is_nan(x); }
+/* An element is masked if one of its inputs is a NaN; if par.marked, only the NaN that is the mark (is_present). */
+#if OP_INPUTS == 2
+#define INPUTS elem x, elem y
+#define GIVEN  x, y
+fn mask present(elem x, elem y, par p) { return is_present(x, p) & is_present(y, p); }
+#else
+#define INPUTS elem x
+#define GIVEN  x
+fn mask present(elem x, par p) { return is_present(x, p); }
+#endif
 
 #if !OP_SIZES && ((OP_NEUTRAL && !OP_COUNTS) || defined(OP_ABSENT))
 typedef plain_state state;
 fn state combine(state a, state b) { return plain_combine(a, b); }
 #ifdef OP_ABSENT
-fn state lift(elem x, idx i, par p)
+fn state lift(INPUTS, idx i, par p)
 {
-    state r = plain_lift(x, i, p);
-    r.m = pick(present(x), r.m, OP_ABSENT);
+    state r = plain_lift(GIVEN, i, p);
+    r.m = pick(present(GIVEN, p), r.m, OP_ABSENT);
     return r;
 }
 fn result lower(state a, real n, idx first, par p)
@@ -95,10 +102,10 @@ fn result lower(state a, real n, idx first, par p)
 #define TL_BORROWS 1
 #endif
 fn state neutral(par p) { return plain_neutral(p); }
-fn state lift(elem x, idx i, par p)
+fn state lift(INPUTS, idx i, par p)
 {
-    state r = plain_lift(x, i, p), none = plain_neutral(p);
-    mask m = present(x);
+    state r = plain_lift(GIVEN, i, p), none = plain_neutral(p);
+    mask m = present(GIVEN, p);
 #define CHOOSE(type, f) r.f = pick(m, r.f, none.f);
     OP_STATE(CHOOSE)
 #undef CHOOSE
@@ -137,10 +144,10 @@ fn state form_of(plain_state s, idx kept)
     OP_STATE(COPY) r.kept = kept;
     return r;
 }
-fn state lift(elem x, idx i, par p)
+fn state lift(INPUTS, idx i, par p)
 {
-    mask m = present(x);
-    state r = form_of(plain_lift(x, i, p), idx_if(m));
+    mask m = present(GIVEN, p);
+    state r = form_of(plain_lift(GIVEN, i, p), idx_if(m));
 #if OP_NEUTRAL
     plain_state none = plain_neutral(p);
 #else
@@ -191,4 +198,6 @@ fn result lower(state a, real n, idx first, par p)
 #if OP_SEED == 2 /* an initial value is an element: masked, if it is a NaN */
 fn state seed(result v, par p) { return lift(v, NO_INDEX, p); }
 #endif
+#undef INPUTS
+#undef GIVEN
 #endif

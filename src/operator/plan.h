@@ -14,6 +14,8 @@ typedef struct tl_plan {
     const tl_convert *in;          /* for core; NULL: they are the same */
     const tl_convert *out;         /* results of lower; NULL: they are the same */
     const tl_transpose *transpose; /* of the same instruction set */
+    const tl_mask *mask;           /* of the same, and */
+    const tl_convert *converts;    /* all of its conversions (convert.def) */
     tl_par par;
     const struct tl_exact_kernel
         *exact; /* an exact sum: of all this, only op, in and par are there (cpu/exact/exact.h) */

@@ -16,7 +16,7 @@
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 typedef struct { OP_STATE(FIELD) } state;
-fn mask masked(elem x) { return is_nonzero(x); }
+fn mask present(elem x, par p) { return is_nonzero(x) == 0; }
 fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x) + num(1.0); return r; }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s + b.s; return r; }
 fn state uncombine(state a, state b) { state r; r.s = a.s - b.s; return r; }

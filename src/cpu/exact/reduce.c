@@ -130,7 +130,7 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
             from = pack;
         }
         if (plan->in) {
-            plan->in->apply(wide, from, m);
+            plan->in->apply(plan->in, wide, from, m);
             from = wide;
         }
         add_wide(e, plan, plan->op->dtype == TALLY_F64, from, m);

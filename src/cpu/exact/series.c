@@ -33,7 +33,7 @@ static void load(const tl_plan *plan, line x, int64_t i, int64_t m, double *to)
     float wide[CHUNK];
     char pack[CHUNK * 4];
     tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
-    if (plan->in) plan->in->apply(wide, pack, m);
+    if (plan->in) plan->in->apply(plan->in, wide, pack, m);
     for (int64_t j = 0; j < m; j++) to[j] = wide[j];
 }
 

@@ -304,16 +304,39 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
+/* Most types have kernels of their own here. Elements of a call's own conversion (cpu/gather.h) are widened a piece at a
+ * time. */
+static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
+                                                      const tl_convert *from, tl_par p)
+{
+    _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
+    const tl_par q = p;
+    SS piece;
+    (void)q;
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = n - at < W(PIECE) ? n - at : W(PIECE);
+        W(widened)(wide, W(PIECE), from, x + at * from->from_bytes, m, &p);
+#if OP_EXTREME && TL_FLIPS
+        for (int64_t j = 0; j < m; j++) wide[j] = TL_FLIPPED(wide[j], q);
+        p.flip = 0;
+#endif
+        W(express)(at ? &piece : s, wide, m, i + at, 0, p);
+        if (at) *s = W(combine_s)(*s, piece, at, m);
+    }
+}
+
 static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64_t i, const tl_convert *from, int fetch,
                                tl_par p)
 {
     const E *x = data;
     int top = 0;
-    (void)from; /* every type has its own */
     for (int64_t at = 0, rest = n; rest > 0; top++) {
         int64_t m = (int64_t)1 << tl_top_level(rest);
         SS s;
-        W(express)(&s, x + at, m, i + at, fetch, p);
+        if (from)
+            W(express_from)(&s, (const char *)data + at * from->from_bytes, m, i + at, from, p);
+        else
+            W(express)(&s, x + at, m, i + at, fetch, p);
         memcpy(out + top, &s, sizeof s);
         at += m;
         rest -= m;
@@ -325,8 +348,10 @@ static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t 
                                tl_par p)
 {
     SS s;
-    (void)from;
-    W(express)(&s, x, n, i, fetch, p);
+    if (from)
+        W(express_from)(&s, x, n, i, from, p);
+    else
+        W(express)(&s, x, n, i, fetch, p);
     memcpy(out, &s, sizeof s);
 }
 #undef TL_FETCH

@@ -15,7 +15,7 @@ TL_INLINE VS W(load_row)(const E *x, int64_t i, tl_par p)
 {
     TL_VE(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_VE(lift)(TL_FLIPPED(e, p), (TL_VE(idx)){0} + i, p);
+    return TL_LIFTED(TL_VE, e, x, TL_V, (TL_VE(idx)){0} + i, p);
 }
 
 /* Asks for 8 rows, `ahead` rows on. A prefetch of nothing that is there does nothing. */

@@ -44,7 +44,7 @@
 #define twin               TL_N(twin)
 #define neutral            TL_N(neutral)
 #define seed               TL_N(seed)
-#define masked             TL_N(masked)
+#define present            TL_N(present)
 #define lower              TL_N(lower)
 #define lower_1            TL_N(lower_1)
 #define empty              TL_N(empty)
@@ -112,10 +112,16 @@ typedef int mask;
 #define TL_HALF_INF   (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
 #define is_nan(x)     (((x)&0x7fff) > TL_HALF_INF)
 #define is_number(x)  (((x)&0x7fff) <= TL_HALF_INF)
+#define is_present(x, p)                                                                                               \
+    (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked ? TL_MARK_HALF - 1 : TL_FORMAT == 16 ? 0x7c00 : 0x7f80))
 #define is_nonzero(x) (((x)&0x7fff) != 0)
 #else
 #define is_nan(x)     ((x) != (x))
 #define is_number(x)  ((x) == (x))
+#define is_present(x, p)                                                                                               \
+    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <=                                                                        \
+     ord_num(TL_SIZE == 4 ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)                                                \
+                          : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
 #define is_nonzero(x) ((x) != 0)
 #endif
 

@@ -22,11 +22,12 @@
 #undef is_nan
 #undef is_nonzero
 #undef is_number
+#undef is_present
 #undef lift
 #undef lower
 #undef lower_1
 #undef mask
-#undef masked
+#undef present
 #undef neutral
 #undef num
 #undef ord

@@ -43,6 +43,21 @@ TL_INLINE VS W(block)(const E *x, int64_t i, tl_par p)
 
 enum { W(BLOCKS) = TL_TILE / (TL_V * TL_V), W(PIECE) = 2048 / sizeof(E) }; /* elements widened at a time */
 
+/* Room for n widened elements of every input. */
+#define TL_WIDE_ROOM(n) (OP_INPUTS * (n))
+
+/* n elements at x, which are of `from`'s type, to `wide`, which has room for `room`; *p tells where second ones are. */
+TL_INLINE void W(widened)(E *wide, int64_t room, const tl_convert *from, const void *x, int64_t n, tl_par *p)
+{
+#if OP_INPUTS == 2
+    from->apply_two(from, wide, wide + room, x, n);
+    p->second = room * (int64_t)sizeof(E);
+#else
+    (void)room, (void)p;
+    from->apply(from, wide, x, n);
+#endif
+}
+
 /* Asks for the bytes from .. to - 1 of the next piece, which is converted in one go, to be in the first cache then. */
 TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
 {
@@ -54,12 +69,12 @@ TL_INLINE void W(soon)(const char *next, int64_t from, int64_t to)
 static __attribute__((noinline, unused)) void W(widened_blocks)(VS *w, const char *x, int k, int64_t i,
                                                                 const tl_convert *from, int fetch, tl_par p)
 {
-    _Alignas(64) E wide[W(PIECE)];
+    _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
     const int64_t bytes = from->from_bytes;
     int size = 1 << k < W(PIECE) ? 1 << k : W(PIECE);
     for (int64_t piece = 0; piece < 1 << k; piece += size, x += size * bytes) {
         const tl_next next = {x + tl_fetch_ahead(fetch), bytes, fetch};
-        from->apply(wide, x, size);
+        W(widened)(wide, W(PIECE), from, x, size, &p);
         for (int at = 0; at < size; at += TL_V * TL_V) {
             if (fetch) TL_FETCH_SOME(next, at, TL_V * TL_V, sizeof(E));
             W(soon)(x + size * bytes, at * bytes, (at + TL_V * TL_V) * bytes);
@@ -84,9 +99,9 @@ static __attribute__((noinline, unused)) SS W(node)(const void *x, int k, int64_
             w[j] = W(block)(at, i + j * (TL_V * TL_V), p);
         }
     } else {
-        E wide[TL_V * TL_V];
+        E wide[TL_WIDE_ROOM(TL_V * TL_V)];
         const E *at = x;
-        if (from) from->apply(wide, x, 1 << k), at = wide;
+        if (from) W(widened)(wide, TL_V * TL_V, from, x, 1 << k, &p), at = wide;
         for (int j = 0; j < count; j++) w[j] = W(load)(at + j * TL_V, i + j * TL_V, p);
     }
     int64_t size = blocks ? TL_V : 1; /* elements of a lane */
@@ -99,7 +114,7 @@ TL_INLINE SS W(lift1)(const E *x, int64_t i, tl_par p)
 {
     TL_S(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_S(lift)(TL_FLIPPED(e, p), i, p);
+    return TL_LIFTED(TL_S, e, x, 1, i, p);
 }
 
 /* node(x, k) below the width of a vector. */
@@ -128,10 +143,10 @@ TL_INLINE int W(nodes)(SS *stack, const void *data, int64_t n, int64_t i, const 
         stack[top++] = W(node)(x + at * bytes, k, i + at, from, fetch, p);
         at += (int64_t)1 << k;
     }
-    E wide[W(PIECE)];
+    E wide[TL_WIDE_ROOM(W(PIECE))];
     const E *e = (const E *)x + at;
     if (from && at < n) {
-        from->apply(wide, x + at * bytes, n - at);
+        W(widened)(wide, W(PIECE), from, x + at * bytes, n - at, &p);
         e = wide;
     }
     for (; at < n;) {

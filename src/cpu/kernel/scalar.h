@@ -1,22 +1,51 @@
 /* SPDX-License-Identifier: MIT
  * The operator's scalar text behind function pointers: one tl_scalar an instance. The law's reference (spec.c) and
  * everything that is not hot runs on these. */
+#include "keys.h"
 static void TL_S(do_lift)(tl_state *s, const void *x, int64_t i, tl_par p)
 {
     TL_S(elem) e;
     memcpy(&e, x, sizeof e);
+#if OP_INPUTS == 2
+    TL_S(elem) y;
+    memcpy(&y, (const char *)((uintptr_t)x + (uintptr_t)p.second), sizeof y);
+    TL_S(state) r = TL_S(lift)(e, y, i, p);
+#else
     TL_S(state) r = TL_S(lift)(e, i, p);
+#endif
     memcpy(s, &r, sizeof r);
 }
 
-static int TL_S(do_masked)(const void *x)
+#undef TL_HAS_BLANK
+#if defined(OP_BLANK) && !OP_MASKED
+#define TL_HAS_BLANK
+static void TL_S(do_blank)(void *x)
+{
+#if TL_FORMAT == 16
+    TL_ELEM_T e = float_to_half(bits32((float)(OP_BLANK)));
+#elif TL_FORMAT == 17
+    TL_ELEM_T e = (TL_ELEM_T)(bits32((float)(OP_BLANK)) >> 16);
+#else
+    TL_ELEM_T e = (TL_ELEM_T)(OP_BLANK);
+#endif
+    memcpy(x, &e, sizeof e);
+}
+#endif
+
+static int TL_S(do_masked)(const void *x, tl_par p)
 {
 #if OP_MASKED
     TL_S(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_S(masked)(e);
+#if OP_INPUTS == 2
+    TL_S(elem) y;
+    memcpy(&y, (const char *)((uintptr_t)x + (uintptr_t)p.second), sizeof y);
+    return !TL_S(present)(e, y, p);
 #else
-    (void)x;
+    return !TL_S(present)(e, p);
+#endif
+#else
+    (void)x, (void)p;
     return 0;
 #endif
 }
@@ -70,7 +99,6 @@ static void TL_S(do_seed)(tl_state *s, const void *v, tl_par p)
 }
 
 #if TL_CONVERTS_STATES
-#include "keys.h"
 #define TL_WIDE_ord  TL_COLUMN(6, TL_WIDE)
 #define TL_WIDE_elem TL_COLUMN(1, TL_WIDE)
 #define TL_WIDE_idx  int64_t
@@ -164,6 +192,11 @@ static const tl_scalar TL_S(row) = {
     .idempotent = OP_IDEMPOTENT,
     .inverse = OP_INVERSE,
     .masked = OP_MASKED,
+    .inputs = OP_INPUTS,
+    .picks = OP_PICKS != 0,
+#ifdef TL_HAS_BLANK
+    .blank = TL_S(do_blank),
+#endif
     .seedable = OP_SEED != 0,
     .indexed = TL_IS_INDEX,
     .neutral = OP_NEUTRAL,

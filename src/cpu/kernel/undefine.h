@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Forgets what an operator's text said of itself, so that the next instance starts clean. */
 #undef OP_CORE
+#undef OP_INPUTS
+#undef OP_BLANK
 #undef OP_LANE
 #undef OP_EXACT
 #undef OP_WIDEN

@@ -96,12 +96,24 @@ TL_INLINE TL_VE(real) W(numbers)(int64_t from, TL_VE(real) k, int64_t step)
 #define TL_RESULT(r, p) (r)
 #endif
 
+/* The state of e, which is m elements at x; N: of a vector (TL_VE) or of one (TL_S). */
+#if OP_INPUTS == 2
+#define TL_LIFTED(N, e, x, m, i, p)                                                                                    \
+    ({                                                                                                                 \
+        N(elem) lifted_y = e;                                                                                          \
+        memcpy(&lifted_y, (const char *)((uintptr_t)(x) + (uintptr_t)(p).second), (size_t)(m) * sizeof(E));            \
+        N(lift)(TL_FLIPPED(e, p), TL_FLIPPED(lifted_y, p), i, p);                                                      \
+    })
+#else
+#define TL_LIFTED(N, e, x, m, i, p) N(lift)(TL_FLIPPED(e, p), i, p)
+#endif
+
 /* The states of V neighbouring elements. */
 TL_INLINE VS W(load)(const E *x, int64_t i, tl_par p)
 {
     TL_VE(elem) e;
     memcpy(&e, x, sizeof e);
-    return TL_VE(lift)(TL_FLIPPED(e, p), W(iota)(i), p);
+    return TL_LIFTED(TL_VE, e, x, TL_V, W(iota)(i), p);
 }
 
 /* The same of m < V elements; the other lanes lift anything and are never looked at. */
@@ -109,7 +121,7 @@ TL_INLINE VS W(load_part)(const E *x, int64_t m, int64_t i, tl_par p)
 {
     TL_VE(elem) e = {0};
     memcpy(&e, x, (size_t)m * sizeof(E));
-    return TL_VE(lift)(TL_FLIPPED(e, p), W(iota)(i), p);
+    return TL_LIFTED(TL_VE, e, x, m, W(iota)(i), p);
 }
 
 TL_INLINE SS W(lane)(VS v, int lane)

@@ -17,7 +17,7 @@ enum {
     W(ROW) = W(VECTORS) * TL_V,
     W(FETCHED) = 16 * TL_V, /* elements between two looks at what comes next */
     /* z0 holds elements, not states, and then x itself will do without staging: for float sums, and for keys. */
-    W(DIRECT) = sizeof(SS) == sizeof(E) && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
+    W(DIRECT) = sizeof(SS) == sizeof(E) && (OP_INPUTS) == 1 && !(OP_MASKED) && (!(OP_EXACT) || TL_BARE)
 };
 
 /* combine and twin of states that have folded na and nb, or n and n elements; the extremes of keys that fill a vector

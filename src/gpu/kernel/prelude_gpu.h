@@ -85,6 +85,7 @@ typedef struct {
 #else
 #define elem_missing ((elem)0)
 #endif
+#define is_present(x, p) is_number(x)
 #endif
 
 #if TL_FORMAT == 16 && defined(HALF_TO_F32)

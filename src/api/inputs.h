@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * The three verbs on views with a validity bitmap, or with a second input. The processors run them, on every device. */
+#ifndef TALLY_API_INPUTS_H
+#define TALLY_API_INPUTS_H
+#include "context/context.h"
+
+static inline int tl_has_inputs(const tally_view *in) { return in && (in->valid || in->next); }
+
+tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
+tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                            const tally_scan_options *options);
+tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                              const tally_window_options *options);
+
+/* What the verbs check (verbs.c): out against in, of which elements are that of `op`. */
+tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in, const tally_view *out,
+                             int64_t length, int in_place);
+tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * Forms of operators for elements that may be left out (inputs.h). */
+#include "inputs.h"
+#include "dtype/dtype.h"
+#include "operators.h"
+#include "view.h"
+#include <stdio.h>
+#include <string.h>
+
+tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b)
+{
+    const char ka = tl_dtype_kind(a), kb = tl_dtype_kind(b);
+    if (a == b) return a;
+    if (ka == 'F' && kb == 'F') return a == TALLY_F64 || b == TALLY_F64 ? TALLY_F64 : TALLY_F32;
+    if (ka == 'F' || kb == 'F') return TALLY_F64;
+    if (ka == kb) return ka == 'I' ? TALLY_I64 : TALLY_U64;
+    return a == TALLY_U64 || b == TALLY_U64 ? TALLY_F64 : TALLY_I64;
+}
+
+/* The bits of the mark, and of a NaN. */
+static uint64_t mark_of(tally_dtype d)
+{
+    return tally_dtype_size(d) == 2 ? TL_MARK_HALF : d == TALLY_F32 ? INT32_MAX : INT64_MAX;
+}
+
+/* The nan form of s on dtype, for the results of s. */
+static const tl_scalar *nan_form(const tl_scalar *s, tally_dtype dtype)
+{
+    char name[64];
+    snprintf(name, sizeof name, "nan%s", s->file);
+    const tl_scalar *form = tl_find_scalar(name, dtype, dtype == s->dtype ? s->acc : 0);
+    return form && form->out == s->out ? form : NULL;
+}
+
+/* Integers that f64 can say: of operators that calculate in f64, and of those whose result says nothing of a value. */
+static int goes_as_f64(const tl_scalar *s)
+{
+    return tl_dtype_kind(s->dtype) != 'F' && (s->acc == TALLY_F64 || (s->out == TALLY_I64 && s->elem_bytes <= 4));
+}
+
+static void find_form(tl_form *form)
+{
+    const tl_scalar *s = form->op, *nan = NULL, *as_f64 = NULL;
+    const int real = tl_dtype_kind(s->dtype) == 'F';
+    form->kind = TL_FORM_STATES;
+    if (s->user) return;
+    if (s->masked) {
+        form->kind = TL_FORM_NAN;
+        form->fill = mark_of(s->dtype);
+    } else if (s->blank) {
+        form->kind = TL_FORM_BLANK;
+    } else if (real && !s->picks && (nan = nan_form(s, s->dtype))) {
+        form->kind = TL_FORM_MARK;
+    } else if (goes_as_f64(s) && (nan = nan_form(s, TALLY_F64))) {
+        form->kind = TL_FORM_MARK;
+    } else if (!real && s->out == TALLY_I64 && (as_f64 = tl_find_scalar(s->file, TALLY_F64, 0)) && as_f64->blank) {
+        form->kind = TL_FORM_BLANK; /* count */
+        form->op = as_f64;
+    }
+    if (nan) {
+        form->op = nan;
+        form->par.marked = 1;
+        form->fill = mark_of(nan->dtype);
+    }
+    if (form->kind == TL_FORM_BLANK) form->op->blank(&form->fill);
+}
+
+static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in)
+{
+    const tally_view *y = in->next;
+    if (s->inputs == 1 && y)
+        return tl_fail(ctx, TALLY_INVALID, "in->next is given: operator '%.60s' takes one input", op);
+    if (s->inputs == 1) return TALLY_OK;
+    if (!y) return tl_fail(ctx, TALLY_INVALID, "in->next is NULL: operator '%.60s' takes two inputs", op);
+    if (y->next) return tl_fail(ctx, TALLY_INVALID, "in->next->next is given: operator '%.60s' takes two inputs", op);
+    if (y->rows != in->rows)
+        return tl_fail(ctx, TALLY_INVALID, "in->next->rows is %lld: must be in->rows = %lld", (long long)y->rows,
+                       (long long)in->rows);
+    if (!in->offsets != !y->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "in->next->offsets: must be given exactly when in->offsets is");
+    if (in->offsets && in->offsets != y->offsets && in->rows >= 0 &&
+        memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
+        return tl_fail(ctx, TALLY_INVALID, "in->next->offsets differ from in->offsets: must be the same");
+    if (!in->offsets && y->n != in->n)
+        return tl_fail(ctx, TALLY_INVALID, "in->next->n is %lld: must be in->n = %lld", (long long)y->n,
+                       (long long)in->n);
+    return TALLY_OK;
+}
+
+tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
+{
+    tally_dtype dtype = in->dtype;
+    *form = (tl_form){TL_FORM_PLAIN, NULL, NULL, {0}, 0};
+    if (in->next && !tl_dtype_kind(in->next->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d", (int)in->next->dtype, TL_DTYPES);
+    if (in->next && tl_dtype_kind(dtype)) dtype = tl_common_dtype(dtype, in->next->dtype);
+    tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
+    if (!status) status = check_second(ctx, op, form->op, in);
+    form->named = form->op;
+    if (status) return status;
+    if (in->valid || (in->next && in->next->valid)) find_form(form);
+    return TALLY_OK;
+}

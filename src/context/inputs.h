@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * What a validity bitmap and a second input make of an operator. An element that is left out is ABSENT where it stands:
+ * no place in the tree moves. The kernels know nothing of it. They get prepared elements of a type and of an operator
+ * that give the same bits:
+ *
+ *   BLANK   the operator has an element that changes nothing, OP_BLANK (-0.0 for a sum): that is put there
+ *   NAN     it is a nan form: a NaN
+ *   MARK    its nan form, which leaves out the mark alone (tl_par.marked) and folds all other NaNs. Integers as f64,
+ *           where f64 is what the operator calculates in, or has all of their values
+ *   STATES  none of these: states are folded one by one (cpu/absent.h)
+ *
+ * Two inputs of different types are widened to a common one first: doc/inputs.md. */
+#ifndef TALLY_INPUTS_H
+#define TALLY_INPUTS_H
+#include "context.h"
+
+enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_NAN, TL_FORM_MARK, TL_FORM_STATES, TL_FORM_READY /* prepared already */ };
+
+typedef struct tl_form {
+    int kind;
+    const tl_scalar *named, *op; /* what was asked for; what runs, on prepared elements */
+    tl_par par;
+    uint64_t fill; /* a prepared element that is left out */
+} tl_form;
+
+/* The operator's instance for `in`, and its form. Refuses a second input that is missing, too much, or does not fit. */
+tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);
+
+/* The type to which two inputs are widened. */
+tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b);
+#endif

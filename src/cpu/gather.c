@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ * Elements with validity, and pairs (gather.h). */
+#include "gather.h"
+#include "context/view.h"
+#include "dtype/dtype.h"
+#include "dtype/dtype_traits.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { PIECE = 512, ROOM = PIECE * 8 }; /* elements prepared at a time; bytes of them */
+
+/* m elements before they are prepared, of each input, and their bits. */
+typedef struct {
+    const char *x[2];
+    const unsigned char *valid[2];
+    int64_t bit[2];
+} raw;
+
+/* ---- preparing ---- */
+
+static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char *to)
+{
+    if (g->zeros) {
+        memset(to, 0, (size_t)(m * g->bytes));
+        return;
+    }
+    if (g->of[k].in)
+        g->of[k].in->apply(g->of[k].in, to, x, m);
+    else
+        memcpy(to, x, (size_t)(m * g->bytes));
+    if (g->quiet) g->mask->quiet(to, to, g->dtype, m);
+}
+
+/* m <= PIECE prepared elements to `to`; those of a second input to `second`. */
+static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
+{
+    const char *x = r->x[0];
+    if (g->of[0].in || g->quiet || g->zeros) one_input(g, 0, x, m, to), x = to;
+    if (g->joined) { /* counts: a NaN if one of the two is */
+        _Alignas(64) float other[PIECE];
+        float *one = (float *)to;
+        one_input(g, 1, r->x[1], m, (char *)other);
+        for (int64_t i = 0; i < m; i++) one[i] = other[i] == other[i] ? one[i] : other[i]; /* inf - inf is one too */
+        x = to;
+    } else if (second) {
+        one_input(g, 1, r->x[1], m, second);
+    }
+    for (int k = 0; k < g->inputs; k++)
+        if (r->valid[k]) {
+            g->mask->mask(to, x, (int)g->bytes, r->valid[k], r->bit[k], m, g->fill);
+            x = to;
+        }
+    if (x != to) memcpy(to, x, (size_t)(m * g->bytes));
+}
+
+static raw raw_at(const tl_gather *g, int64_t place)
+{
+    raw r;
+    for (int k = 0; k < g->inputs; k++) {
+        const tl_source *s = &g->of[k];
+        r.x[k] = s->data + place * s->bytes;
+        r.valid[k] = s->valid;
+        r.bit[k] = s->offset + place;
+    }
+    return r;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void apply_two(const tl_convert *c, void *to, void *second, const void *from, int64_t n)
+{
+    const tl_gather *g = (const tl_gather *)c;
+    const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
+    _Alignas(64) char made[2][ROOM];
+    char *x = to, *y = second;
+    for (int64_t at = 0, m; at < n; at += m) {
+        m = least(n - at, PIECE);
+        const raw r = raw_at(g, place + at);
+        if (!g->convert.then) {
+            prepare(g, &r, m, x + at * g->bytes, y ? y + at * g->bytes : NULL);
+            continue;
+        }
+        prepare(g, &r, m, made[0], y ? made[1] : NULL);
+        g->convert.then->apply(g->convert.then, x + at * g->convert.then->to_bytes, made[0], m);
+        if (y) g->convert.then->apply(g->convert.then, y + at * g->convert.then->to_bytes, made[1], m);
+    }
+}
+
+static void apply(const tl_convert *c, void *to, const void *from, int64_t n) { apply_two(c, to, NULL, from, n); }
+
+/* ---- plans ---- */
+
+static const tl_convert *find(const tl_plan *plan, int kind, tally_dtype from, tally_dtype to)
+{
+    for (const tl_convert *c = plan->converts; c->apply; c++)
+        if (c->kind == kind && c->from == from && c->to == to) return c;
+    return NULL;
+}
+
+/* From a type to one that can say all of its values. */
+static const tl_convert *widening(const tl_plan *plan, tally_dtype from, tally_dtype to)
+{
+    if (from == to) return NULL;
+    return find(plan, TL_WIDEN_REAL, from, to == TALLY_I64 ? TALLY_U64 : to);
+}
+
+static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
+{
+    *g = (tl_gather){.inputs = form->op->inputs,
+                     .mask = plan->mask,
+                     .dtype = form->op->dtype,
+                     .bytes = form->op->elem_bytes,
+                     .fill = form->fill,
+                     .quiet = form->kind == TL_FORM_MARK};
+    for (const tally_view *v = in; v; v = v->next)
+        g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype), widening(plan, v->dtype, g->dtype),
+                                     v->valid, v->valid_offset};
+}
+
+/* The plan takes what g makes of elements of of[0].bytes bytes. */
+static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
+{
+    const tl_convert *then = plan->in;
+    g->op = *plan->op;
+    g->op.elem_bytes = (uint8_t)g->of[0].bytes;
+    g->op.dtype = dtype;
+    g->op.masked = (uint8_t)masked;
+    g->convert = (tl_convert){.from = dtype,
+                              .to = plan->op->wide,
+                              .from_bytes = (int)g->of[0].bytes,
+                              .to_bytes = then ? then->to_bytes : (int)g->bytes,
+                              .then = then,
+                              .apply = apply,
+                              .apply_two = apply_two};
+    plan->op = &g->op;
+    plan->in = plan->fold_in = &g->convert;
+    plan->fold = plan->core;
+}
+
+int tl_gather_reads(const tally_view *in, const tally_view *out, int reverse)
+{
+    for (const tally_view *v = in; v; v = v->next)
+        if (v->stride != 1 || (!v->offsets && v->rows > 1 && v->row_stride != v->n)) return 0;
+    return !reverse && (!out || out->stride == 1);
+}
+
+void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan)
+{
+    begin(g, form, in, plan);
+    const tl_plan as_it_is = *plan;
+    const int masked = form->op->masked || form->kind != TL_FORM_PLAIN,
+              nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) && !g->of[0].in && !g->of[1].in;
+    take(g, plan, in->dtype, masked);
+    if (!nothing || (in->next && as_it_is.in)) return;
+    *plan = as_it_is; /* elements as they lie in memory */
+    plan->op = &g->op;
+    if (in->next) plan->par.second = (int64_t)((uintptr_t)in->next->data - (uintptr_t)in->data);
+}
+
+/* What g makes for counts: 0, or a NaN for an element that does not count. */
+static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
+{
+    begin(g, form, in, plan);
+    g->zeros = form->kind != TL_FORM_NAN && !(form->kind == TL_FORM_PLAIN && form->op->masked);
+    g->quiet = 0;
+    g->dtype = TALLY_F32;
+    g->bytes = sizeof(float);
+    g->fill = 0x7fc00000;
+    for (int k = 0; k < g->inputs; k++) {
+        const tally_dtype d = k ? in->next->dtype : in->dtype;
+        g->of[k].in = d == TALLY_F32 ? NULL : find(plan, TL_WIDEN_NUMBER, d, TALLY_F32);
+    }
+    g->joined = g->inputs == 2 && !g->zeros;
+}
+
+void tl_gather_count(tl_gather *g, const tl_form *form, const tally_view *in, tl_plan *plan)
+{
+    begin_count(g, form, in, plan);
+    take(g, plan, in->dtype, 1);
+}
+
+/* Counts of dense copies lie beside them. */
+static void apply_counts(const tl_convert *c, void *to, const void *from, int64_t n)
+{
+    const tl_gather *g = (const tl_gather *)c;
+    const int64_t place = ((const char *)from - g->of[0].data) / g->of[0].bytes;
+    memcpy(to, g->of[1].data + place * (int64_t)sizeof(float), (size_t)n * sizeof(float));
+}
+
+void tl_gather_counted(tl_gather *g, const tl_gathered *made, const tl_gathered *counts, tl_plan *plan)
+{
+    *g = (tl_gather){.inputs = 1, .dtype = TALLY_F32, .bytes = sizeof(float)};
+    g->of[0] = (tl_source){.data = made->view.data, .bytes = (int64_t)tally_dtype_size(made->view.dtype)};
+    g->of[1] = (tl_source){.data = counts->view.data};
+    take(g, plan, made->view.dtype, 1);
+    g->convert.apply = apply_counts;
+}
+
+/* ---- dense copies ---- */
+
+/* m elements from number i of a sequence on, whose first is number `first` of v, as neighbours. */
+static void pack(const tally_view *v, int k, int64_t bytes, int64_t first, int64_t i, int64_t step, int64_t m,
+                 char *room, unsigned char *bits, raw *r)
+{
+    const int64_t place = first + i * v->stride;
+    tl_copy_strided(room, 1, (const char *)v->data + place * bytes, step, m, bytes);
+    r->x[k] = room;
+    r->valid[k] = v->valid;
+    r->bit[k] = v->valid_offset + place;
+    if (!v->valid || step == 1) return;
+    memset(bits, 0, PIECE / 8);
+    for (int64_t j = 0; j < m; j++) {
+        const int64_t bit = v->valid_offset + place + j * step;
+        bits[j >> 3] |= (unsigned char)((((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1) << (j & 7));
+    }
+    r->valid[k] = bits;
+    r->bit[k] = 0;
+}
+
+tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *in, const tl_plan *plan, int reverse,
+                             int counts, tl_gathered *made)
+{
+    tl_gather g;
+    (counts ? begin_count : begin)(&g, form, in, plan);
+    const int64_t zero = in->offsets ? in->offsets[0] : 0,
+                  total = in->offsets ? in->offsets[in->rows] - zero : in->rows * in->n;
+    int64_t bytes;
+    if (__builtin_mul_overflow(total, g.bytes * g.inputs, &bytes)) return tl_no_memory(ctx, SIZE_MAX, "a dense copy");
+    made->memory = malloc((size_t)(bytes ? bytes : 1));
+    if (!made->memory) return tl_no_memory(ctx, (size_t)bytes, "a dense copy of the elements");
+    char *x = made->memory, *y = g.inputs == 2 && !counts ? x + total * g.bytes : NULL;
+    for (int64_t row = 0, to = 0; row < in->rows; row++) {
+        const int64_t n = in->offsets ? in->offsets[row + 1] - in->offsets[row] : in->n;
+        for (int64_t at = 0, m; at < n; at += m, to += m) {
+            _Alignas(64) char room[2][ROOM];
+            unsigned char bits[2][PIECE / 8];
+            raw r;
+            m = least(n - at, PIECE);
+            for (const tally_view *v = in; v; v = v->next) {
+                const int k = v != in;
+                const int64_t first = v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
+                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at, reverse ? -v->stride : v->stride, m, room[k],
+                     bits[k], &r);
+            }
+            prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
+        }
+    }
+    for (int k = 0; k < (y ? 2 : 1); k++) {
+        char *data = k ? y : x;
+        *(k ? &made->second : &made->view) =
+            (tally_view){.data = tl_offset(data, -zero * g.bytes), .dtype = g.dtype, .rows = in->rows, .n = in->n,
+                         .row_stride = in->n, .stride = 1, .offsets = in->offsets};
+    }
+    return TALLY_OK;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ * Compiled once an instruction set: elements that a validity bitmap leaves out get a given value, and NaNs lose what
+ * could be taken for the mark of those (tl_mask). Plain loops that compilers make vectors of. */
+#include "dtype/dtype_traits.h"
+#include "operator/kernel.h"
+#include <string.h>
+
+enum { GROUP = 32 }; /* elements between two looks at the bitmap */
+
+/* `count` <= 32 bits from number `bit` on; no byte is read that has none of them. */
+static inline uint32_t bits_at(const unsigned char *valid, int64_t bit, int64_t count)
+{
+    const unsigned char *at = valid + (bit >> 3);
+    const int shift = (int)(bit & 7);
+    uint64_t word = 0;
+    if (count == GROUP && !shift) {
+        uint32_t whole;
+        memcpy(&whole, at, sizeof whole);
+        return whole;
+    }
+    for (int64_t b = 0; b < (shift + count + 7) >> 3; b++) word |= (uint64_t)at[b] << (8 * b);
+    return (uint32_t)(word >> shift);
+}
+
+#define MASK(name, type)                                                                                               \
+    static void name(void *to, const void *from, const unsigned char *valid, int64_t bit, int64_t n, uint64_t fill)    \
+    {                                                                                                                  \
+        typedef type __attribute__((aligned(1), may_alias)) any;                                                       \
+        any *t = to;                                                                                                   \
+        const any *x = from;                                                                                           \
+        const type none = (type)fill;                                                                                  \
+        int64_t i = 0;                                                                                                 \
+        for (; i + GROUP <= n; i += GROUP) {                                                                           \
+            const uint32_t b = bits_at(valid, bit + i, GROUP);                                                         \
+            if (b == UINT32_MAX)                                                                                       \
+                memmove(t + i, x + i, GROUP * sizeof(type));                                                           \
+            else                                                                                                       \
+                for (int j = 0; j < GROUP; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                   \
+        }                                                                                                              \
+        const uint32_t b = i < n ? bits_at(valid, bit + i, n - i) : 0;                                                 \
+        for (int j = 0; i + j < n; j++) t[i + j] = b & (UINT32_C(1) << j) ? x[i + j] : none;                           \
+    }
+MASK(mask_1, uint8_t)
+MASK(mask_2, uint16_t)
+MASK(mask_4, uint32_t)
+MASK(mask_8, uint64_t)
+#undef MASK
+
+static void mask(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n,
+                 uint64_t fill)
+{
+    (bytes == 1   ? mask_1
+     : bytes == 2 ? mask_2
+     : bytes == 4 ? mask_4
+                  : mask_8)(to, from, valid, bit, n, fill);
+}
+
+#define QUIET(name, type, magnitude, inf, nan)                                                                         \
+    static void name(void *to, const void *from, int64_t n)                                                            \
+    {                                                                                                                  \
+        typedef type __attribute__((aligned(1), may_alias)) any;                                                       \
+        any *t = to;                                                                                                   \
+        const any *x = from;                                                                                           \
+        for (int64_t i = 0; i < n; i++) t[i] = (type)((x[i] & (magnitude)) > (inf) ? (nan) : x[i]);                    \
+    }
+QUIET(quiet_f16, uint16_t, 0x7fff, 0x7c00, 0x7e00)
+QUIET(quiet_bf16, uint16_t, 0x7fff, 0x7f80, 0x7fc0)
+QUIET(quiet_f32, uint32_t, INT32_MAX, 0x7f800000, 0x7fc00000)
+QUIET(quiet_f64, uint64_t, INT64_MAX, 0x7ff0000000000000, 0x7ff8000000000000)
+#undef QUIET
+
+static void quiet(void *to, const void *from, tally_dtype dtype, int64_t n)
+{
+    (dtype == TALLY_F16    ? quiet_f16
+     : dtype == TALLY_BF16 ? quiet_bf16
+     : dtype == TALLY_F32  ? quiet_f32
+                           : quiet_f64)(to, from, n);
+}
+
+const tl_mask TL_CAT(tl_mask_, TL_ISA) = {mask, quiet};
