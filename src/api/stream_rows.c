@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time. */
+#include "inputs.h"
 #include "stream.h"
 #include "context/view.h"
 #include "law/fp.h"
@@ -44,54 +45,36 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
     return open_rows(ctx, TL_STREAM_SCAN, op, dtype, rows, o, stream);
 }
 
-/* The results of a scan of x, which is checked. */
-static tally_status check_out(tally_stream *s, const tally_view *x, const tally_view *out)
+tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    const tl_scalar *op = s->plan.op;
-    if (!out)
-        return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view of %lld results of each sequence",
-                       (long long)x->n);
-    if (out->dtype != op->out)
-        return tl_fail(s->ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
-                       tally_dtype_name(x->dtype), tally_dtype_name(op->out));
-    if (out->offsets || out->rows != x->rows || out->n != x->n)
-        return tl_fail(s->ctx, TALLY_INVALID, "out->rows is %lld and out->n %lld: must be x's %lld and %lld",
-                       (long long)out->rows, (long long)out->n, (long long)x->rows, (long long)x->n);
-    tally_status status = tl_view_check(s->ctx, out, "out", op->result_bytes);
-    if (!status) status = tl_view_distinct(s->ctx, out, "out");
-    if (!status) status = tl_view_overlap(s->ctx, x, op->elem_bytes, out, op->result_bytes, 0);
-    return status ? status : tl_on_processors(s->ctx, out->data, "out->data", "streams of many sequences", 0);
-}
-
-tally_status tally_stream_push_view(tally_stream *s, const tally_view *x, const tally_view *out)
-{
+    static const char what[] = "streams of many sequences";
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
-    if (!x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must be a view");
+    if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
     if (!s->grid) return tl_fail(s->ctx, TALLY_INVALID, "stream is of one sequence: views are for streams of rows");
-    if (x->dtype != s->plan.op->dtype)
-        return tl_fail(s->ctx, TALLY_INVALID, "x->dtype is %s: the stream's is %s",
-                       tally_dtype_name(x->dtype) ? tally_dtype_name(x->dtype) : "unknown",
+    if (in->dtype != s->plan.op->dtype)
+        return tl_fail(s->ctx, TALLY_INVALID, "in->dtype is %s: the stream's is %s",
+                       tally_dtype_name(in->dtype) ? tally_dtype_name(in->dtype) : "unknown",
                        tally_dtype_name(s->plan.op->dtype));
-    if (x->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "x->rows is %lld: the stream has %lld sequences", (long long)x->rows,
+    if (in->rows != s->rows)
+        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequences", (long long)in->rows,
                        (long long)s->rows);
-    if (x->offsets)
-        return tl_fail(s->ctx, TALLY_INVALID, "x->offsets is given: all sequences of a stream get as many elements");
+    if (in->offsets)
+        return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
-    tally_status status = tl_view_check(s->ctx, x, "x", s->plan.op->elem_bytes);
-    if (!status) status = tl_stream_check(s, x->n);
-    if (!status) status = tl_on_processors(s->ctx, x->data, "x->data", "streams of many sequences", x->rows * x->n);
-    if (!status && s->verb == TL_STREAM_SCAN) status = check_out(s, x, out);
-    if (!status && x->rows && x->n) {
-        tally_view in = *x, to = out ? *out : *x;
-        tl_view_normal(&in);
+    tally_status status = tl_view_check(s->ctx, in, "in", s->plan.op->elem_bytes);
+    if (!status) status = tl_stream_check(s, in->n);
+    if (!status) status = tl_on_processors(s->ctx, in->data, "in->data", what, in->rows * in->n);
+    if (!status && s->verb == TL_STREAM_SCAN) status = tl_check_output(s->ctx, s->plan.op, in, out, in->n, 0);
+    if (!status && out) status = tl_on_processors(s->ctx, out->data, "out->data", what, 0);
+    if (!status && in->rows && in->n) {
+        tally_view from = *in, to = out ? *out : *in;
+        tl_view_normal(&from);
         tl_view_normal(&to);
         tl_fp fp = tl_fp_enter();
-        status = tl_grid_push(s->ctx, s->grid, tally_threads(s->ctx), &in, &to);
+        status = tl_grid_push(s->ctx, s->grid, tally_threads(s->ctx), &from, &to);
         tl_fp_leave(fp);
     }
-    if (!status) s->pushed += x->n;
+    if (!status) s->pushed += in->n;
     return status;
 }
