@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,                  /* steps that kernels take at a time */
-    LEVELS_AT_ONCE = 3,         /* counters that are added when there are too few */
+    BLOCK = 8,          /* steps that kernels take at a time */
+    TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
+    LEVELS_AT_ONCE = 3, /* counters that are added when there are too few */
     LANES_MOST = TL_LANES_STRIP /* of a strip where its steps are staged */
 };
 
@@ -122,15 +123,24 @@ static int is_direct(const tl_grid *g, const strip *t, const tally_view *in)
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
-static void fold_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead)
+/* some: room for TURNED steps. */
+static void fold_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead, char *some)
 {
     const int64_t bytes = g->plan.op->elem_bytes;
     const tl_lanes_from block = kept(g, t);
-    const int direct = is_direct(g, t, in);
+    const int direct = is_direct(g, t, in), turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
     int64_t n, at = g->count, left = in->n;
     const char *x = tl_view_row(in, t->col, bytes, &n);
     for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
         const int64_t have = at & (BLOCK - 1);
+        if (!have && left >= BLOCK && turns) {
+            const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
+            now = left < TURNED ? BLOCK : TURNED;
+            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width, now, (int)bytes,
+                                        (tl_next){0});
+            tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
+            continue;
+        }
         if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
             const tl_lanes_from from = {x, in->stride, t->width, direct, in->row_stride, ahead};
             now = left & -(int64_t)BLOCK;
@@ -196,7 +206,8 @@ static tally_status run(tally *ctx, tl_grid *g, int threads, const tally_view *i
     const int scans = g->job.verb == TL_SCAN;
     const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
     const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
-    const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes : 64;
+    const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
+                                    : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
     if (bytes <= TL_PARALLEL_BYTES) threads = 1;
     if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
 #pragma omp parallel num_threads(tl_threads(threads))
@@ -223,7 +234,7 @@ static tally_status run(tally *ctx, tl_grid *g, int threads, const tally_view *i
             else if (scans)
                 scan_strip(g, &room, t, in, out, ahead, some);
             else
-                fold_strip(g, &room, t, in, ahead);
+                fold_strip(g, &room, t, in, ahead, some);
         }
         tl_fp_leave(fp);
     }
