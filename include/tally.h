@@ -336,8 +336,8 @@ TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fra
  * tally_scan of `rows` sequences. A push takes a view of that many, with n more elements of each (a step:
  * tally_columns(x, dtype, 1, rows)). reduce: out is NULL, and finish writes `rows` results. scan: out is a view of as
  * many results, which must not overlap in. tally_stream_room counts those of all sequences. State: up to 7 steps as
- * they came, and a node of each sequence for each bit of the steps' number (of a scan two): a step of a reduction costs a
- * copy and, every eighth time, one fold of 8. Host memory; on a GPU the processors do it. */
+ * they came, and a node of each sequence for each bit of the steps' number (of a scan two): a step of a reduction costs
+ * a copy and, every eighth time, one fold of 8. Host memory; on a GPU the processors do it. */
 TALLY_API tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                                 tally_stream **stream);
 TALLY_API tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
