@@ -130,14 +130,14 @@ static void fields(int64_t number)
     static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
                                       "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const op = ops[below(10)];
-    const int count = (int)below(FIELDS + 1), exact = strstr(op, "exact") != NULL;
+    const char *const op = ops[below(3) ? below(8) : 8 + below(2)];
+    const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
     tally_view mine[FIELDS], whole[FIELDS];
     tally_operator_info info[FIELDS];
     void *results[FIELDS];
     for (int f = 0; f < count; f++) {
         const tally_dtype dtype = types[below(exact ? 2 : 4)];
-        const int64_t rows = below(3) ? 1 + below(40) : below(2), n = below(4) ? below(90) : below(8);
+        const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
         const size_t size = tally_dtype_size(dtype);
         int64_t first = 0, end = 0, a = 0, b = 0;
         if (tally_operator(ctx, op, dtype, &info[f])) return;
