@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The time mean of a field: its cells step by step as a model makes them, and in two parts that come the wrong way round.
+ * The time mean of a field: step by step as a model makes it, and from two parts that come the wrong way round.
  * Run: field */
 #include <math.h>
 #include <stdio.h>

@@ -14,23 +14,25 @@
 enum {
     BLOCK = 8,          /* steps that kernels take at a time */
     TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
+    APART = 192,        /* unused ones between steps, so that not all of them lie in one set of a cache */
     LEVELS_AT_ONCE = 3, /* counters that are added when there are too few */
     LANES_MOST = TL_LANES_STRIP /* of a strip where its steps are staged */
 };
 
 typedef struct {
     int64_t col, width; /* sequences */
-    char *rows, *carry;
-    int levels; /* counters in carry */
-    int seeded; /* carry has S(0) */
+    char *rows, *carry; /* rows: of the grid's */
+    int levels;         /* counters in carry */
+    int seeded;         /* carry has S(0) */
 } strip;
 
 struct tl_grid {
     tl_plan plan;
     tl_lanes_job job;
-    int64_t width, count; /* sequences, and steps that were pushed */
-    int64_t strips;
+    int64_t width, count;  /* sequences, and steps that were pushed */
+    int64_t strips, pitch; /* pitch: sequences from a step in rows to the next */
     strip *strip;
+    char *rows; /* BLOCK steps */
 };
 
 static int lanes_of(const tl_grid *g) { return g->plan.core->vector_lanes; }
@@ -54,30 +56,32 @@ tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_
     const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
     g->strips = (full + each - 1) / each + (full < rows);
     g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
-    int good = g->strip != NULL;
-    for (int64_t s = 0, col = 0; good && s < g->strips; s++) {
+    g->pitch = padded(g, rows) + APART;
+    const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
+    g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
+    if (!g->rows) {
+        tl_grid_close(g);
+        return NULL;
+    }
+    for (int64_t i = 1; i <= BLOCK && rows; i++) /* the lanes that nobody has are read too */
+        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
+               (size_t)(lanes_of(g) * plan->op->elem_bytes));
+    for (int64_t s = 0, col = 0; s < g->strips; s++) {
         strip *t = &g->strip[s];
         const int64_t left = col < full ? full - col : rows - col;
         t->col = col;
         t->width = left < each ? left : each;
+        t->rows = g->rows + col * plan->op->elem_bytes;
         col += t->width;
-        const size_t bytes = ((size_t)(BLOCK * padded(g, t->width)) * plan->op->elem_bytes + 63) & ~(size_t)63;
-        t->rows = aligned_alloc(64, bytes);
-        good = t->rows != NULL;
-        if (good) memset(t->rows, 0, bytes); /* the lanes that nobody has are read too */
     }
-    if (good) return g;
-    tl_grid_close(g);
-    return NULL;
+    return g;
 }
 
 void tl_grid_close(tl_grid *g)
 {
     if (!g) return;
-    for (int64_t s = 0; g->strip && s < g->strips; s++) {
-        free(g->strip[s].rows);
-        free(g->strip[s].carry);
-    }
+    for (int64_t s = 0; g->strip && s < g->strips; s++) free(g->strip[s].carry);
+    free(g->rows);
     free(g->strip);
     free(g);
 }
@@ -107,14 +111,14 @@ static int grow(tl_grid *g, int64_t n)
 /* Steps 0 .. n - 1 of x into the strip's rows from `at` on. */
 static void keep(const tl_grid *g, const strip *t, const tally_view *in, const char *x, int64_t at, int64_t n)
 {
-    const int64_t bytes = g->plan.op->elem_bytes, pitch = padded(g, t->width) * bytes;
+    const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
     for (int64_t i = 0; i < n; i++)
         tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride, t->width, bytes);
 }
 
 static tl_lanes_from kept(const tl_grid *g, const strip *t)
 {
-    return (tl_lanes_from){t->rows, padded(g, t->width), t->width, !g->plan.in, 1, 0};
+    return (tl_lanes_from){t->rows, g->pitch, t->width, !g->plan.in, 1, 0};
 }
 
 /* Do kernels read steps of these strides where they lie? */
