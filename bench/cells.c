@@ -68,6 +68,7 @@ int cells_operators(tally *ctx, const char *folder)
     DIR *d = folder ? opendir(folder) : NULL;
     for (const char *const *name = tally_operators(); *name && operator_count < OPERATORS_MOST; name++) {
         tally_operator_info info;
+        if (!tally_operator(NULL, *name, TALLY_F64, &info) && info.inputs == 2) continue; /* bench/inputs.c */
         const char *const needs =
             tally_operator(NULL, *name, TALLY_F64, &info) && tally_operator(NULL, *name, TALLY_I64, &info)
                 ? ":0.1" /* a parameter that must be given */

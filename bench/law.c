@@ -51,7 +51,7 @@ static maybe node(const sequence *q, int64_t at, int level)
         return left;
     }
     const char *x = q->x + at * q->stride * q->op->elem_bytes;
-    maybe m = {.there = !q->op->is_masked(x)};
+    maybe m = {.there = !q->op->is_masked(x, q->par)};
     if (m.there) q->op->lift(&m.s, x, at, q->par), m.n = 1;
     return m;
 }

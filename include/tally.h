@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define TALLY_VERSION_MAJOR 0
-#define TALLY_VERSION_MINOR 1
+#define TALLY_VERSION_MINOR 2
 #define TALLY_VERSION_PATCH 0
 
 /* ---- 1 conventions ------------------------------------------------------------------------------------------------
@@ -519,7 +519,7 @@ typedef struct tally_operator_info {
     int lanes;               /* values per result */
     int exact;               /* 1: class X, any schedule gives the bits; 0: class R, the tree decides them */
     int seedable;            /* takes an init */
-    int inputs;               /* 1, or 2: of a view and its next (section 5) */
+    int inputs;              /* 1, or 2: of a view and its next (section 5) */
 } tally_operator_info;
 /* What `op` (with its suffixes) is for elements of dtype. The error names the choices. ctx may be NULL. */
 TALLY_API tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);

@@ -59,16 +59,18 @@ declare -A sees=(
     [exact]='operator'
     [context]='op dtype operator law exact'
     [cpu/kernel]='dtype operator law'
+    [cpu/elements]='dtype operator cpu/kernel'
     [cpu]='op dtype operator law exact store context cpu/kernel'
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
     [cpu/keys]='dtype operator law context cpu'
     [cpu/grid]='operator law context cpu'
+    [cpu/inputs]='dtype operator law context cpu/keys'
     [gpu/kernel]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
-    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid'
+    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs'
     [io]='dtype store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do
@@ -88,6 +90,7 @@ for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do
 done
 for d in $(find src -mindepth 1 -type d); do
     [ -f "$d/README.md" ] || broken "$d has no README.md"
+    [ $d = src/op ] && continue # one file for each operator, on purpose
     [ "$(find "$d" -maxdepth 1 -type f ! -name README.md | wc -l)" -le 25 ] || broken "$d has more than 25 files"
 done
 

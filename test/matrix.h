@@ -31,7 +31,8 @@ static void reference_combine(const tl_scalar *op, reference *a, const reference
     }
 }
 
-static inline void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first, void *out)
+static inline void reference_lower(const tl_scalar *op, tl_par p, const reference *a, int64_t n, int64_t first,
+                                   void *out)
 {
     if (a->present)
         op->lower(&a->s, n, first, p, out);
@@ -49,7 +50,7 @@ static inline reference reference_lift(const tl_scalar *op, tl_par p, const void
 /* S(0) .. S(n) of elements `stride` apart, by a binary counter: block[j] is its node number j, and prefix[j + 1] what S
  * is from the first up to that one, so an element costs about two combines. out: n + 1 results. */
 static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                               const void *init, void *out)
+                                      const void *init, void *out)
 {
     reference block[TL_MAX_LEVELS], prefix[TL_MAX_LEVELS + 1] = {{.present = init != NULL}};
     int top = 0;
@@ -66,7 +67,7 @@ static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void 
 
 /* As tl_spec_scan, without init. */
 static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                           const tally_scan_options *o, void *out)
+                                  const tally_scan_options *o, void *out)
 {
     int64_t size = op->result_bytes;
     char *all = malloc((size_t)((n + 1) * size));
@@ -82,7 +83,7 @@ static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, 
 /* As tl_spec_window. Windows share nodes: node[k * n + i] is that of the 2^k elements from i on. Indices are those of
  * the sequence and not of the window; op->lower takes the window's first away. */
 static inline void reference_window(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
-                             const tally_window_options *o, void *out)
+                                    const tally_window_options *o, void *out)
 {
     int64_t most = o->before + o->after + 1 < n ? o->before + o->after + 1 : n,
             *counted = calloc((size_t)n + 1, sizeof *counted);

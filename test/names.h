@@ -7,6 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Does the operator take two inputs? test_inputs has those; the tests of one view leave them out. */
+static inline int test_takes_two(const char *op)
+{
+    tally_operator_info info;
+    return !tally_operator(NULL, op, TALLY_F64, &info) && info.inputs == 2;
+}
+
 static inline void test_usage(const char *program, const char *what, const char *got, const char *of)
 {
     fprintf(stderr, "%s: %s is '%s': must be %s\n", program, what, got, of);

@@ -405,7 +405,7 @@ int main(int argc, char **argv)
     output = calloc(MOST, 24);
     wanted = calloc(MOST, 24);
     for (const char *const *op = tally_operators(); *op; op++) {
-        if (argc > 1 && strcmp(argv[1], *op)) continue;
+        if ((argc > 1 && strcmp(argv[1], *op)) || test_takes_two(*op)) continue;
         for (int d = TALLY_I8; d <= TALLY_F64; d++) {
             if (argc > 2 && strcmp(argv[2], tally_dtype_name((tally_dtype)d))) continue;
             char name[64];

@@ -135,7 +135,7 @@ chmod +x slow.sh
 for s in INT:-2 TERM:-15; do
     rm -f "$work/started"
     nothing "SIG${s%:*} while a user's operator compiles" "${s#*:}" "$(CC=$PWD/slow.sh TMPDIR=$work/out.d XDG_CACHE_HOME=$work/cache \
-        python3 "$here/cli/end.py" "${s%:*}" "$work/started" tally reduce slope --op-file "$here/../examples/operators/slope.h" a.txt)"
+        python3 "$here/cli/end.py" "${s%:*}" "$work/started" tally reduce trend --op-file "$here/../examples/operators/trend.h" a.txt)"
     pid=$(cat "$work/started")
     for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$pid/status" || break; sleep 0.02; done
     ! kill -0 "$pid" 2>/dev/null || grep -q '^State:.Z' "/proc/$pid/status"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The conversions of src/cpu/kernel/convert.def, of every instruction set that runs here, against their definition on
+ * The conversions of src/cpu/elements/convert.def, of every instruction set that runs here, against their definition on
  * one element in plain C: all values of types of 8 and 16 bits, special and random values of wider ones; every
  * alignment and short lengths; and no byte past the last element.
  *
@@ -24,7 +24,7 @@ typedef struct {
 
 static const row rows[] = {
 #define CONVERT(kind, from, to, value) {TL_WIDEN_##kind, TL_COLUMN(2, from), TL_COLUMN(2, to), #kind " " #from " " #to},
-#include "cpu/kernel/convert.def"
+#include "cpu/elements/convert.def"
 #undef CONVERT
 };
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -105,6 +105,7 @@ static void check_device(const char *device)
     snprintf(name, sizeof name, "%s,probe=off", device);
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     for (const char *const *op = tally_operators(); *op; op++) {
+        if (test_takes_two(*op)) continue;
         if (the_op ? strcmp(the_op, *op) != 0 : !check_long && !strncmp(*op, "nan", 3)) continue;
         if (!the_op && !check_long)
             deal(ctx, device, *op);

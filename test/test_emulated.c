@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions
- * and scan_once: random lengths, alignments, strides, tiles and groups.
+ * and of scans: random lengths, alignments, strides, tiles and groups.
  *
  *   test_emulated [OP TYPE [ROUNDS]]   both of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/gpu.h"
@@ -14,7 +14,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { REDUCE = 1, SCAN = 2 };
-enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000 };
+enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -89,7 +89,7 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
     call.ticket = 0;
 }
 
-/* The parameters of scan_once. */
+/* The parameters of scan_once and scan_few. */
 typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                          long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
                          double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
@@ -101,6 +101,7 @@ static struct {
     char *out;
     long long rows, n, stride, out_stride, tiles, levels, exclusive, ticket0, epoch;
     double parameter;
+    int few;
     uint64_t board[2 + 4 * BOARD_NODES];
 } scan;
 static void run_scan(void)
@@ -115,12 +116,12 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
     enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 8 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
-    const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op);
+    const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op, scan.few);
     const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
     const int to = k % 4 == 3 ? (int)check_below(8) * result + k % 8 / 7 : 0;
     scan.stride = k % 7 == 6 ? 1 + check_below(STRIDES) : 1, scan.out_stride = k % 9 == 8 ? 2 : 1;
     scan.rows = k % 6 == 5 ? 1 + check_below(3) : 1;
-    scan.n = (1024 + check_below(SCAN_MOST - 1024)) / scan.rows;
+    scan.n = (1024 + check_below((SCAN_MOST >> 2 * scan.few) - 1024)) / scan.rows;
     if (k % 2) scan.n = scan.n >> log ? scan.n >> log << log : scan.n;
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
@@ -135,19 +136,27 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
     const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
     if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
-    if (!check(fibers_launch(run_scan, 1 + k % 2, ONCE_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1, "scan %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s",
-               name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift, scan.stride, to, scan.out_stride,
-               scan.exclusive, scan.init ? " init" : "");
-    scan.ticket0 = (long long)scan.board[0];
+    /* one tile for each group, or several */
+    const int64_t jobs = scan.tiles * scan.rows,
+                  groups = jobs <= GROUPS_MOST && (jobs == 1 || k % 3) ? jobs : 1 + k % 2;
+    if (!check(fibers_launch(run_scan, (int)groups, ONCE_THREADS), "out of memory")) return;
+    check_same(got, want, ROOM, 1, "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s",
+               scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift,
+               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "");
+    scan.ticket0 += jobs + (groups < jobs ? (STAGES + 1) * groups : 0); /* as gpu/shapes.c counts */
+    check((long long)scan.board[0] == scan.ticket0, "%s %s: ticket %lld instead of %lld", name,
+          tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
 }
 
-static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, const char *what)
+static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int few,
+                     const char *what)
 {
-    void *object = op->state_bytes <= 16 ? load(ctx, op, "scan", "scan_once", what) : NULL;
+    const char *kernel = few ? "scan_few" : "scan_once";
+    void *object = tl_gpu_once_blocks(op, few) ? load(ctx, op, "scan", kernel, what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
-    scan.kernel = (scan_kernel *)dlsym(object, "scan_once");
+    scan.kernel = (scan_kernel *)dlsym(object, kernel);
+    scan.few = few, scan.ticket0 = 0, scan.board[0] = 0;
     scan.parameter = par->value;
     if (check(at && scan.kernel, "%s: no kernel", what)) {
         *at = &fibers;
@@ -164,7 +173,7 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
     snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
-    if (shapes & SCAN) try_scan(ctx, name, op, &par, rounds, what);
+    for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
     void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");

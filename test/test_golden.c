@@ -273,7 +273,7 @@ int main(int argc, char **argv)
     for (int i = 0; check_isa(i); i++) contexts[i] = check_open(1, check_isa(i));
     for (const char *const *op = tally_operators(); *op; op++) {
         FILE *f = NULL;
-        if (only && strcmp(only, *op)) continue;
+        if ((only && strcmp(only, *op)) || test_takes_two(*op)) continue;
         char repeat[600];
         snprintf(repeat, sizeof repeat, "%s %s%s", argv[0], all ? "--all " : "", *op);
         if (write) {

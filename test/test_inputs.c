@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its place.
- * Random operators, types, views and bits; every verb; in all forms that the library has for them (context/inputs.h). */
+ * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its
+ * place. Random operators, types, views and bits; every verb; in all forms that the library has for them
+ * (context/inputs.h). */
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "law/order.h"
@@ -100,15 +101,20 @@ static void widen(const unsigned char *x, tally_dtype from, tally_dtype to, void
         CASE(TALLY_U32, uint32_t)
         CASE(TALLY_I64, int64_t)
         CASE(TALLY_U64, uint64_t)
-    case TALLY_F16: v = half(x, 0); break;
-    case TALLY_BF16: v = half(x, 1); break;
+    case TALLY_F16:
+        v = half(x, 0);
+        break;
+    case TALLY_BF16:
+        v = half(x, 1);
+        break;
     case TALLY_F32: {
         float e;
         memcpy(&e, x, sizeof e);
         v = e;
         break;
     }
-    default: break;
+    default:
+        break;
     }
     const float f = (float)v;
     if (to == TALLY_F64) memcpy(y, &v, 8);
@@ -130,9 +136,8 @@ static sequence bring(const tally_view *in, const tl_scalar *op, tl_par p, int64
     memset(there, 1, (size_t)q.n);
     for (const tally_view *v = in; v; v = v->next)
         for (int64_t i = 0; i < q.n; i++) {
-            const int64_t at = reverse ? q.n - 1 - i : i,
-                          place = (v->offsets ? v->offsets[r] : 0) * v->stride + (v->offsets ? 0 : r * v->row_stride) +
-                                  at * v->stride;
+            const int64_t at = reverse ? q.n - 1 - i : i, place = (v->offsets ? v->offsets[r] : 0) * v->stride +
+                                                                  (v->offsets ? 0 : r * v->row_stride) + at * v->stride;
             const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
             widen((const unsigned char *)v->data + place * bytes, v->dtype, op->dtype,
                   values + (v != in) * MOST * 8 + i * op->elem_bytes);

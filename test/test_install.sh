@@ -10,7 +10,8 @@ rm -rf "$work"/{first,prefix,build}
 cmake --install "$TALLY_BUILD" --prefix "$work/first" >install.log
 mv first prefix
 prefix=$work/prefix
-want="tally 0.1.0: 6.5 6.5"
+version=$(awk '/^#define TALLY_VERSION_/ { text = text dot $3; dot = "." } END { print text }' "$TALLY_SOURCE/include/tally.h")
+want="tally $version: 6.5 6.5"
 check() { # check WHAT PROGRAM WANTED
     local got
     got=$("$2")
@@ -27,7 +28,7 @@ if command -v pkg-config >/dev/null; then
     PKG_CONFIG_PATH=$(dirname "$pc")
     export PKG_CONFIG_PATH
     lib=$(dirname "$PKG_CONFIG_PATH")
-    [ "$(pkg-config --modversion tally)" = 0.1.0 ]
+    [ "$(pkg-config --modversion tally)" = "$version" ]
     # shellcheck disable=SC2046
     "$CC" "$TALLY_SOURCE/test/consumer/main.c" $(pkg-config --cflags --libs tally) -Wl,-rpath,"$lib" -o consumer_pc
     check pkg-config ./consumer_pc "$want"
@@ -37,14 +38,14 @@ if command -v pkg-config >/dev/null; then
     if command -v c++ >/dev/null; then
         c++ -Wall -Wextra -Werror -std=c++11 "$TALLY_SOURCE/test/consumer/main.cpp" \
             $(pkg-config --cflags --libs tally) -Wl,-rpath,"$lib" -o consumer_cpp
-        check C++ ./consumer_cpp "tally 0.1.0: 6.5 3.5"
+        check C++ ./consumer_cpp "tally $version: 6.5 3.5"
     fi
 fi
 # the header alone, as strictly as C11 allows
 echo '#include <tally.h>' |
     "$CC" -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -I "$prefix/include" -fsyntax-only -x c -
 
-"$prefix/bin/tally" --version | grep -q 0.1.0
+"$prefix/bin/tally" --version | grep -qF "$version"
 [ "$(seq 1 10 | "$prefix/bin/tally" reduce sum)" = 55 ]
 for file in include/tally_mpi.h include/tally_mpi_ranks.h share/tally/fortran/tally_mpi.f90 share/doc/tally/LICENSE share/doc/tally/doc/user-operators.md share/doc/tally/examples/sum.c \
             share/man/man1/tally.1 share/bash-completion/completions/tally share/zsh/site-functions/_tally \

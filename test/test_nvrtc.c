@@ -182,7 +182,7 @@ int main(int argc, char **argv)
         tally_dtype dtype;
     } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}, {"nanlast", TALLY_F32}};
     static const char *const users[][2] = {
-        {"drawdown", "f32"}, {"brackets", "i8"}, {"slope", "f64"}, {"streak", "bf16"}};
+        {"drawdown", "f32"}, {"brackets", "i8"}, {"trend", "f64"}, {"streak", "bf16"}};
     check_start();
     if (!tl_nvrtc_open(NULL)) {
         printf("skipped: libnvrtc is not here\n");

@@ -39,7 +39,7 @@ done
 
 # every file that a page links to is there
 cd "$TALLY_SOURCE" || exit 1
-for page in README.md CONTRIBUTING.md doc/*.md data/README.md; do
+for page in README.md CHANGELOG.md CONTRIBUTING.md doc/*.md data/README.md reference/README.md; do
     while IFS= read -r link; do
         [ -e "$(dirname "$page")/$link" ] || fail "$page links to $link, which is not there"
     done < <(grep -oE '\]\([^)#]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' | grep -v '^http')

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
-static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"slope", "f64", "bf16"},
+static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"trend", "f64", "bf16"},
                                           {"brackets", "i8", "i32"},  {"streak", "f32", "u16"},
                                           {"sumsq", "f16", "i64"},    {"told", "f32", "f64"}};
 

@@ -21,10 +21,10 @@ both() { "$@" 2>&1; echo "exit $?"; } # what a command prints, and its code
 
 is "a file" "$(both "$tally" reduce drawdown --op-file drawdown.h <series)" $'1008\nexit 0'
 is "several, one with another name" \
-    "$("$tally" reduce dd,sum,slope --op-file dd=./drawdown.h --op-file slope.h --json <series | grep -c '"')" \
+    "$("$tally" reduce dd,sum,trend --op-file dd=./drawdown.h --op-file trend.h --json <series | grep -c '"')" \
     "$("$tally" reduce max,sum,mean --json <series | grep -c '"')"
 is "a scan" "$(printf '3\n5\n2\n8\n1\n' | "$tally" scan drawdown --op-file drawdown.h | tr '\n' ' ')" "0 0 3 3 7 "
-is "a window" "$(seq 1 6 | "$tally" window slope -w 3 --edges valid --op-file slope.h | tr '\n' ' ')" "1 1 1 1 "
+is "a window" "$(seq 1 6 | "$tally" window trend -w 3 --edges valid --op-file trend.h | tr '\n' ' ')" "1 1 1 1 "
 is "two results" "$(printf '1\n-1\n-1\n1\n1\n' | "$tally" reduce brackets --dtype i8 --op-file brackets.h | xargs)" "1 2"
 is "a parameter" "$(printf '1\n2\n3\n0\n4\n' | "$tally" reduce streak:above=1.5 --op-file streak.h)" 2
 is "an operator nobody defined" "$(both "$tally" reduce drawdon --op-file drawdown.h <series | sed 's/;.*//')" \
@@ -54,12 +54,12 @@ exit 2"
 
 # at once, and cold: the same bits from every process
 rm -rf "$XDG_CACHE_HOME"
-for i in 1 2 3 4 5 6; do "$tally" reduce slope --digest --op-file slope.h <series >"digest$i" 2>&1 & done
+for i in 1 2 3 4 5 6; do "$tally" reduce trend --digest --op-file trend.h <series >"digest$i" 2>&1 & done
 wait
 is "processes at once" "$(cat digest? | sort -u | wc -l) $(grep -c . digest1)" "1 1"
-is "what was cached" "$("$tally" reduce slope --digest --op-file slope.h <series)" "$(cat digest1)"
+is "what was cached" "$("$tally" reduce trend --digest --op-file trend.h <series)" "$(cat digest1)"
 for f in "$XDG_CACHE_HOME"/tally/*.bin; do printf 'XXXX' | dd of="$f" bs=1 seek=200 conv=notrunc 2>/dev/null; done
-is "an altered cache" "$("$tally" reduce slope --digest --op-file slope.h <series)" "$(cat digest1)"
+is "an altered cache" "$("$tally" reduce trend --digest --op-file trend.h <series)" "$(cat digest1)"
 is "folders left" "$(ls "$TMPDIR")" ""
 
 # ---- on a device whose driver compiles ----

@@ -318,11 +318,11 @@ int main(int argc, char **argv)
     ok(tally_open(&gpu, "cuda:0"), nullptr);
     ok(tally_open(&cpu, "cpu"), nullptr);
     ok(tally_use_stream(gpu, stream), gpu);
-    for (int log : {16, 20, 24, 28}) reduce<float, float>("f32", TALLY_F32, log);
+    for (int log : {16, 18, 20, 22, 24, 28}) reduce<float, float>("f32", TALLY_F32, log);
     for (int log : {16, 24, 27}) reduce<double, double>("f64", TALLY_F64, log);
     for (int log : {16, 24, 28}) reduce<int, int64_t>("i32", TALLY_I32, log);
-    for (int log : {16, 20, 24, 28}) scan<float, float>("f32", TALLY_F32, TALLY_F32, log);
-    for (int log : {24, 27}) scan<double, double>("f64", TALLY_F64, TALLY_F64, log);
+    for (int log : {14, 16, 18, 20, 22, 24, 26, 28}) scan<float, float>("f32", TALLY_F32, TALLY_F32, log);
+    for (int log : {16, 20, 22, 24, 27}) scan<double, double>("f64", TALLY_F64, TALLY_F64, log);
     for (int64_t w : {5, 50, 512, 1000, 4096, 10000, 100000, 1000000}) window("mean", w, 28);
     window("max", 50, 28);
     char problem[64];

@@ -77,7 +77,7 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
-static tally_fragment *load(pt_slot *slot, PyObject *object)
+tally_fragment *pt_fragment_load(pt_slot *slot, PyObject *object)
 {
     char *bytes;
     Py_ssize_t length;
@@ -95,7 +95,7 @@ PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t c
     pt_slot *slot = pt_take(NULL, NULL);
     if (!slot) return NULL;
     PyObject *object = NULL;
-    tally_fragment *left = load(slot, args[0]), *right = left ? load(slot, args[1]) : NULL;
+    tally_fragment *left = pt_fragment_load(slot, args[0]), *right = left ? pt_fragment_load(slot, args[1]) : NULL;
     tally_status status = right ? tally_fragment_merge(left, right) : TALLY_OK;
     if (status)
         pt_raise(slot->ctx, status);
@@ -113,7 +113,7 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
     enum { DTYPE = 12, NAME = 36, OP = 40 }; /* places in the bytes */
     if (pt_count("fragment_read", count, 2)) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
-    tally_fragment *fragment = slot ? load(slot, args[0]) : NULL;
+    tally_fragment *fragment = slot ? pt_fragment_load(slot, args[0]) : NULL;
     PyObject *object = NULL, *value = NULL;
     if (fragment) { /* so the bytes are good */
         const char *bytes = PyBytes_AsString(args[0]), *end;

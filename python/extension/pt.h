@@ -214,6 +214,14 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_runs(PyObject *module, PyObject *keys);
+PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_exact_join(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_exact_value(PyObject *module, PyObject *const *args, Py_ssize_t count);
+/* The fragment of its saved form, which the caller frees; NULL with an exception. */
+tally_fragment *pt_fragment_load(pt_slot *slot, PyObject *bytes);
 int pt_stream_init(PyObject *module);
 
 /* TypeError unless `given` is `expected`. */

@@ -26,15 +26,25 @@ static void dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-/* Stream(what, op, dtype, exclusive, init, before, after, edges, min_count) */
+/* A scan goes on after a fragment, `bytes`. */
+static int resume(const stream *s, PyObject *bytes)
+{
+    tally_fragment *fragment = pt_fragment_load(s->slot, bytes);
+    const tally_status status = fragment ? tally_stream_resume(s->stream, fragment) : TALLY_OK;
+    tally_fragment_free(fragment);
+    if (status) return pt_raise(s->slot->ctx, status);
+    return fragment ? 0 : -1;
+}
+
+/* Stream(what, op, dtype, exclusive, init, before, after, edges, min_count, fragment) */
 static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
 {
     int what, exclusive, edges;
     long long before, after, min_count;
-    PyObject *op, *dtype, *init;
+    PyObject *op, *dtype, *init, *fragment;
     char start[16];
-    if (!PyArg_ParseTuple(args, "iOOpOLLiL", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges,
-                          &min_count))
+    if (!PyArg_ParseTuple(args, "iOOpOLLiLO", &what, &op, &dtype, &exclusive, &init, &before, &after, &edges,
+                          &min_count, &fragment))
         return NULL;
     stream *s = (stream *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
@@ -53,8 +63,8 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
     }
     tally_status status = what == PT_SCAN ? tally_stream_scan(s->slot->ctx, s->verb.op, a.dtype, &scan, &s->stream)
                                           : tally_stream_window(s->slot->ctx, s->verb.op, a.dtype, &window, &s->stream);
-    if (!status) return (PyObject *)s;
-    pt_raise(s->slot->ctx, status);
+    if (!status && (fragment == Py_None || !resume(s, fragment))) return (PyObject *)s;
+    if (status) pt_raise(s->slot->ctx, status);
 failed:
     Py_DECREF(s);
     return NULL;

@@ -17,6 +17,7 @@ lists, and gives results of the same kind.
 
 from . import _core, _kinds
 from ._core import Array
+from ._exact import Exact
 from ._fragment import Fragment, Stream
 from ._rolling import Rolling
 
@@ -128,6 +129,72 @@ def segments(x, offsets, op, /, *, dtype=None):
     ValueError: offsets that do not ascend or leave ``x``.
     """
     return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0)
+
+
+def runs(keys, /):
+    """Cuts ``keys``, of one axis, into runs of equal neighbours: the offsets of :func:`segments`.
+
+    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, and -0 equals 0.
+
+    >>> import tally
+    >>> tally.runs([7, 7, 5, 7]).tolist()
+    [0, 2, 3, 4]
+    """
+    return _core.runs(_plain_array(keys))
+
+
+def groups(codes, groups, /):
+    """Where the elements of each group are: ``(order, offsets)`` of integers ``codes`` from 0 to ``groups - 1``.
+
+    ``order[offsets[g]:offsets[g + 1]]`` are the places of the elements equal to ``g``, ascending.
+    ``pandas.factorize`` and ``numpy.unique(keys, return_inverse=True)`` make codes of any keys.
+
+    >>> import tally
+    >>> order, offsets = tally.groups([1, 0, 1], 2)
+    >>> order.tolist(), offsets.tolist()
+    ([1, 0, 2], [0, 1, 3])
+
+    ValueError: a code that is not in 0 to ``groups - 1``.
+    """
+    return _core.groups(_plain_array(codes), groups)
+
+
+def take(x, order, /):
+    """The elements of ``x``, of one axis, at the places ``order`` (int64).
+
+    >>> import tally
+    >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()
+    [2.5, 2.5, 1.5]
+
+    ValueError: a place that ``x`` does not have.
+    """
+    return _core.take(_plain_array(x), _plain_array(order))
+
+
+def by_key(x, codes, op, /, *, groups=None, dtype=None):
+    """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
+
+    ``codes`` are those of :func:`groups`, one for each element of ``x``. A group's elements keep their order, so its
+    bits are those of the group alone. An empty group gives the operator's empty value.
+
+    >>> import tally
+    >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
+    [2.5, 5.5]
+
+    ValueError: codes of another length than ``x``, or not in 0 to ``groups - 1``.
+    """
+    x, codes = _plain_array(x), _plain_array(codes)
+    if groups is None:
+        groups = 1 + int(_reduce("max", codes, None, False, None, None)) if _core.like(codes)[1] != (0,) else 0
+    order, offsets = _core.groups(codes, groups)
+    if _core.like(x)[1] != order.shape:
+        raise ValueError(f"x has shape {_core.like(x)[1]}, codes {order.shape}: one axis, and a code for each element")
+    return _core.segments(0, op, _core.take(x, order), offsets, dtype, False, False, 0, 0, 0, 0)
+
+
+def _plain_array(x):
+    """Without an index, which places do not have."""
+    return x.values if _kinds._library(x) == "pandas" else x
 
 
 def rolling(x, window, /, *, axis=0, center=False, closed=None, min_periods=None, step=None, dtype=None):
@@ -291,20 +358,25 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
 
 __all__ = [
     "Array",
+    "Exact",
     "Fragment",
     "Rolling",
     "Stream",
+    "by_key",
     "cumulative_prod",
     "cumulative_sum",
     "define",
     "device",
     "devices",
     "digest",
+    "groups",
     "operators",
     "reduce",
     "rolling",
+    "runs",
     "scan",
     "segments",
+    "take",
     "verify",
     "window",
     *_by_operator,

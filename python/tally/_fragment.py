@@ -143,9 +143,10 @@ class Stream:
         return repr(self._fragment).replace("Fragment", "Stream")
 
     @staticmethod
-    def scan(op, dtype, *, exclusive=False, init=None):
-        """A stream whose ``push(x)`` gives the scan of ``x``, which goes on where the last chunk ended."""
-        return _core.Stream(1, op, dtype, exclusive, init, 0, 0, 0, 0)
+    def scan(op, dtype, *, exclusive=False, init=None, after=None):
+        """A stream whose ``push(x)`` gives the scan of ``x``, which goes on where the last chunk ended. ``after``: a
+        :class:`Fragment` of all elements before the first one."""
+        return _core.Stream(1, op, dtype, exclusive, init, 0, 0, 0, 0, None if after is None else bytes(after))
 
     @staticmethod
     def window(op, dtype, w=None, *, before=None, after=None, center=False, edges="missing", min_count=0):
@@ -153,4 +154,4 @@ class Stream:
         from . import _reach, _EDGES
 
         back, ahead = _reach(w, before, after, center)
-        return _core.Stream(2, op, dtype, False, None, back, ahead, _EDGES(edges), min_count)
+        return _core.Stream(2, op, dtype, False, None, back, ahead, _EDGES(edges), min_count, None)

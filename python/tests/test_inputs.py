@@ -382,6 +382,24 @@ def test_fragments_and_streams(rng, tmp_path):
         whole + 1
 
 
+def test_a_scan_goes_on_after_a_fragment(rng):
+    x = numbers(rng, 5000, "float32", special=False)
+    for op in ("sum", "nanvar", "argmin", "ema:0.1"):
+        for at in (0, 1, 4096, 4999):
+            stream = tally.Stream.scan(op, "float32", after=tally.Fragment(op, x[:at]))
+            assert same_bits(np.concatenate([stream.push(x[at:4999]), stream.push(x[4999:])]), tally.scan(x, op)[at:])
+    for wrong, words in (
+        (tally.Fragment("sum", x, 3), "lacks"),
+        (tally.Fragment("max", x), "max"),
+        (tally.Fragment("sum", x.astype("f8")), "f64"),
+        (b"tally", "too short"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            tally.Stream.scan("sum", "float32", after=wrong)
+    with pytest.raises(TypeError):
+        tally.Stream.scan("sum", "float32", after="text")
+
+
 def test_streams_of_results(rng):
     x = rng.standard_normal(5000)
     scan, window = (

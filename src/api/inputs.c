@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * Verbs on views with validity, or of two inputs: their checks, and one of three roads (cpu/gather.h, cpu/states.h). */
+ * Verbs on views with validity, or of two inputs: their checks, and one of three roads (cpu/inputs/). */
 #include "inputs.h"
+#include "checks.h"
 #include "context/device.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
-#include "cpu/gather.h"
+#include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
-#include "cpu/states.h"
+#include "cpu/inputs/states.h"
 #include "exact/exact.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -77,6 +78,10 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tally_vie
         return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
     if (in->next) j->in.next = &j->next;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
+    if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
+        j->form.kind = TL_FORM_BLANK;
+        j->form.op->blank(&j->form.fill);
+    }
     const tl_scalar *count;
     tl_par none;
     if (!status) status = tl_resolve(ctx, "count", TALLY_F32, &count, &none);
@@ -115,11 +120,10 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
         j->work.next = &j->work_next;
     }
     if (states) {
-        if (j->work.next)
-            j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
+        if (j->work.next) j->plan.par.second = (int64_t)((uintptr_t)j->work_next.data - (uintptr_t)j->work.data);
     } else {
-        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY,
-                               j->form.named, j->form.op, j->form.par, 0};
+        const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
+                               j->form.par, 0};
         tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
@@ -215,7 +219,8 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         const tally_view dense = tally_flat(out, j.form.op->out, in->rows);
         status = tl_view_check(ctx, &dense, "out", j.form.op->result_bytes);
         if (!status)
-            status = tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
+            status =
+                tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
         if (!status) status = check_apart(&j, &dense);
     }
     if (!status && in->rows > 0) {

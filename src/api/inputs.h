@@ -11,9 +11,4 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *options);
-
-/* What the verbs check (verbs.c): out against in, of which elements are that of `op`. */
-tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in, const tally_view *out,
-                             int64_t length, int in_place);
-tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *options);
 #endif

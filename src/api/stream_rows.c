@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time. */
-#include "inputs.h"
 #include "stream.h"
+#include "checks.h"
 #include "context/view.h"
 #include "law/fp.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
+#include "checks.h"
 #include "inputs.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
@@ -9,70 +10,6 @@
 #include "context/view.h"
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- checks ---- */
-
-tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *o)
-{
-    if (o && o->init && !plan->op->seedable)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "init: operator '%s' takes none (its state is more than one value)",
-                       plan->op->file);
-    return TALLY_OK;
-}
-
-tally_status tl_check_window(tally *ctx, const tally_window_options *o)
-{
-    if (!o) return tl_fail(ctx, TALLY_INVALID, "options is NULL: a window needs its before and after");
-    if (o->before >> 61 != o->before >> 63)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld: must be -2^61..2^61 - 1", (long long)o->before);
-    if (o->after >> 61 != o->after >> 63)
-        return tl_fail(ctx, TALLY_INVALID, "after is %lld: must be -2^61..2^61 - 1", (long long)o->after);
-    if (o->before + 1 + o->after < 0)
-        return tl_fail(ctx, TALLY_INVALID, "before is %lld and after %lld: before + 1 + after must be at least 0",
-                       (long long)o->before, (long long)o->after);
-    if (o->step < 0 || o->step >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "step is %lld: must be 0..2^61 - 1", (long long)o->step);
-    if (o->min_count < 0 || o->min_count > o->before + 1 + o->after)
-        return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be 0..%lld, the window's length",
-                       (long long)o->min_count, (long long)(o->before + 1 + o->after));
-    if ((unsigned)o->edges > TALLY_EDGES_VALID)
-        return tl_fail(ctx, TALLY_INVALID, "edges is %d: must be 0 (missing), 1 (shrink) or 2 (valid)", (int)o->edges);
-    return TALLY_OK;
-}
-
-int tl_window_streams(const tally_window_options *o) { return o->before >= 0 && o->after >= 0 && o->step <= 1; }
-
-tally_status tl_check_output(tally *ctx, const tl_scalar *op, const tally_view *in, const tally_view *out,
-                             int64_t length, int in_place)
-{
-    if (!out) return tl_fail(ctx, TALLY_INVALID, "out is NULL: must be a view");
-    if (out->dtype != op->out)
-        return tl_fail(ctx, TALLY_INVALID, "out->dtype is %s: %s of %s gives %s",
-                       tally_dtype_name(out->dtype) ? tally_dtype_name(out->dtype) : "unknown", op->file,
-                       tally_dtype_name(in->dtype), tally_dtype_name(op->out));
-    if (out->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "out->rows is %lld: must be in->rows = %lld", (long long)out->rows,
-                       (long long)in->rows);
-    if (!in->offsets != !out->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets: must be given exactly when in->offsets is");
-    if (in->offsets && out->offsets != in->offsets &&
-        memcmp(in->offsets, out->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID, "out->offsets differ from in->offsets: must be the same");
-    if (!in->offsets && out->n != length)
-        return tl_fail(ctx, TALLY_INVALID, "out->n is %lld: must be %lld", (long long)out->n, (long long)length);
-    tally_status status = tl_view_check(ctx, out, "out", op->result_bytes);
-    if (!status) status = tl_view_distinct(ctx, out, "out");
-    return status ? status : tl_view_overlap(ctx, in, (int64_t)tally_dtype_size(in->dtype), out, op->result_bytes, in_place);
-}
-
-tally_status tl_check_step(tally *ctx, const tally_view *in, const tally_window_options *o)
-{
-    if (in->offsets && o->step > 1)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "step is %lld: it changes the lengths of segments", (long long)o->step);
-    if (in->offsets && o->edges == TALLY_EDGES_VALID)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "edges valid changes the lengths of segments: use missing or shrink");
-    return TALLY_OK;
-}
 
 static tally_status begin(tally *ctx, const char *op, const tally_view *in, tl_plan *plan)
 {

@@ -61,7 +61,7 @@ static void pick_operator(one_case *c)
         c->in.dtype = (tally_dtype)(1 + below(c, TALLY_F64));
         const char *suffix = below(c, 4) ? "" : ":f64";
         snprintf(c->op, sizeof c->op, "%s%s%s", name, suffix, tl_sample_parameter(name, parameter));
-    } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par));
+    } while (tl_resolve(c->ctx, c->op, c->in.dtype, &c->scalar, &c->par) || c->scalar->inputs != 1);
 }
 
 /* A layout of at most SHORT elements (LONG flat ones), the input in it, and an output laid out like it but dense. */

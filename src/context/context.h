@@ -36,12 +36,6 @@ tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_p
  * are counted as theirs (tally_times). */
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what, int64_t elements);
 
-/* Options as the verbs check them, for streams too. */
-tally_status tl_check_scan(tally *ctx, const tl_plan *plan, const tally_scan_options *options);
-tally_status tl_check_window(tally *ctx, const tally_window_options *options);
-/* Can a device, or a stream, take these windows? Not those of negative offsets or of a step (cpu/keys/ranges.h). */
-int tl_window_streams(const tally_window_options *options);
-
 /* Stores the sentence in ctx (NULL: in this thread) and returns status. */
 tally_status tl_fail(tally *ctx, tally_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

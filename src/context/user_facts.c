@@ -149,14 +149,15 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
                                          "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
     static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL}; /* users' have none */
-    static const char *const of_ours[] = {"OP_CORE", "OP_INPUTS", "OP_BLANK", NULL};
+    static const char *const of_ours[] = {"OP_CORE", "OP_INPUTS", NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
     for (int i = 0; i < TL_FLAG_COUNT; i++)
         if (!strcmp(name, flag_names[i])) fact = i;
     if (fact < 0 && find(others, name) >= 0) fact = TL_FLAG_COUNT + find(others, name);
-    if (find(of_nan_forms, name) >= 0 || (r->built_in && find(of_ours, name) >= 0)) return TALLY_OK;
+    if (!strcmp(name, "OP_BLANK") || find(of_nan_forms, name) >= 0 || (r->built_in && find(of_ours, name) >= 0))
+        return TALLY_OK;
     if (r->built_in && fact >= SEEN_ACC && fact <= SEEN_DEFAULT)
         return bad(r, begin, "%s stands in a text of src/op: the operator's row in src/op/ops.def says it", name);
     if (fact < 0)

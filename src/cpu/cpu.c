@@ -109,8 +109,7 @@ static tally_status cpu_plan(tl_device *device, tally *ctx, const tl_scalar *op,
     if (op->user) {
         tally_status status = tl_user_compile(ctx, op, isa);
         const tl_kernel *k = op->user->kernel;
-        if (!status)
-            *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
+        if (!status) *plan = tl_plan_begin(op, par, isa), plan->core = plan->lower = plan->fold = k;
         return status;
     }
     tl_plan_kernels(plan, op, par, isa);

@@ -88,11 +88,8 @@ static const tl_convert *find_convert(int kind, tally_dtype from, tally_dtype to
 
 tl_plan tl_plan_begin(const tl_scalar *op, tl_par par, int isa)
 {
-    return (tl_plan){.op = op,
-                     .transpose = isas[isa].transpose,
-                     .mask = isas[isa].mask,
-                     .converts = isas[isa].converts,
-                     .par = par};
+    return (tl_plan){
+        .op = op, .transpose = isas[isa].transpose, .mask = isas[isa].mask, .converts = isas[isa].converts, .par = par};
 }
 
 void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
@@ -108,7 +105,7 @@ void tl_plan_kernels(tl_plan *plan, const tl_scalar *op, tl_par par, int isa)
     const tl_kernel *lower = find_lower(op, acc, isa), *own = find_kernel(op->file, op->dtype, op->acc, isa);
     plan->core = find_kernel(op->core, op->wide, acc, isa);
     plan->lower = own && own->lower_row ? own : lower ? lower : plan->core;
-    const int kind = !par.marked                   ? op->widen
+    const int kind = !par.marked                  ? op->widen
                      : op->widen == TL_WIDEN_LOW  ? TL_WIDEN_LOW_MARK
                      : op->widen == TL_WIDEN_HIGH ? TL_WIDEN_HIGH_MARK
                                                   : op->widen;

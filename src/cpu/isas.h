@@ -15,8 +15,8 @@ enum { TL_ISA_NONE = -1 };
 int tl_isa_count(void);
 const char *tl_isa_name(int isa);
 int tl_isa_runs(int isa);                   /* on this machine? */
-const tl_convert *tl_isa_converts(int isa); /* its rows of cpu/kernel/convert.def, then one whose apply is NULL */
-int tl_isa_widest(void); /* of those that run */
+const tl_convert *tl_isa_converts(int isa); /* its rows of cpu/elements/convert.def, then one whose apply is NULL */
+int tl_isa_widest(void);                    /* of those that run */
 /* The number of the ISA called name, or TL_ISA_NONE. */
 int tl_isa_find(const char *name);
 #endif

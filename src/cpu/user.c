@@ -214,6 +214,7 @@ static tally_status load(tally *ctx, tl_user_instance *i, const char *folder)
         if (s->dtype == op->dtype && s->acc == op->acc && s->out == op->out && s->lanes == op->lanes &&
             s->state_bytes == op->state_bytes && s->result_bytes == op->result_bytes && s->exact == op->exact &&
             s->idempotent == op->idempotent && s->inverse == op->inverse && s->seedable == op->seedable) {
+            op->blank = s->blank;
             op->lift = s->lift;
             op->is_masked = s->is_masked;
             op->combine = s->combine;

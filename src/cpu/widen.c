@@ -132,7 +132,7 @@ void tl_window_feed(const tl_plan *plan, tl_window_work *k, const void *x, const
         char *wide = (char *)k->wide + MARGIN * to;
         widen(plan, wide - before * to, (const char *)x - before * bytes, before + m, PLACE);
         x = wide;
-        beyond = BEYOND; /* readable; the values there do not matter */
+        beyond = BEYOND;                                                /* readable; the values there do not matter */
         if (old) old = widen(plan, (char *)k->wide + PLACE, old, m, 0); /* of one input: it has an inverse */
     }
     plan->core->window_feed(k, x, old, back, beyond, lead, m, i, par_of(plan, PLACE));

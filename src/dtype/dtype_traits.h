@@ -62,7 +62,7 @@
 #define TL_ACCUMULATOR_none   float, 0, 4, 1
 #define TL_ACC_COLUMN(n, acc) TL_COLUMN_(n, TL_CAT(TL_ACCUMULATOR_, acc), 0)
 
-/* What the kernels of the processors get instead of an element (OP_WIDEN; cpu/kernel/convert.def). */
+/* What the kernels of the processors get instead of an element (OP_WIDEN; cpu/elements/convert.def). */
 #define TL_WIDEN_OWN         0
 #define TL_WIDEN_REAL        1
 #define TL_WIDEN_WIDE        2

@@ -186,9 +186,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 int tl_gpu_state_bytes(const tl_scalar *op);
 int tl_gpu_room_log(const tl_scalar *op);
 int tl_gpu_whole_log(const tl_scalar *op, const char *prelude);
-/* Groups of the kernel scan_once that share a processor; 0: it is not for this operator. */
-int tl_gpu_once_blocks(const tl_scalar *op);
-int tl_gpu_once_log(const tl_scalar *op); /* elements of its tile, as a power of 2 */
+/* Scans in one launch, by the kernel scan_once or (few) scan_few: groups that share a processor, 0: it is not for this
+ * operator; elements of a tile, as a power of 2. */
+int tl_gpu_once_blocks(const tl_scalar *op, int few);
+/* Do its scans in one launch take lines of packs (scan_lines.cl)? */
+int tl_gpu_once_lines(const tl_scalar *op);
+int tl_gpu_once_log(const tl_scalar *op, int few);
 
 /* The first line of a compiler's log with an error in it (the log itself if there is none). */
 const char *tl_first_error(const char *log);

@@ -158,6 +158,15 @@ static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL
 
 static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "f32"; }
 
+/* Do scans in one launch take lines (scan_lines.cl)? Class X whose results are not apart. Not argmax of f64: 0.27 of
+ * copy instead of 0.39 by the tree (H200). */
+int tl_gpu_once_lines(const tl_scalar *op)
+{
+    const int bytes = op->elem_bytes;
+    return op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
+           !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
+}
+
 static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
@@ -177,8 +186,9 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n#define ONCE_BLOCKS %d\n#define ONCE_LOG %d\n",
-        tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude), tl_gpu_once_blocks(op), tl_gpu_once_log(op));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude));
+    say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
+        tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     if (op->user) say(b, "#define TL_USER 1\n");
 }
 
@@ -222,20 +232,16 @@ int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
     return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB, but for states of 32 bytes */
 }
 
-int tl_gpu_once_blocks(const tl_scalar *op)
+int tl_gpu_once_blocks(const tl_scalar *op, int few)
 {
     int bytes = tl_gpu_state_bytes(op);
-    return bytes > 16 ? 0 : bytes > 8 ? 1 : 2; /* what the registers allow */
+    return bytes > 16 ? 0 : bytes > 8 ? 1 + few : bytes > 4 ? 2 : 2 + few; /* what the registers allow */
 }
-int tl_gpu_once_log(const tl_scalar *op)
+int tl_gpu_once_log(const tl_scalar *op, int few)
 {
-    const int bytes = op->elem_bytes, state = tl_gpu_state_bytes(op);
-    /* Class X whose results are not apart: 4 KiB for a warp (scan_lines.cl). Not argmax of f64: 0.27 of copy instead of
-     * 0.39 by the tree (H200). */
-    if (op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
-        !(bytes == 8 && state > 8))
-        return 15 - __builtin_ctz(bytes);
-    return bytes > 4 || state > 4 ? 12 : 13;
+    const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
+    const int log = lines ? 15 - __builtin_ctz((unsigned)bytes) : wide ? 12 : 13; /* lines: 4 KiB for a warp */
+    return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
 /* item NULL: only what folds rows across lanes. */
@@ -260,13 +266,12 @@ static void add_wide(buffer *b, const tl_scalar *op)
 }
 
 /* The chunk kernels, for elements and for states; smaller chunks for the kernels of one launch. */
-static void add_chunks(buffer *b, const tl_scalar *op, const char *shape, int cuda)
+static void add_chunks(buffer *b, const char *shape, int cuda)
 {
     say(b, "\n#define ROWS_E 8\n#define LOG_ROWS_E 3\n");
     add_chunk(b, "e", "elem", QUAD, 8, 3);
     add_chunk(b, "s", "state", QUAD, 2, 1);
     if (cuda && !strcmp(shape, "reduce")) add_chunk(b, "r", "elem", QUAD, 1, 0);
-    if (cuda && !strcmp(shape, "scan") && tl_gpu_once_log(op) == 12) add_chunk(b, "h", "elem", QUAD, 4, 2);
 }
 
 /* One launch for one long sequence. */
@@ -274,6 +279,24 @@ static void add_once(buffer *b, const tl_scalar *op)
 {
     add_wide(b, op);
     add_file(b, "gpu/kernel/once.cl");
+}
+
+/* The same for scans, for many tiles and for few, each in a namespace of its own. */
+static void add_scan_once(buffer *b, const tl_scalar *op)
+{
+    static const char *const chunks[] = {"r", "d", "h", "e"}; /* of 2^k rows */
+    for (int few = 0; few < 2; few++) {
+        const int log = tl_gpu_once_log(op, few), rows = log - TILE_WARPS_LOG - ROW_LOG;
+        const char *chunk = tl_gpu_once_lines(op) ? "none" : chunks[rows];
+        if (!tl_gpu_once_lines(op) && rows < 3) add_chunk(b, chunk, "elem", QUAD, 1 << rows, rows);
+        say(b, "\n#undef ONCE_FEW\n#undef ONCE_LOG\n#undef ONCE_ITEMS\n#undef ONCE_PART\n#define ONCE_FEW %d\n", few);
+        say(b, "#define ONCE_LOG %d\n#define ONCE_ITEMS %d\n#define ONCE_PART(name) name##_%s\n", log,
+            1 << (log - TILE_WARPS_LOG), chunk);
+        say(b, "namespace %s {", few ? "few" : "many");
+        add_file(b, "gpu/kernel/scan_lines.cl");
+        add_file(b, "gpu/kernel/scan_once.cl");
+        say(b, "}\n");
+    }
 }
 
 static void dump(const tl_scalar *op, const char *shape, const char *prelude, const buffer *b)
@@ -307,7 +330,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (!law && !window) {
-        add_chunks(&b, op, shape, is_cuda(prelude));
+        add_chunks(&b, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
@@ -324,10 +347,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!strcmp(shape, "scan")) {
-        add_file(&b, "gpu/kernel/scan_lines.cl");
-        add_file(&b, "gpu/kernel/scan_once.cl");
-    }
+    if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
     if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");

@@ -99,8 +99,10 @@ tally_status tl_gpu_reduce_whole(tl_gpu_device *d, tally *ctx, const tl_plan *pl
 enum {
     ONCE_TILES = 1 << (BOARD_LEVELS * RADIX_LOG),
     ONCE_NODES = 1 << 28,
-    BOARD_SHARE = 16 /* of what the context may hold */
+    BOARD_SHARE = 16, /* of what the context may hold */
+    FEW_SHARE = 4     /* (bench/gpu/tiles) */
 };
+typedef enum { ONCE_MANY, ONCE_FEW, ONCE_NONE } once_kernel;
 
 static const int64_t BOARD_MOST = 64 << 20; /* bytes; calls that need more (millions of rows) go step by step */
 
@@ -110,9 +112,9 @@ typedef struct {
     int levels;
 } once_plan;
 
-static once_plan plan_once(const tl_batch *b)
+static once_plan plan_once(const tl_batch *b, int few)
 {
-    const int log = tl_gpu_once_log(b->plan->op);
+    const int log = tl_gpu_once_log(b->plan->op, few);
     once_plan p = {.tiles = (b->n + (1 << log) - 1) >> log};
     int64_t nodes = 0;
     for (int k = 0; k < TL_GPU_LEVELS + 8 && (!k || p.tiles >> (RADIX_LOG * (k - 1))); k++) {
@@ -121,6 +123,12 @@ static once_plan plan_once(const tl_batch *b)
     }
     p.words = nodes * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
     return p;
+}
+
+/* Bytes of local memory. */
+static int64_t once_room(const tl_batch *b, int few)
+{
+    return (int64_t)STAGES * b->plan->op->elem_bytes << tl_gpu_once_log(b->plan->op, few);
 }
 
 /* A board of at least so many words, none of them of this epoch. */
@@ -144,37 +152,58 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     return status;
 }
 
-/* Is this for the kernel scan_once? Its tiles have four digits, its nodes numbers of 32 bits, its board a share of the
- * memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of its warps idle. */
-static int takes_once(const tl_gpu_device *d, const tl_batch *b, int64_t *room)
+/* Groups that run at the same time. */
+static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
 {
-    const tl_scalar *op = b->plan->op;
-    const int64_t tiles = (b->n >> tl_gpu_once_log(op)) + 1, quarter = ((int64_t)1 << tl_gpu_once_log(op)) / 4;
-    *room = (int64_t)STAGES * op->elem_bytes << tl_gpu_once_log(op);
-    if (!d->gpu->calls->once || !tl_gpu_once_blocks(op) || b->listed || !b->longs || tl_batch_across(b) ||
-        (b->rows > 1 && b->n < (quarter > 4096 ? quarter : 4096)) || tiles >= ONCE_TILES ||
-        b->rows >= ONCE_NODES / tiles || *room > d->gpu->calls->local_bytes(d->gpu))
-        return 0;
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
-    return plan_once(b).words <= (most - ONCE_HEADER) / ONCE_WORD;
+    return (int64_t)tl_gpu_once_blocks(b->plan->op, few) * d->gpu->calls->processors(d->gpu);
 }
 
-static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int64_t room,
+/* Is this for the kernel scan_once (few: scan_few)? Tiles have four digits, nodes numbers of 32 bits, the board a share
+ * of the memory. Rows shorter than half a tile, or a quarter of the largest, would leave most of its warps idle. */
+static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
+{
+    const int64_t tile = (int64_t)1 << tl_gpu_once_log(b->plan->op, few), tiles = b->n / tile + 1;
+    const int64_t least = few ? CHUNK : 4 * CHUNK;
+    if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
+        b->rows >= ONCE_NODES / tiles || once_room(b, few) > d->gpu->calls->local_bytes(d->gpu))
+        return 0;
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return plan_once(b, few).words <= (most - ONCE_HEADER) / ONCE_WORD;
+}
+
+/* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those would be fewer than a
+ * share of the processors. On an H200 that is up to 2^18 f32 (1.2 to 1.3 times as fast) or 2^20 i8 (1.1 to 1.8 times);
+ * at four times as many elements it is 0.8 to 0.9 times as fast. Of keys of 4 bytes, which a lane of scan_once folds by
+ * lines, it never pays (argmax f32: 0.73 at 2^16). */
+static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
+{
+    if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs || tl_batch_across(b))
+        return ONCE_NONE;
+    const int many = takes_tiles(d, b, 0);
+    const int wide_lines = b->plan->op->elem_bytes >= 4 && tl_gpu_once_lines(b->plan->op);
+    if (many && (wide_lines || FEW_SHARE * plan_once(b, 0).tiles * b->rows > d->gpu->calls->processors(d->gpu)))
+        return ONCE_MANY;
+    return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
+}
+
+static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int few,
                               const tl_before *from)
 {
     tl_gpu_device *d = l->d;
-    const once_plan p = plan_once(b);
-    const int64_t jobs = p.tiles * b->rows;
-    int64_t groups = (int64_t)tl_gpu_once_blocks(b->plan->op) * d->gpu->calls->processors(d->gpu);
-    if (groups > jobs) groups = jobs;
+    const once_plan p = plan_once(b, few);
+    const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few), groups = jobs < most ? jobs : most;
     tally_status status = board_for(d, l->ctx, p.words);
     if (status) return status;
-    status = TL_GO(l, scan_once, groups, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                   .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->board.memory),
-                   .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p.tiles),
-                   .levels = tl_i64(p.levels), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
-                   .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory), .local_bytes = tl_room(room));
-    if (!status) d->board.taken += jobs + (STAGES + 1) * groups; /* a group takes so many more tickets than jobs */
+    const tl_arguments_tiled_part tiled = TL_ARGUMENTS(
+        tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
+        .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch),
+        .tiles = tl_i64(p.tiles), .levels = tl_i64(p.levels), .jobs = tl_i64(jobs),
+        .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+    const tl_room_argument room = tl_room(once_room(b, few));
+    status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
+                 : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
+    /* a group of several tiles takes so many more tickets than tiles */
+    if (!status) d->board.taken += jobs + (groups < jobs ? (STAGES + 1) * groups : 0);
     return status;
 }
 
@@ -231,12 +260,12 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                       : first          ? SEED_VALUE
                                        : SEED_NONE,
                       first ? &init : &b->x, o && o->exclusive};
-    int64_t room = 0;
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, op, "scan", &program);
-    const int across = tl_batch_across(b), once = !status && takes_once(d, b, &room), steps = b->longs && !once;
-    if (once) status = scan_once(&l, b, &r, room, &from);
+    const once_kernel once = status ? ONCE_NONE : takes_once(d, b);
+    const int across = tl_batch_across(b), steps = b->longs && once == ONCE_NONE;
+    if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);

@@ -35,6 +35,9 @@ int64_t tl_windows_of(const tl_batch *b, const tl_geometry *g);
 tally_status tl_tile_firsts(const tl_launch *l, tl_batch *b, int64_t at, int64_t each, int64_t jobs);
 /* A launch of `count` windows, `each` per tile. */
 tl_arguments_tiles_part tl_tiles_arguments(int64_t count, int64_t each, int edges);
+/* ... of whole windows. */
+tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                                           tl_arguments_tiles_part tiles, tl_levels levels);
 
 /* Which of these windows window_whole takes. */
 typedef enum tl_taken { TL_TAKES_NONE, TL_TAKES_WHOLE, TL_TAKES_ALL } tl_taken;

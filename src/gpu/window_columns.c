@@ -71,12 +71,10 @@ static tally_status tall(const tl_launch *l, const tl_batch *b, const tl_results
     const int row = tl_whole_log(l->d, b) - TILE_ROWS_LOG;
     const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n, each = TILE_ROWS - (w - 1);
     const int64_t jobs = (((b->rows - 1) >> row) + 1) * ((count - 1) / each + 1);
-    const tl_levels levels = tl_levels_of(w << row, row);
+    tl_levels levels = tl_levels_of(w << row, row);
     tl_arguments_tiles_part tiles = tl_tiles_arguments(count, each, edges);
-    tiles.jobs = tl_i64(jobs);
-    return TL_GO(l, window_tall, jobs, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles,
-                 .levels = tl_levels_arguments(levels.top - row, levels.kept),
+    tiles.jobs = tl_i64(jobs), levels.top -= row;
+    return TL_GO(l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
                  .local_bytes = tl_room(tall_room(l->d, b, w)));
 }
 

@@ -115,12 +115,10 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
     tl_batch b = *c->b;
     tally_status status = tl_tile_firsts(&l, &b, at, each, tiles);
     if (!status)
-        status = TL_GO(&l, window_part, tiles, .batch = tl_batch_arguments(&b, TL_ALL_SEQUENCES),
-                       .results = tl_results_arguments(c->r), .windows = tl_window_arguments(c->g),
-                       .tiles = tl_tiles_arguments(count, each, EDGES_TOO),
-                       .levels = tl_levels_arguments(levels.top, levels.kept), .states = tl_memory_of(states),
-                       .what = tl_i64(what), .at = tl_i64(at), .shift = tl_i64(shift), .width = tl_i64(width),
-                       .local_bytes = tl_room(room_of(k, levels)));
+        status = TL_GO(&l, window_part, tiles,
+                       .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(count, each, EDGES_TOO), levels),
+                       .states = tl_memory_of(states), .what = tl_i64(what), .at = tl_i64(at), .shift = tl_i64(shift),
+                       .width = tl_i64(width), .local_bytes = tl_room(room_of(k, levels)));
     tl_gpu_give(c->d, &b.first);
     return status;
 }

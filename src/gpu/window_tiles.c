@@ -85,26 +85,36 @@ static int64_t any_each(int log, int64_t w)
     return each < room / 2 ? each : room / 2;
 }
 
-/* A launch: window_whole for full windows and window for all others (EDGES_APART), or one of them for all. */
+tl_arguments_whole_part tl_whole_arguments(const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                                           tl_arguments_tiles_part tiles, tl_levels levels)
+{
+    return TL_ARGUMENTS(whole_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r), .windows = tl_window_arguments(g), .tiles = tiles,
+                        .levels = tl_levels_arguments(levels.top, levels.kept));
+}
+
+/* A launch: window_whole (of one sequence window_flat) for full windows and window for all others (EDGES_APART), or one
+ * of them for all. */
 static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_results *r, const tl_geometry *g,
                            const tl_launch *l, tl_gpu_kernel_id kernel, int edges)
 {
     const int64_t w = width(g);
-    const int whole = kernel == TL_KERNEL_window_whole;
+    const int whole = kernel == TL_KERNEL_window_whole,
+              flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
     const tl_levels levels = tl_levels_of(w, 0);
     const int64_t each = whole ? whole_each(tl_whole_log(d, batch), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
-    const tl_arguments_batch_part of = tl_batch_arguments(&b, TL_ALL_SEQUENCES);
-    if (!status && whole)
-        status =
-            TL_GO(l, window_whole, jobs, .batch = of, .results = tl_results_arguments(r),
-                  .windows = tl_window_arguments(g), .tiles = tl_tiles_arguments(count, each, edges),
-                  .levels = tl_levels_arguments(levels.top, levels.kept), .local_bytes = tl_room(whole_room(d, &b, w)));
+    const tl_arguments_whole_part of = tl_whole_arguments(&b, r, g, tl_tiles_arguments(count, each, edges), levels);
+    const tl_room_argument room = tl_room(whole_room(d, &b, w));
+    if (!status && whole && flat)
+        status = TL_GO(l, window_flat, jobs, .whole = of, .local_bytes = room);
+    else if (!status && whole)
+        status = TL_GO(l, window_whole, jobs, .whole = of, .local_bytes = room);
     else if (!status)
-        status = TL_GO(l, window, jobs, .batch = of, .results = tl_results_arguments(r),
-                       .windows = tl_window_arguments(g), .tiles = tl_tiles_arguments(count, each, edges));
+        status =
+            TL_GO(l, window, jobs, .batch = of.batch, .results = of.results, .windows = of.windows, .tiles = of.tiles);
     tl_gpu_give(d, &b.first);
     return status;
 }

@@ -18,7 +18,7 @@
 typedef struct tl_par {
     double value;
     int64_t flip; /* bits that change in every element and every result that is one: the sign bit, or none */
-    /* Of a text of two inputs (OP_INPUTS): bytes from an element of the first to that of the second, of the same type */
+    /* Of a text of two inputs (OP_INPUTS): bytes from an element of the first to that of the second, of one type */
     int64_t second;
     int marked; /* a nan form (masked.h) leaves out marked elements (context/inputs.h) and folds other NaNs */
 } tl_par;
@@ -53,7 +53,7 @@ typedef struct tl_scalar {
     tally_dtype wide; /* of this type; their states are those of `core` on it */
     void (*to_wide)(tl_state *s),
         (*from_wide)(tl_state *s); /* a state of the law's and a kernel's; NULL: the same bytes */
-    void (*blank)(void *x); /* an element that changes nothing; NULL: none is known */
+    void (*blank)(void *x);        /* an element that changes nothing; NULL: none is known */
     void (*lift)(tl_state *s, const void *x, int64_t i, tl_par p);
     int (*is_masked)(const void *x, tl_par p);
     /* a = combine(a, b); na, nb: the elements that each has folded, for a text that asks (OP_SIZES) */
@@ -123,19 +123,20 @@ typedef struct tl_lower {
 
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
-/* Elements or results of one type from those of another (cpu/kernel/convert.def). */
+/* Elements or results of one type from those of another (cpu/elements/convert.def). */
 typedef struct tl_convert {
     int kind;
     tally_dtype from, to;
     int from_bytes, to_bytes;
     /* Any alignment; no overlap. c is the conversion itself: a call may have one of its own, which knows from the place
-     * of its elements what else belongs to them (cpu/gather.h); a text of two inputs gets the second ones from it. */
+     * of its elements what else belongs to them (cpu/inputs/gather.h); a text of two inputs gets the second ones from
+     * it. */
     void (*apply)(const struct tl_convert *c, void *to, const void *from, int64_t n);
     void (*apply_two)(const struct tl_convert *c, void *to, void *second, const void *from, int64_t n);
     const struct tl_convert *then; /* of a call's own: what it does last; NULL: nothing more */
 } tl_convert;
 
-/* Elements that are left out, in front of the kernels (cpu/kernel/mask.c). `to` may be `from`. */
+/* Elements that are left out, in front of the kernels (cpu/elements/mask.c). `to` may be `from`. */
 typedef struct tl_mask {
     /* to[i] = from[i], or `fill` where bit number bit + i is 0; elements of 1, 2, 4 or 8 bytes */
     void (*mask)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n,
@@ -144,8 +145,8 @@ typedef struct tl_mask {
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
 } tl_mask;
 
-/* Sequences to the columns of a matrix, and back (cpu/kernel/transpose.c). lanes: a multiple of TL_ABREAST. Sequence c
- * is at p[c] or, where p is NULL, at x + c * pitch (bytes). */
+/* Sequences to the columns of a matrix, and back (cpu/elements/transpose.c). lanes: a multiple of TL_ABREAST. Sequence
+ * c is at p[c] or, where p is NULL, at x + c * pitch (bytes). */
 enum { TL_ABREAST = 16 };
 typedef struct tl_transpose {
     /* t[j * stride + c] = element j of c, 0 <= j < n, of `bytes` bytes; up to 7 elements more are read and written.

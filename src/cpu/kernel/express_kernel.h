@@ -304,8 +304,8 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 }
 #endif
 
-/* Most types have kernels of their own here. Elements of a call's own conversion (cpu/gather.h) are widened a piece at a
- * time. */
+/* Most types have kernels of their own here. Elements of a call's own conversion (cpu/inputs/gather.h) are widened a
+ * piece at a time. */
 static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
                                                       const tl_convert *from, tl_par p)
 {

@@ -109,19 +109,19 @@ typedef int mask;
 #endif
 
 #if TL_FORMAT == 16 || TL_FORMAT == 17
-#define TL_HALF_INF   (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
-#define is_nan(x)     (((x)&0x7fff) > TL_HALF_INF)
-#define is_number(x)  (((x)&0x7fff) <= TL_HALF_INF)
+#define TL_HALF_INF  (TL_FORMAT == 16 ? 0x7c00 : 0x7f80)
+#define is_nan(x)    (((x)&0x7fff) > TL_HALF_INF)
+#define is_number(x) (((x)&0x7fff) <= TL_HALF_INF)
 #define is_present(x, p)                                                                                               \
     (((x)&0x7fff) <= TL_SPLAT(TL_ELEM_T, (p).marked ? TL_MARK_HALF - 1 : TL_FORMAT == 16 ? 0x7c00 : 0x7f80))
 #define is_nonzero(x) (((x)&0x7fff) != 0)
 #else
-#define is_nan(x)     ((x) != (x))
-#define is_number(x)  ((x) == (x))
+#define is_nan(x)    ((x) != (x))
+#define is_number(x) ((x) == (x))
 #define is_present(x, p)                                                                                               \
-    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <=                                                                        \
-     ord_num(TL_SIZE == 4 ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)                                                \
-                          : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
+    ((TL_BITS(ord, x) & ord_num(TL_ORD_MAX)) <= ord_num(TL_SIZE == 4                                                   \
+                                                            ? ((p).marked ? TL_MARK_F32 - 1 : 0x7f800000)              \
+                                                            : ((p).marked ? TL_MARK_F64 - 1 : 0x7ff0000000000000)))
 #define is_nonzero(x) ((x) != 0)
 #endif
 

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
 #include "cuda.h"
+#include "gpu/note.h"
 #include <stdio.h>
 #include <string.h>
+
+#define LIBRARY "libcuda.so.1"
+TL_OPENS("cuda", "NVIDIA GPUs as devices", "\"" LIBRARY "\"");
 
 enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
@@ -46,7 +50,7 @@ void *tl_cuda_library(void)
 #pragma omp critical(tally_cuda_library)
     if (!opened) {
         opened = 1;
-        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     }
     return library;
 }

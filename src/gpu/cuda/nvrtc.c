@@ -2,10 +2,18 @@
  * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's headers. */
 #include "nvrtc.h"
 #include "gpu/gpu.h"
+#include "gpu/note.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Its interface changes with the first number, so no other is opened: FIRST(the newest), NEXT(the others). */
+#define NVRTC                     "libnvrtc.so."
+#define NVRTC_MAJORS(FIRST, NEXT) FIRST("13") NEXT("12") NEXT("11.2")
+#define FIRST_SONAME(major)       "\"" NVRTC major "\""
+#define NEXT_SONAME(major)        "," FIRST_SONAME(major)
+TL_OPENS("nvrtc", "kernels for NVIDIA GPUs that are not embedded", NVRTC_MAJORS(FIRST_SONAME, NEXT_SONAME));
 
 typedef struct _nvrtcProgram *nvrtcProgram;
 #define CALLS(F)                                                                                                       \
@@ -41,8 +49,9 @@ int tl_nvrtc_open(const char *path)
     static int found = -1;
 #pragma omp critical(tally_nvrtc)
     if (found < 0) {
-        static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
-                                            "/usr/local/cuda/lib64/libnvrtc.so"};
+#define NAME(major)   NVRTC major,
+#define PLACED(major) "/usr/local/cuda/lib64/" NVRTC major,
+        static const char *const names[] = {NVRTC_MAJORS(NAME, NAME) NVRTC_MAJORS(PLACED, PLACED)};
         void *library = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         for (size_t i = 0; !path && !library && i < sizeof names / sizeof *names; i++)
             library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);

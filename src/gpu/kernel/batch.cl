@@ -262,6 +262,7 @@ fn int can_load_s(batch b, i64 first) { return 1; }
 fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
 #define near_load_s(b, first) 0
 #define near_load_h near_load_e
+#define near_load_d near_load_e
 #define near_load_r near_load_e
 fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
@@ -293,9 +294,12 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
     UNROLL for (int r = 0; r < 8; r++) put_quad(e[r], x[r * LANES]);
 }
 #define can_load_h can_load_e
+#define can_load_d can_load_e
 #define can_load_r can_load_e
 LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
     load_some(b, start, i, limit)), 0)
+LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
+          put_quad(e[r], load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
           put_quad(e[r], load_some(b, start, i, limit)), 0)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
@@ -303,6 +307,7 @@ LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QU
 
 fn state lift_e(elem x, i64 i, par p) { return lift(x, p.origin + i, p); } /* i: in this piece */
 fn state lift_r(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
+fn state lift_d(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_h(elem x, i64 i, par p) { return lift(x, p.origin + i, p); }
 fn state lift_s(state x, i64 i, par p) { return x; }
 

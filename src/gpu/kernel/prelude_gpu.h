@@ -6,9 +6,8 @@
  *   TL_KIND                      1 signed, 2 unsigned, 3 float   TL_FORMAT     16 f16, 17 bf16, else 0
  *   TL_OUT_SIZE                  bytes of one value of a result   STATE_BYTES bytes of a state
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
- *   ONCE_BLOCKS                  groups of scan_once a processor, 0 if it is not for this instance
- *   ONCE_LOG                     elements of its tile, as a power of 2: 13, or 12 with half chunks
- *                                                             WHOLE_LOG     of window_whole
+ *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not for this instance
+ *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
  */
 #if TL_KIND == 2
 #define ORD_LOW  0
@@ -85,8 +84,9 @@ typedef struct {
 #else
 #define elem_missing ((elem)0)
 #endif
-#define is_present(x, p) is_number(x)
 #endif
+
+#define is_present(x, p) is_number(x) /* the processors take marked elements */
 
 #if TL_FORMAT == 16 && defined(HALF_TO_F32)
 fn real to_real(elem x) { return (real)half_to_f32(x); }

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * A warp's part of scan_once for class X: 4 KiB of elements, of which each lane scans its lines, side by side, one
- * element after the other. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a time;
+ * A warp's part of scan_once for class X: up to 4 KiB of elements, of which each lane scans its lines, side by side,
+ * one element after the other. They come and go through local memory in lines of 16 bytes, a row of 32 lines at a time;
  * there line u is at place u ^ (u / 8 & 7), so that rows and the lines of a lane meet no bank twice. */
-#if defined(TL_CUDA) && ONCE_BLOCKS
-#define SCAN_LINES                                                                                                     \
-    (OP_EXACT && OP_LANES == 1 && (TL_OUT_SIZE == TL_SIZE || TL_OUT_SIZE == 8) && !(TL_SIZE == 8 && STATE_BYTES > 8))
 #if SCAN_LINES
-enum { LINES = 8, LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
+enum { LINES = ONCE_ITEMS / (LANES * PACK), LANE_ITEMS_L = LINES * PACK, WARP_ITEMS = LANES * LANE_ITEMS_L };
 #define LINE_PLACE(u) ((u) ^ ((u) >> 3 & 7))
 
 /* A full chunk of elements side by side, aligned for lines, on its way to registers. */
@@ -162,5 +159,4 @@ fn void lines_scan(results out, batch b, i64 s, LOCAL bundle *stage, i64 at, may
     }
 #endif
 }
-#endif
 #endif

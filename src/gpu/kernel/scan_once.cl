@@ -2,10 +2,10 @@
  * scan of dense long sequences in one launch that reads every element once (Merrill and Garland 2016, decoupled
  * look-back), with fixed nodes instead of running sums, so that it does not matter who comes first.
  *
- * A tile is 8 chunks (of wide elements or states: half chunks), one for each of 8 warps, the workers; a ninth warp
- * posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of nodes that others have posted:
- * its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at most 31 of each level, all asked
- * for at once. The tile that ends a group posts the group's node.
+ * A tile is 8 chunks (of wide elements or states: half chunks; of arrays of few tiles: smaller ones), one for each of 8
+ * warps, the workers; a ninth warp posts, a tenth looks back. With a tile's number in base 32, S before it is a fold of
+ * nodes that others have posted: its left neighbours among 32 tiles, those among 32 groups of 32 tiles, and so on: at
+ * most 31 of each level, all asked for at once. The tile that ends a group posts the group's node.
  *
  * 8 workers tile i + 3: elements into registers | tile i: scan, out of local memory | tile i + 3: node, into local
  * memory
@@ -13,18 +13,13 @@
  *   looker      tile i + 1: S before it and after it
  *
  * So nodes are posted long before they are asked for. Tiles are taken from a counter: whoever waits, waits for groups
- * that run. The counter and the board are never cleared: ticket0 and epoch tell this call's from those before it. */
-#if defined(TL_CUDA) && ONCE_BLOCKS
-#if ONCE_LOG == 12
-#define PART(name) name##_h
-enum { ROWS_P = 4 };
-#else
-#define PART(name) name##_e
-enum { ROWS_P = 8 };
-#endif
+ * that run. Where each group has one tile none but the first is taken. The counter and the board are never cleared:
+ * ticket0 and epoch tell this call's from those before it.
+ *
+ * This text and scan_lines.cl are in a program twice, in the namespaces many and few (gpu/program.c). */
 enum { TILE_LOG = ONCE_LOG };
 #if !SCAN_LINES
-enum { WARP_ITEMS = PART(CHUNK) };
+enum { WARP_ITEMS = ONCE_ITEMS, ROWS_P = WARP_ITEMS / ROW_e };
 #endif
 
 /* ---- the board ---- */
@@ -155,6 +150,7 @@ typedef struct {
     GLOBAL u64 *ticket;
     GLOBAL const result *init;
     i64 ticket0, jobs, exclusive, seeded;
+    int one; /* tile for each group */
 } task;
 
 /* Job number `job`: tile k of sequence s. */
@@ -177,8 +173,8 @@ fn void poster(task t, LOCAL rings *r, int i, LOCAL state *box)
     const i64 later = i >= -2 ? RING(r->taken, TAKEN, i + 2) : t.jobs;
     const spot p = spot_of(t, later);
     const int full = later < t.jobs && is_full(t, p);
-    u64 more = 0;
-    if (lane == 0) more = atomicAdd(t.ticket, (u64)1);
+    u64 more = (u64)(t.ticket0 + t.jobs);
+    if (lane == 0 && !t.one) more = atomicAdd(t.ticket, (u64)1);
     state v = RING(r->nodes, NODES_KEPT, i + 2)[lane & (TILE_WARPS - 1)];
     UNROLL for (int m = 1; m < TILE_WARPS; m <<= 1) v = meet(v, exchange(v, m, box), (lane & m) != 0,
         m * WARP_ITEMS);
@@ -287,15 +283,15 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
     const spot p = spot_of(t, next);
     const i64 at = (p.k << TILE_LOG) + warp * WARP_ITEMS;
     const int some = next < t.jobs && at < t.b.n;
-    if (some) PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
+    if (some) ONCE_PART(load)(e, t.b, start_of(t.b, p.s), at, t.b.n);
     /* the place of tile i too */
     LOCAL quad *stage = stages + ((i + STAGES) % STAGES * TILE_WARPS + warp) * ROWS_P * LANES + lane_index();
     if (i >= 0) scan_chunk(t, r, i, stage, warp, box);
     if (!some) return;
     state v[ROWS_P];
-    PART(fold_quads)(v, e, t.b, at, 1);
-    PART(fold_across)(v, 1, box);
-    v[0] = PART(fold_lanes)(v[0], 1, box);
+    ONCE_PART(fold_quads)(v, e, t.b, at, 1);
+    ONCE_PART(fold_across)(v, 1, box);
+    v[0] = ONCE_PART(fold_lanes)(v[0], 1, box);
     if (lane_index() == 0) RING(r->nodes, NODES_KEPT, i + 3)[warp] = v[0];
     UNROLL for (int k = 0; k < ROWS_P; k++)
     {
@@ -306,7 +302,12 @@ fn void worker(task t, LOCAL rings *r, int i, LOCAL quad *stages, int warp, elem
 }
 #endif
 
+#define TILED_PARAMETERS PARAMETERS_OF(TILED)
+#if ONCE_FEW
+KERNEL_OF(scan_few)
+#else
 KERNEL_OF(scan_once)
+#endif
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
@@ -318,7 +319,8 @@ KERNEL_OF(scan_once)
     const int warp = thread_index() / LANES;
     task t;
     t.b = b, t.out = out, t.ticket = ticket, t.init = init;
-    t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded;
+    t.ticket0 = ticket0, t.jobs = jobs, t.exclusive = exclusive, t.seeded = seeded,
+    t.one = group_count() == jobs;
     t.d.words = ticket + ONCE_HEADER / 8, t.d.epoch = (u64)epoch, t.d.rows = b.seqs, t.d.tiles = tiles,
         t.d.levels = (int)levels;
 
@@ -341,4 +343,3 @@ KERNEL_OF(scan_once)
         BARRIER();
     }
 }
-#endif

@@ -37,7 +37,7 @@ KERNEL_OF(window)
             continue;
         }
         set_borders(&cuts, p, b);
-        load_items(z, p, b, of);
+        load_items(z, 0, p, b, of);
         BARRIER();
         int start[OUTPUTS], length[OUTPUTS];
         UNROLL for (int o = 0; o < OUTPUTS; o++)

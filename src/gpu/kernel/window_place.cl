@@ -220,12 +220,22 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
                                  !w.valid));
 }
 
-/* Y_0: items, lifted. Those that are no elements of the batch are in no result. */
-fn void load_items(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
+/* In arrays of quads of states of 8, 16 or 32 bytes the states of a quad lie in another order, so that neighbouring
+ * lanes do not meet in a bank: state c of quad q is at place c ^ turn_of(q). */
+enum { TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 }; /* (STATE_BYTES may be more) */
+fn int turn_of(int q)
+{
+    return sizeof(state) == 8 ? q >> 1 & 2 : sizeof(state) == 16 ? q >> 1 & 3 : sizeof(state) == 32 ? q & 3 : 0;
+}
+fn int place_of(int i) { return i ^ turn_of(i / QUAD); }
+
+/* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
+fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, windows w)
 {
     const i64 item = p->lo + w.shift;
     for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
-        z[i] = lift(load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, item + i)), item + i, b.p);
+        z[quads ? place_of(i) : i] = lift(
+            load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, item + i)), item + i, b.p);
 }
 fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w, int q)
 {

@@ -20,6 +20,33 @@ typedef struct ALIGNED(FOUR_ALIGN) {
     state s[QUAD];
 } four;
 
+/* Quad q of an array in local memory: in pieces of 16 bytes where its states lie in another order (window_place.cl). */
+enum { TOGETHER = sizeof(state) == 8 ? 2 : 1 };
+typedef struct ALIGNED(16) {
+    state s[TOGETHER];
+} together;
+fn four get_four(LOCAL const four *z, int q)
+{
+    four v;
+    if (!TURNED) return z[q];
+    UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
+    {
+        const together t = *(LOCAL const together *)&z[q].s[c ^ turn_of(q)];
+        UNROLL for (int k = 0; k < TOGETHER; k++) v.s[c + k] = t.s[k];
+    }
+    return v;
+}
+fn void put_four(LOCAL four *z, int q, four v)
+{
+    if (!TURNED) z[q] = v;
+    UNROLL for (int c = 0; c < QUAD && TURNED; c += TOGETHER)
+    {
+        together t;
+        UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
+        *(LOCAL together *)&z[q].s[c ^ turn_of(q)] = t;
+    }
+}
+
 /* Y_0 of a tile. */
 fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
 {
@@ -30,9 +57,9 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
         const i64 item = p->lo + w.shift + me;
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
-            z[k * WINDOW_THREADS + me] = lift(e[k], item + k * WINDOW_THREADS, b.p);
+            z[k * WINDOW_THREADS + place_of(me)] = lift(e[k], item + k * WINDOW_THREADS, b.p);
     } else {
-        load_items(z, p, b, w);
+        load_items(z, 1, p, b, w);
     }
 }
 
@@ -70,7 +97,7 @@ fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, res
     for (int i = thread_index(); i < p->results; i += WINDOW_THREADS) {
         const int whole = is_whole(p, d, b, w, i);
         maybe m;
-        m.s = v[i];
+        m.s = v[place_of(i)];
         m.have = whole && length >= w.least;
         if (whole || (w.edges == EDGES_TOO && !w.valid))
             store_maybe(result_at(p, b, out, w, i), m, length, p->lo + i, b.p);
@@ -82,7 +109,7 @@ fn void store_items(LOCAL const stretch *p, LOCAL const borders *d, batch b, res
 fn four quad_at(LOCAL const four *z, int q, int m, int far)
 {
     if ((m + 1) * WINDOW_THREADS + far > WHOLE_QUADS && q >= WHOLE_QUADS) q = WHOLE_QUADS - 1;
-    return z[q];
+    return get_four(z, q);
 }
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
@@ -92,12 +119,12 @@ fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept,
 {
     const int me = thread_index();
     for (int k = from; k < top; k++) {
-        LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS + me;
-        UNROLL for (int m = 0; m < MINE; m++) to[m * WINDOW_THREADS] = y[m];
+        LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS;
+        UNROLL for (int m = 0; m < MINE; m++) put_four(to, m * WINDOW_THREADS + me, y[m]);
         BARRIER();
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            four right = quad_at(to - me, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
+            four right = quad_at(to, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + more));
         }
     }
@@ -136,6 +163,7 @@ typedef struct {
  * an array of WHOLE states for each level that is kept, and up to two. tiles, cuts: of this turn and the next, which is
  * prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
+#define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
 fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
@@ -160,14 +188,14 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         UNROLL for (int m = 0; m < MINE; m++)
         {
             const int q = m * WINDOW_THREADS + me;
-            y[m] = y0[q];
+            y[m] = get_four(y0, q);
             if (top) {
                 four right = quad_at(y0, q + 1, m, 1);
                 state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
                 UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
                 y[m].s[3] = TWIN(y[m].s[3], right.s[0], 1);
                 if (top > 1) {
-                    if (w & 2) z[(w & 1) * WHOLE_QUADS + q] = y[m];
+                    if (w & 2) put_four(z + (w & 1) * WHOLE_QUADS, q, y[m]);
                     y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
                     y[m].s[2] = TWIN(y[m].s[2], one, 2), y[m].s[3] = TWIN(y[m].s[3], two, 2);
                 }
@@ -200,7 +228,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         }
         BARRIER();
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
-        UNROLL for (int m = 0; m < MINE; m++) z[m * WINDOW_THREADS + me] = y[m];
+        UNROLL for (int m = 0; m < MINE; m++) put_four(z, m * WINDOW_THREADS + me, y[m]);
         BARRIER();
         if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
         BARRIER();
@@ -208,18 +236,32 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 }
 
 #ifndef TL_LONG
+#define WHOLE_OF_PARAMETERS                                                                                            \
+    BATCH_OF_PARAMETERS;                                                                                               \
+    RESULTS_OF_PARAMETERS;                                                                                             \
+    SHARED stretch tile[2];                                                                                            \
+    windows of;                                                                                                        \
+    part make;                                                                                                         \
+    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;             \
+    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;                                   \
+    make.what = PART_RESULTS, make.states = 0
 KERNEL_OF(window_whole)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    SHARED stretch tile[2];
+    WHOLE_OF_PARAMETERS;
     SHARED borders cuts[2];
-    windows of;
-    part make;
-    of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;
-    of.least = least, of.edges = edges, of.shift = 0, of.width = before + after + 1;
-    make.what = PART_RESULTS, make.states = 0;
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
+/* The same of one sequence: the compiler leaves out what is for borders, two fifths of the code. (With two kernels of
+ * this text PoCL 5.0 made wrong code of them: prelude_opencl.h, BARRIER.) */
+#ifdef TL_CUDA
+KERNEL_OF(window_flat)
+{
+    WHOLE_OF_PARAMETERS;
+    SHARED borders cuts[2]; /* not used */
+    b.seqs = 1, b.flags = 0;
+    whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
+        make);
+}
+#endif
 #endif

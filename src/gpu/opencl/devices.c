@@ -3,9 +3,13 @@
  * ICD loader is opened at run time, once per process, and asked. Its functions and its errors are here too. This file
  * sees no other file of this folder. */
 #include "opencl.h"
+#include "gpu/note.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+
+#define LIBRARY "libOpenCL.so.1"
+TL_OPENS("opencl", "OpenCL devices", "\"" LIBRARY "\"");
 
 tl_opencl_api tl_cl;
 
@@ -71,7 +75,7 @@ static void find_devices(void)
 #pragma omp critical(tally_opencl)
     if (!done) {
         done = 1;
-        void *library = dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
+        void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
         int whole = library != NULL;
 #define FIND(result, name, parameters) whole = whole && (*(void **)&tl_cl.name = dlsym(library, #name)) != NULL;
         OPENCL_CALLS(FIND)

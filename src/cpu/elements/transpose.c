@@ -11,7 +11,7 @@
  * With 16 lanes a vector holds 8 elements of two sequences, so that sequences of 8 elements fill it. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
-#include "simd.h"
+#include "cpu/kernel/simd.h"
 
 /* Lane l of the first and of the second vector after step s, of vectors of n lanes. */
 #define FIRST(s, n, l)     ((l) >> (s)&1 ? (n) + (l) - (1 << (s)) : (l))

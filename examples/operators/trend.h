@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * slope: of the least-squares line through evenly spaced values, in units of y a step, in f64; a window gives a moving
- * trend. The places 0, 1, 2, ... of a block need no field: their mean and spread follow from how many they are, and
- * that is told (OP_SIZES). The centres of two neighbouring blocks lie (na + nb) / 2 apart, so with
+ * trend: the slope of the least-squares line through evenly spaced values, in units of y a step, in f64; a window gives
+ * a moving trend. The places 0, 1, 2, ... of a block need no field: their mean and spread follow from how many they
+ * are, and that is told (OP_SIZES). The centres of two neighbouring blocks lie (na + nb) / 2 apart, so with
  * t = sum (i - mean i) (y - mean y)
  *     t = ta + tb + (mean yb - mean ya) na nb / 2          and          slope = t / (n (n^2 - 1) / 12).
  * Not commutative. Fewer than two elements, a NaN or an infinity give NaN. */

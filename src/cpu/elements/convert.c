@@ -3,7 +3,7 @@
  * loops over elements of any alignment, which compilers make vectors of. */
 #include "dtype/dtype_traits.h"
 #include "operator/kernel.h"
-#include "keys.h"
+#include "cpu/kernel/keys.h"
 
 #define ANY(dt) TL_COLUMN(1, dt) __attribute__((aligned(1), may_alias))
 #define CONVERT(kind, from, to, value)                                                                                 \
@@ -23,8 +23,13 @@
 #undef CONVERT
 
 #define CONVERT(kind, from, to, value)                                                                                 \
-    {TL_WIDEN_##kind,    TL_COLUMN(2, from), TL_COLUMN(2, to),                                                         \
-     TL_COLUMN(3, from), TL_COLUMN(3, to),   TL_CAT4(convert, kind, from, to), NULL},
+    {TL_WIDEN_##kind,                                                                                                  \
+     TL_COLUMN(2, from),                                                                                               \
+     TL_COLUMN(2, to),                                                                                                 \
+     TL_COLUMN(3, from),                                                                                               \
+     TL_COLUMN(3, to),                                                                                                 \
+     TL_CAT4(convert, kind, from, to),                                                                                 \
+     NULL},
 const tl_convert TL_CAT(tl_converts_, TL_ISA)[] = {
 #include "convert.def"
     {0}};

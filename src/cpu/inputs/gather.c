@@ -35,7 +35,7 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     const char *x = r->x[0];
-    if (g->of[0].in || g->quiet || g->zeros) one_input(g, 0, x, m, to), x = to;
+    if (g->of[0].in || g->quiet || g->zeros || g->joined) one_input(g, 0, x, m, to), x = to;
     if (g->joined) { /* counts: a NaN if one of the two is */
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;
@@ -239,17 +239,21 @@ tally_status tl_gather_dense(tally *ctx, const tl_form *form, const tally_view *
             for (const tally_view *v = in; v; v = v->next) {
                 const int k = v != in;
                 const int64_t first = v->offsets ? v->offsets[row] * v->stride : row * v->row_stride;
-                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at, reverse ? -v->stride : v->stride, m, room[k],
-                     bits[k], &r);
+                pack(v, k, g.of[k].bytes, first, reverse ? n - 1 - at : at, reverse ? -v->stride : v->stride, m,
+                     room[k], bits[k], &r);
             }
             prepare(&g, &r, m, x + to * g.bytes, y ? y + to * g.bytes : NULL);
         }
     }
     for (int k = 0; k < (y ? 2 : 1); k++) {
         char *data = k ? y : x;
-        *(k ? &made->second : &made->view) =
-            (tally_view){.data = tl_offset(data, -zero * g.bytes), .dtype = g.dtype, .rows = in->rows, .n = in->n,
-                         .row_stride = in->n, .stride = 1, .offsets = in->offsets};
+        *(k ? &made->second : &made->view) = (tally_view){.data = tl_offset(data, -zero * g.bytes),
+                                                          .dtype = g.dtype,
+                                                          .rows = in->rows,
+                                                          .n = in->n,
+                                                          .row_stride = in->n,
+                                                          .stride = 1,
+                                                          .offsets = in->offsets};
     }
     return TALLY_OK;
 }

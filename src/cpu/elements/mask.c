@@ -49,10 +49,7 @@ MASK(mask_8, uint64_t)
 static void mask(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n,
                  uint64_t fill)
 {
-    (bytes == 1   ? mask_1
-     : bytes == 2 ? mask_2
-     : bytes == 4 ? mask_4
-                  : mask_8)(to, from, valid, bit, n, fill);
+    (bytes == 1 ? mask_1 : bytes == 2 ? mask_2 : bytes == 4 ? mask_4 : mask_8)(to, from, valid, bit, n, fill);
 }
 
 #define QUIET(name, type, magnitude, inf, nan)                                                                         \

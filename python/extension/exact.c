@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums as values: here a state is the 576 bytes of a tally_exact (doc/exact.md). _exact.py has the class. */
+#include "pt.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* A state from bytes. */
+static int read_state(PyObject *object, tally_exact *sum)
+{
+    char *bytes;
+    Py_ssize_t length;
+    if (PyBytes_AsStringAndSize(object, &bytes, &length)) return -1;
+    if (length == (Py_ssize_t)sizeof *sum) {
+        memcpy(sum, bytes, sizeof *sum);
+        return 0;
+    }
+    PyErr_Format(PyExc_ValueError, "data has %zd bytes: the state of an exact sum has %zu", length, sizeof *sum);
+    return -1;
+}
+
+static PyObject *state_of(const tally_exact *sum)
+{
+    return PyBytes_FromStringAndSize((const char *)sum, (Py_ssize_t)sizeof *sum);
+}
+
+/* x's elements, piece by piece where no stride walks them. No GIL. */
+static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int sign)
+{
+    enum { PIECE = 1 << 22 };
+    pt_dim dim[PT_DIMS];
+    tally_status (*const call)(tally *, tally_exact *, const tally_view *) =
+        sign < 0 ? tally_exact_subtract : tally_exact_add;
+    const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
+    for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
+    const int dims = a->size && !a->chunks ? pt_join(dim, a->ndim) : 0;
+    tally_view v = {.data = a->data, .dtype = a->dtype, .rows = 1, .n = a->size, .stride = 1};
+    if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in % bytes == 0))) {
+        if (a->size && dims) v.stride = dim[0].in / bytes;
+        return call(ctx, sum, &v);
+    }
+    tally_status status = TALLY_OK;
+    for (int64_t i = 0; i < a->chunk_count && !status; i++) {
+        v.data = (void *)(uintptr_t)a->chunks[i].data;
+        v.n = a->chunks[i].n;
+        status = call(ctx, sum, &v);
+    }
+    if (a->chunks) return status;
+    if (!(v.data = malloc(PIECE))) return TALLY_NO_MEMORY;
+    for (int64_t at = 0; at < a->size && !status; at += v.n) {
+        v.n = a->size - at < PIECE / bytes ? a->size - at : PIECE / bytes;
+        pt_pack(v.data, a->data, dim, dims, at, v.n, bytes);
+        status = call(ctx, sum, &v);
+    }
+    free(v.data);
+    return status;
+}
+
+/* exact_add(state, x, sign) -> state */
+PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a;
+    tally_exact sum;
+    if (pt_count("exact_add", count, 3) || read_state(args[0], &sum)) return NULL;
+    const long sign = PyLong_AsLong(args[2]);
+    if ((sign == -1 && PyErr_Occurred()) || pt_open(args[1], "x", &a)) return NULL;
+    pt_slot *slot = NULL;
+    PyObject *object = NULL;
+    if (a.device >= 0)
+        PyErr_SetString(PyExc_ValueError, "x is on a device: exact sums take host memory in this version");
+    else if ((slot = pt_take(NULL, NULL))) {
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = add(slot->ctx, &sum, &a, (int)sign);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else object = state_of(&sum);
+    }
+    pt_give_back(slot);
+    pt_close(&a);
+    return object;
+}
+
+/* exact_join(state, state, sign) -> state */
+PyObject *pt_exact_join(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    tally_exact a, b;
+    if (pt_count("exact_join", count, 3) || read_state(args[0], &a) || read_state(args[1], &b)) return NULL;
+    const long sign = PyLong_AsLong(args[2]);
+    if (sign == -1 && PyErr_Occurred()) return NULL;
+    if (sign < 0)
+        tally_exact_unmerge(&a, &b);
+    else
+        tally_exact_merge(&a, &b);
+    return state_of(&a);
+}
+
+/* exact_value(state, op, dtype) -> number */
+PyObject *pt_exact_value(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    tally_exact sum;
+    tally_dtype dtype;
+    int is_bool;
+    double value; /* room for any */
+    if (pt_count("exact_value", count, 3) || read_state(args[0], &sum)) return NULL;
+    PyObject *text = PyUnicode_AsUTF8String(args[1]), *object = NULL;
+    if (text && !pt_dtype_of(args[2], &dtype, &is_bool)) {
+        if (dtype != TALLY_F32 && dtype != TALLY_F64)
+            PyErr_Format(PyExc_ValueError, "dtype is %s: must be float32 or float64", pt_dtype_name(dtype, is_bool));
+        else if (tally_exact_value(NULL, &sum, PyBytes_AsString(text), dtype, &value))
+            pt_raise(NULL, TALLY_INVALID);
+        else
+            object = pt_value(dtype, 0, &value);
+    }
+    Py_XDECREF(text);
+    return object;
+}

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""Reductions, scans and windows of dask arrays, whose bits do not depend on chunks, workers or threads.
+
+>>> import dask.array, tally.dask
+>>> x = dask.array.random.default_rng(7).random(100_000, chunks=30_000).astype("float32")
+>>> y = x.rechunk(777)
+>>> bool((tally.dask.reduce(x, "sum") == tally.dask.reduce(y, "sum")).compute())
+True
+>>> bool((tally.dask.scan(x, "sum")[-1] == tally.dask.reduce(y, "sum")).compute())
+True
+
+All of them are lazy and give dask arrays, and each has the bits of the function of the same name in tally on the whole
+array. ``import tally`` does not import this module, which needs dask and NumPy.
+
+A sequence that has many chunks is not gathered if it is the only one (one axis, or ``axis=None``): its chunks become
+fragments of a kilobyte, and these are merged. Where there are several sequences, each is brought into one chunk, and so
+is one for a scan of exact sums.
+"""
+
+import itertools
+import operator
+
+import dask
+import dask.array as da
+import numpy as np
+
+import tally
+
+__all__ = ["cumulative_prod", "cumulative_sum", "reduce", "scan", "window"]
+
+_MERGED = 16  # parts in a task
+
+
+def _array(x):
+    x = da.asarray(x)
+    for axis, chunks in enumerate(x.chunks):
+        if any(n != n for n in chunks):
+            raise ValueError(f"x has chunks of unknown length along axis {axis}: call x.compute_chunk_sizes() first")
+    return x
+
+
+def _axis(x, axis):
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis: must be given, x has {x.ndim} axes")
+    at = 0 if axis is None else operator.index(axis)
+    if not -x.ndim <= at < x.ndim:
+        raise ValueError(f"axis is {at}: x has {x.ndim} axes")
+    return at % x.ndim
+
+
+def _result(x, op):
+    """The dtype of results, and the shape of one: () or the operator's lanes. The errors of op and dtype are raised."""
+    one = np.asarray(tally.reduce(np.empty(0, x.dtype), op))
+    return one.dtype, one.shape
+
+
+def _is_exact(op):
+    return "exact" in op.split(":")[1:]
+
+
+def _starts(lengths):
+    return list(itertools.accumulate(lengths[:-1], initial=0))
+
+
+# ---- tasks ----
+
+
+def _make(op, block, start):
+    return tally.Fragment(op, np.asarray(block), start)
+
+
+def _merge(parts):
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = whole + part
+    return whole
+
+
+def _value(fragment, dtype):
+    return np.asarray(fragment.result(), dtype)
+
+
+def _make_exact(block):
+    return tally.Exact(np.asarray(block))
+
+
+def _exact_value(total, op, dtype):
+    value = total.mean if "mean" in op else total.sum
+    return np.asarray(value(dtype=dtype, skipna=op.startswith("nan")), dtype)
+
+
+def _go_on(block, op, dtype, exclusive, init, before):
+    stream = tally.Stream.scan(op, dtype, exclusive=exclusive, init=init, after=before)
+    return np.asarray(stream.push(np.asarray(block)))
+
+
+# ---- the verbs ----
+
+
+def reduce(x, op, /, *, axis=None, keepdims=False):
+    """Folds all elements of ``x``, in C order of the indices, or those along ``axis`` (an integer or a tuple).
+
+    The bits are those of ``tally.reduce(x.compute(), op)``. ``op`` is one name. ValueError, TypeError: as
+    there, and for chunks of unknown length.
+    """
+    x = _array(x)
+    dtype, lanes = _result(x, op)
+    axes = set(range(x.ndim))
+    if axis is not None:
+        axes = {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    if axes == set(range(x.ndim)) and x.ndim:
+        found = da.from_delayed(_reduce_all(x, op, dtype), lanes, dtype)
+    else:
+        x = x.rechunk({a: -1 for a in axes})
+        kept = [a for a in range(x.ndim) if a not in axes]
+        found = da.blockwise(
+            lambda block: np.asarray(tally.reduce(block, op, axis=tuple(sorted(axes)))),
+            (*kept, x.ndim) if lanes else tuple(kept),
+            x,
+            tuple(range(x.ndim)),
+            new_axes={x.ndim: lanes[0]} if lanes else None,
+            concatenate=True,
+            dtype=dtype,
+            meta=np.empty((0,) * (len(kept) + len(lanes)), dtype),
+        )
+    if keepdims:
+        found = found[tuple(np.newaxis if a in axes else slice(None) for a in range(x.ndim))]
+    return found
+
+
+def _reduce_all(x, op, dtype):
+    make, make_exact, merge, value, exact_value = (
+        dask.delayed(f, pure=True) for f in (_make, _make_exact, _merge, _value, _exact_value)
+    )
+    if _is_exact(op):
+        parts = [make_exact(block) for block in x.to_delayed(optimize_graph=False).ravel()]
+    else:
+        x = x.rechunk({a: -1 for a in range(1, x.ndim)})  # slabs: neighbours in C order
+        each = int(np.prod(x.shape[1:], dtype=object))
+        blocks = x.to_delayed(optimize_graph=False).ravel()
+        parts = [make(op, block, start * each) for block, start in zip(blocks, _starts(x.chunks[0]))]
+    while len(parts) > 1:
+        parts = [merge(parts[i : i + _MERGED]) for i in range(0, len(parts), _MERGED)]
+    return exact_value(parts[0], op, str(dtype)) if _is_exact(op) else value(parts[0], dtype)
+
+
+def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
+    """Folds every prefix along ``axis``, which may be left out if there is one: what ``tally.scan`` gives, in bits.
+
+    ``exclusive``, ``reverse`` and ``init`` are those of :func:`tally.scan`. ValueError, TypeError: as there, and for
+    chunks of unknown length.
+    """
+    x = _array(x)
+    axis = _axis(x, axis)
+    dtype, lanes = _result(x, op)
+    tally.scan(np.zeros(1, x.dtype), op, exclusive=exclusive, reverse=reverse, init=init)  # raises what it would
+    if x.ndim > 1 or len(x.chunks[0]) == 1 or _is_exact(op):
+        x = x.rechunk({axis: -1})
+        return da.blockwise(
+            lambda block: tally.scan(block, op, axis=axis, exclusive=exclusive, reverse=reverse, init=init),
+            tuple(range(x.ndim + len(lanes))),
+            x,
+            tuple(range(x.ndim)),
+            new_axes={x.ndim: lanes[0]} if lanes else None,
+            dtype=dtype,
+            meta=np.empty((0,) * (x.ndim + len(lanes)), dtype),
+        )
+    if reverse:
+        return scan(x[::-1], op, exclusive=exclusive, init=init)[::-1]
+    make, merge, go_on = (dask.delayed(f, pure=True) for f in (_make, _merge, _go_on))
+    blocks, before = list(x.to_delayed(optimize_graph=False)), tally.Fragment(op, np.empty(0, x.dtype))
+    found = []
+    for block, start, length in zip(blocks, _starts(x.chunks[0]), x.chunks[0]):
+        results = go_on(block, op, str(x.dtype), exclusive, init, before)
+        found.append(da.from_delayed(results, (length, *lanes), dtype))
+        before = merge([before, make(op, block, start)])
+    return da.concatenate(found)
+
+
+def window(x, op, w=None, /, *, before=None, after=None, center=False, edges="missing", min_count=0, axis=None):
+    """Folds a window of ``w`` elements at every place along ``axis``: what ``tally.window`` gives, in bits.
+
+    The arguments are those of :func:`tally.window`; neither ``before`` nor ``after`` may be negative. A chunk gets the
+    elements beside it that its windows reach. ValueError, TypeError: as there, and for chunks of unknown length.
+    """
+    x = _array(x)
+    axis = _axis(x, axis)
+    back, ahead = tally._reach(w, before, after, center)
+    if back < 0 or ahead < 0:
+        raise ValueError(f"before is {back}, after is {ahead}: must not be negative")
+    tally.window(np.zeros(1, x.dtype), op, before=back, after=ahead, edges=edges, min_count=min_count)
+    dtype, lanes = _result(x, op)
+    if lanes:
+        raise ValueError(f"op is '{op}': windows of dask arrays take operators of one value")
+    depth = {a: (min(back, x.shape[a]), min(ahead, x.shape[a])) if a == axis else 0 for a in range(x.ndim)}
+    inside = "missing" if edges == "valid" else edges
+    found = da.map_overlap(
+        lambda block: tally.window(block, op, before=back, after=ahead, edges=inside, min_count=min_count, axis=axis),
+        x,
+        depth=depth,
+        boundary="none",
+        dtype=dtype,
+        meta=np.empty((0,) * x.ndim, dtype),
+    )
+    if edges == "valid":
+        whole = slice(min(back, x.shape[axis]), max(x.shape[axis] - ahead, 0))
+        found = found[tuple(whole if a == axis else slice(None) for a in range(x.ndim))]
+    return found
+
+
+def cumulative_sum(x, /, *, axis=None):
+    """The sums of all prefixes along ``axis``: :func:`scan` with ``"sum"``."""
+    return scan(x, "sum", axis=axis)
+
+
+def cumulative_prod(x, /, *, axis=None):
+    """The products of all prefixes along ``axis``: :func:`scan` with ``"prod"``."""
+    return scan(x, "prod", axis=axis)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""tally.dask on random chunkings: the bits of tally on the whole array, whatever the chunks and the scheduler are."""
+
+import doctest
+
+import numpy as np
+import pytest
+from conftest import numbers, same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tally
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+import tally.dask as td  # noqa: E402
+
+OPS = ["sum", "mean", "var:1", "nanstd", "prod", "max", "nanmin", "argmin", "minmax", "ema:0.1", "first", "any"]
+REAL = ["sum:f64", "sum:exact", "nanmean:exact", "mean:f64:exact"]  # of floats alone
+
+
+@pytest.fixture(autouse=True)
+def synchronous():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def chunks_of(draw, n):
+    """Random parts of n, empty ones among them."""
+    cuts = sorted(draw(st.lists(st.integers(0, n), max_size=8)))
+    return tuple(b - a for a, b in zip([0, *cuts], [*cuts, n]))
+
+
+@st.composite
+def arrays(draw):
+    """An array, and the same for dask in random chunks."""
+    shape = tuple(draw(st.lists(st.integers(0, 40), min_size=1, max_size=3)))
+    if len(shape) == 1 and draw(st.booleans()):
+        shape = (draw(st.integers(0, 5000)),)
+    dtype = draw(st.sampled_from(["float32", "float64", "int8", "int64", "uint16", "bool"]))
+    x = numbers(np.random.default_rng(draw(st.integers(0, 1 << 30))), shape, dtype, special=draw(st.booleans()))
+    return x, da.from_array(x, chunks=tuple(chunks_of(draw, n) for n in shape))
+
+
+@settings(max_examples=40)
+@given(st.data(), arrays())
+def test_reduce(data, both):
+    x, y = both
+    op = data.draw(st.sampled_from(OPS + REAL * (x.dtype.kind == "f")))
+    axis = data.draw(st.sampled_from([None, 0, -1, (0, x.ndim - 1) if x.ndim > 1 else 0]))
+    keepdims = data.draw(st.booleans()) and op != "minmax"
+    want = tally.reduce(x, op, axis=axis, keepdims=keepdims)
+    lazy = td.reduce(y, op, axis=axis, keepdims=keepdims)
+    assert lazy.dtype == np.asarray(want).dtype and lazy.shape == np.shape(want)
+    assert same_bits(lazy.compute(), want)
+
+
+@settings(max_examples=40)
+@given(st.data(), arrays())
+def test_scan(data, both):
+    x, y = both
+    ops = ["sum", "mean", "max", "argmin", "minmax", "ema:0.1", "nanvar"] + ["sum:exact"] * (x.dtype.kind == "f")
+    op = data.draw(st.sampled_from(ops))
+    options = {name: data.draw(st.booleans()) for name in ("exclusive", "reverse")}
+    if op in ("sum", "max", "ema:0.1") and x.dtype != bool:
+        options["init"] = data.draw(st.sampled_from([None, 3]))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    lazy = td.scan(y, op, axis=axis, **options)
+    want = tally.scan(x, op, axis=axis, **options)
+    assert lazy.shape == want.shape and same_bits(lazy.compute(), want)
+
+
+@settings(max_examples=40)
+@given(st.data(), arrays())
+def test_window(data, both):
+    x, y = both
+    op = data.draw(st.sampled_from(["sum", "mean", "max", "nanvar", "argmin"]))
+    options = {name: data.draw(st.integers(0, 9)) for name in ("before", "after")}
+    options["min_count"] = data.draw(st.integers(0, options["before"] + options["after"] + 1))
+    options["edges"] = data.draw(st.sampled_from(["missing", "shrink", "valid"]))
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    if not x.size:
+        return
+    lazy = td.window(y, op, axis=axis, **options)
+    want = tally.window(x, op, axis=axis, **options)
+    assert lazy.shape == want.shape and same_bits(lazy.compute(), want)
+
+
+def test_schedulers_and_pickles(rng):
+    x = numbers(rng, 20000, "float32", special=False)
+    y = da.from_array(x, chunks=333)
+    for scheduler in ("threads", "processes"):
+        with dask.config.set(scheduler=scheduler):
+            assert same_bits(td.reduce(y, "var").compute(), tally.var(x))
+            assert same_bits(td.cumulative_sum(y).compute(), tally.cumulative_sum(x))
+    assert same_bits(td.cumulative_prod(y[:9]).compute(), tally.cumulative_prod(x[:9]))
+
+
+def test_docstrings():
+    done = doctest.testmod(td)
+    assert done.failed == 0 and done.attempted > 4
+
+
+def test_nothing_is_computed_before_it_is_asked():
+    def never(block):
+        raise RuntimeError("computed")
+
+    y = da.ones(100, chunks=10).map_blocks(never, dtype="float64", meta=np.empty(0))
+    for lazy in (td.reduce(y, "sum"), td.scan(y, "sum"), td.window(y, "sum", 3)):
+        with pytest.raises(RuntimeError, match="computed"):
+            lazy.compute()
+
+
+def test_errors():
+    y = da.ones((4, 6), chunks=2)
+    for wrong, words in (
+        (lambda: td.reduce(y, "no"), "no"),
+        (lambda: td.reduce(y, "sum", axis=2), "axis is 2"),
+        (lambda: td.reduce(y.astype("i8"), "sum:exact"), "exact"),
+        (lambda: td.scan(y, "sum"), "axis"),
+        (lambda: td.scan(y, "mean", axis=0, init=1), "init"),
+        (lambda: td.window(y, "sum", 3, axis=0, min_count=9), "min_count"),
+        (lambda: td.window(y, "sum", 3, axis=0, edges="round"), "edges"),
+        (lambda: td.window(y, "sum", 3, axis=-3), "axis is -3"),
+        (lambda: td.window(y, "sum", before=-1, after=2, axis=0), "negative"),
+        (lambda: td.reduce(y[y[:, 0] > 0], "sum"), "unknown"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            wrong()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""Exact sums against math.fsum and fractions; runs, groups, take and by_key against NumPy."""
+
+import array
+import math
+import pickle
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from conftest import DTYPES, numbers, same_bits
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tally
+
+floats = st.floats(width=64, allow_nan=False, allow_infinity=False)
+
+
+# ---- exact sums ----
+
+
+def fsum(values):
+    """As math.fsum, with the library's rule where that raises, and never -0."""
+    try:
+        return math.fsum(values) + 0.0
+    except OverflowError:  # of a partial sum, perhaps
+        total = sum(map(Fraction, values))
+        try:
+            return float(total)
+        except OverflowError:
+            return math.inf if total > 0 else -math.inf
+
+
+@given(st.lists(floats, max_size=60), st.randoms())
+def test_sums_are_the_real_sums_in_any_order(values, rng):
+    x = np.array(values, "f8")
+    want = fsum(values)
+    assert same_bits(tally.reduce(x, "sum:exact"), np.float64(want))
+    mixed = rng.sample(values, len(values))
+    cut = rng.randint(0, len(values))
+    e = tally.Exact(np.array(mixed[:cut], "f8")) + tally.Exact(array.array("d", mixed[cut:]))
+    assert same_bits(np.float64(e.sum()), np.float64(want)) and e == tally.Exact(x) and e.count == len(values)
+    if values:
+        mean = sum(map(Fraction, values)) / len(values)
+        assert e.mean() == float(mean) == tally.reduce(x, "mean:exact")
+        assert same_bits(tally.scan(x, "sum:exact"), np.array([fsum(values[: i + 1]) for i in range(len(values))]))
+        w = min(5, len(values))
+        windows = [fsum(values[i : i + w]) for i in range(len(values) - w + 1)]
+        assert same_bits(tally.window(x, "sum:exact", w, edges="valid"), np.array(windows))
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=60))
+def test_sums_of_float32(values):
+    x = np.array(values, "f4")
+    total = fsum(values)
+    assert tally.Exact(x).sum() == total == tally.reduce(x, "sum:exact:f64")
+    assert same_bits(np.float32(tally.Exact(x).sum(dtype="float32")), tally.reduce(x, "sum:exact"))
+
+
+def test_strides_axes_chunks_and_types(rng):
+    x = numbers(rng, (60, 70), "float64", special=False)
+    assert tally.Exact(x) == tally.Exact(x.T) == tally.Exact(x[::-1, ::-1]) == tally.Exact(x.ravel())
+    assert tally.Exact(x[::3, ::7]).sum() == fsum(x[::3, ::7].ravel().tolist())
+    assert same_bits(tally.reduce(x, "sum:exact", axis=1), np.array([fsum(row.tolist()) for row in x]))
+    assert same_bits(tally.reduce(x, "sum:exact", axis=0), np.array([fsum(row.tolist()) for row in x.T]))
+    large = rng.standard_normal((700, 1001)).astype("f4").T[::2]  # packed in pieces
+    assert tally.Exact(large).sum() == fsum(large.ravel().tolist())
+    assert tally.Exact(np.float16([0.1, 0.2])).sum() == fsum([float(v) for v in np.float16([0.1, 0.2])])
+    pyarrow = pytest.importorskip("pyarrow")
+    parts = pyarrow.chunked_array([[0.1] * 3, [], [0.2, 1e100], [-1e100]])
+    assert tally.Exact(parts).sum() == fsum([0.1] * 3 + [0.2])
+
+
+def test_special_values_and_what_is_taken_back():
+    e = tally.Exact([1.0, math.inf])
+    assert e.sum() == math.inf and e.mean() == math.inf
+    e.add([-math.inf])
+    assert math.isnan(e.sum())
+    e.subtract([math.inf])
+    assert e.sum() == -math.inf
+    e.subtract([-math.inf])
+    e.add([math.nan, 2.0])
+    assert math.isnan(e.sum()) and e.sum(skipna=True) == 3.0 and e.mean(skipna=True) == 1.5
+    assert tally.Exact().sum() == 0.0 and math.isnan(tally.Exact().mean())
+    assert math.copysign(1, tally.Exact([-0.0]).sum()) == 1
+    assert (e - e) == tally.Exact() and (e - e).count == 0
+
+
+def test_states_travel():
+    rng = random.Random(3)
+    values = [rng.uniform(-1, 1) * 10.0 ** rng.randint(-300, 300) for _ in range(1000)]
+    parts = [tally.Exact(array.array("d", values[i : i + 100])) for i in range(0, 1000, 100)]
+    assert pickle.loads(pickle.dumps(parts[0])) == parts[0] == tally.Exact.from_bytes(bytes(parts[0]))
+    words = np.sum([np.frombuffer(bytes(p), "i8") for p in parts], axis=0)  # as MPI_SUM or SQL adds them
+    assert tally.Exact.from_bytes(words.tobytes()) == tally.Exact(array.array("d", values))
+    assert tally.Exact.from_bytes(words.tobytes()).sum() == fsum(values)
+    assert "of 2" in repr(tally.Exact([0.5, 1.0]))
+
+
+def test_errors_of_exact_sums():
+    e = tally.Exact([1.0])
+    for wrong, kind, words in (
+        (lambda: e.add(np.arange(3)), TypeError, "i64|int64"),
+        (lambda: e.add("text"), TypeError, "string"),
+        (lambda: e.sum(dtype="int32"), ValueError, "float32 or float64"),
+        (lambda: tally.Exact.from_bytes(b"123"), ValueError, "3 bytes"),
+        (lambda: e + 1.0, TypeError, "unsupported"),
+        (lambda: {e}, TypeError, "hash"),
+    ):
+        with pytest.raises(kind, match=words):
+            wrong()
+    assert e.sum() == 1.0
+
+
+# ---- keys ----
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_runs(rng, dtype):
+    for n in (0, 1, 2, 1000):
+        keys = numbers(rng, n, dtype)
+        keys = np.repeat(keys, rng.integers(1, 4, n))[::-1]
+        equal = (keys[1:] == keys[:-1]) | ((keys[1:] != keys[1:]) & (keys[:-1] != keys[:-1]))
+        want = np.concatenate([[0], np.flatnonzero(~equal) + 1, [len(keys)]] if len(keys) else [[0]]).astype("i8")
+        assert same_bits(tally.runs(keys), want)
+
+
+@given(st.lists(st.integers(0, 9), max_size=80), st.sampled_from([d for d in DTYPES if "int" in d]), st.data())
+def test_groups_take_and_by_key(values, dtype, data):
+    codes = np.array(values, dtype)[:: data.draw(st.sampled_from([1, -1, 2]))]
+    order, offsets = tally.groups(codes, 10)
+    assert same_bits(order, np.argsort(codes, kind="stable"))
+    assert same_bits(offsets, np.concatenate([[0], np.cumsum(np.bincount(codes.astype("i8"), minlength=10))]))
+    x = numbers(np.random.default_rng(len(values)), len(codes), data.draw(st.sampled_from(DTYPES)))
+    assert same_bits(tally.take(x, order), x[order])
+    for op in ("sum", "mean", "argmin"):
+        got = tally.by_key(x, codes, op, groups=10)
+        assert same_bits(got, np.array([tally.reduce(x[codes == g], op) for g in range(10)], got.dtype))
+    short = tally.by_key(x, codes, "count")
+    assert len(short) == (int(codes.max()) + 1 if len(codes) else 0) and short.sum() == tally.count(x)
+
+
+def test_kinds_of_results():
+    order = tally.groups(array.array("q", [1, 0]), 2)[0]
+    assert isinstance(order, tally.Array) and isinstance(tally.runs(np.zeros(2)), np.ndarray)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"city": ["b", "a", "b"], "x": [1.5, 2.5, 4.0]}, index=[7, 8, 9])
+    codes, cities = pandas.factorize(frame["city"])
+    assert tally.by_key(frame["x"], codes, "sum").tolist() == [5.5, 2.5] and list(cities) == ["b", "a"]
+    assert isinstance(tally.take(frame["x"], np.array([2, 0, 1])), np.ndarray)
+    pyarrow = pytest.importorskip("pyarrow")
+    assert tally.take(pyarrow.array([1.5, 2.5]), np.array([1, 0])).to_pylist() == [2.5, 1.5]
+
+
+def test_errors_of_keys():
+    x = np.arange(4.0)
+    unaligned = np.frombuffer(b"x" + np.zeros(2, "i8").tobytes(), "i8", offset=1)
+    for wrong, words in (
+        (lambda: tally.runs(np.zeros((2, 2))), "one axis"),
+        (lambda: tally.groups(np.array([0, 3]), 3), "element 1 is 3"),
+        (lambda: tally.groups(np.array([0, -1]), 3), "element 1 is -1"),
+        (lambda: tally.groups(np.array([0]), -1), "groups is -1"),
+        (lambda: tally.groups(np.array([0]), 1 << 61), "groups is"),
+        (lambda: tally.groups(x, 3), "f64"),
+        (lambda: tally.take(x, np.array([4])), r"order\[0\] is 4"),
+        (lambda: tally.take(x, np.array([-1])), r"order\[0\] is -1"),
+        (lambda: tally.take(x, np.array([1.0])), "int64"),
+        (lambda: tally.take(x, np.arange(4)[::-1]), "dense"),
+        (lambda: tally.take(x, unaligned), "aligned"),
+        (lambda: tally.by_key(x, np.array([0, 1]), "sum"), "a code for each"),
+        (lambda: tally.by_key(x.reshape(2, 2), np.array([0, 1, 0, 1]), "sum"), "a code for each"),
+        (lambda: tally.by_key(x, np.array([0, 1, 0, -1]), "sum"), "element 3 is -1"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=words):
+            wrong()
+    with pytest.raises(MemoryError):
+        tally.groups(np.array([0]), 1 << 55)

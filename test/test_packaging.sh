@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# What packages say of the library is true: one version everywhere; Debian's symbols file has what the shared library
+# exports; the notes of dlopen name the libraries that are opened; the digests of its tests are this build's.
+set -uo pipefail
+cd "$TALLY_SOURCE" || exit 1
+debian=packaging/debian
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() {
+    echo "FAILED: $*"
+    failed=1
+}
+same() { diff -u --label "$1" --label "$3" "$2" "$4" || fail "$1 and $3 differ"; }
+
+# ---- the version, which tally.h says ----
+version=$(awk '/^#define TALLY_VERSION_/ { text = text dot $3; dot = "." } END { print text }' include/tally.h)
+[[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "tally.h says the version '$version'"
+[[ $("$TALLY_CLI" --version) == "tally $version "* ]] || fail "tally --version is not $version"
+head -n 1 $debian/changelog | grep -qF "tally ($version-" || fail "$debian/changelog does not begin with $version"
+[ "$(sed -nE 's/^## ([0-9.]+).*/\1/p' CHANGELOG.md | head -n 1)" = "$version" ] || fail "CHANGELOG.md does not begin with $version"
+grep -qF "find_package(tally ${version%.*} " test/consumer/CMakeLists.txt || fail "test/consumer asks for another version"
+
+# ---- the symbols ----
+symbols=$debian/libtally0.symbols
+head -n 1 $symbols | grep -qxF 'libtally.so.0 libtally0 #MINVER#' || fail "$symbols is of another library"
+grep -vE '^(#|$)' test/symbols.txt | LC_ALL=C sort >"$work/listed" # which test/symbols.sh compares with tally.h
+sed -nE 's/^ (tally_[a-z0-9_]+)@TALLY_0 [0-9]+\.[0-9]+\.[0-9]+$/\1/p' $symbols | LC_ALL=C sort >"$work/debian"
+same test/symbols.txt "$work/listed" $symbols "$work/debian"
+[ "$(grep -c . $symbols)" -eq $(($(wc -l <"$work/debian") + 3)) ] || fail "$symbols has lines of another form"
+
+# ---- the notes ----
+notes_of() { # notes_of FILE: the sonames in its notes
+    readelf -p .note.dlopen "$1" 2>/dev/null | grep -oE '"soname":\[[^]]*\]' | grep -oE 'lib[A-Za-z]+\.so\.[0-9.]+' | LC_ALL=C sort
+}
+library=$TALLY_BUILD/libtally.so
+if [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v readelf >/dev/null; then
+    printf '%s\n' libcuda.so.1 libOpenCL.so.1 libnvrtc.so.{11.2,12,13} | LC_ALL=C sort >"$work/opened"
+    notes_of "$library" >"$work/notes"
+    same "the libraries that are opened" "$work/opened" "the notes of libtally.so" "$work/notes"
+    notes_of "$TALLY_CLI" >"$work/notes"
+    same "the libraries that are opened" "$work/opened" "the notes of the program" "$work/notes"
+    if command -v python3 >/dev/null && command -v objcopy >/dev/null; then
+        objcopy -O binary --only-section=.note.dlopen "$library" "$work/section"
+        python3 - "$work/section" <<'END' || fail "the notes are not of the form that readers expect"
+import json, struct, sys
+data, at, features = open(sys.argv[1], "rb").read(), 0, []
+while at < len(data):
+    owner, size, kind = struct.unpack_from("<III", data, at)
+    text = data[at + 16 : at + 16 + size]
+    assert (owner, kind, data[at + 12 : at + 16]) == (4, 0x407C0C0A, b"FDO\0") and text.endswith(b"]\0"), data[at:]
+    (note,) = json.loads(text[:-1])
+    assert set(note) == {"feature", "description", "priority", "soname"} and note["priority"] == "suggested", note
+    features.append(note["feature"])
+    at += 16 + (size + 3) // 4 * 4
+assert sorted(features) == ["cuda", "nvrtc", "opencl"], features
+END
+    fi
+    # every file that opens a library of somebody else's has a note
+    for f in $(grep -lE 'dlopen\(' -r src --include='*.c'); do
+        [ "$f" = src/cpu/user.c ] || grep -q '^TL_OPENS(' "$f" || fail "$f opens libraries and has no note (src/gpu/note.h)"
+    done
+fi
+
+# ---- what the package's own tests expect ----
+while read -r digest arguments; do
+    # shellcheck disable=SC2086
+    got=$("$TALLY_CLI" $arguments --digest --column co2 data/co2.csv | grep -oE '[0-9a-f]{64}')
+    [ "$got" = "$digest" ] || fail "$debian/tests/digest: tally $arguments: $got"
+done < <(sed -nE 's/^check ([0-9a-f]{64}) /\1 /p' $debian/tests/digest)
+[ "$(grep -c '^check [0-9a-f]' $debian/tests/digest)" -ge 2 ] || fail "$debian/tests/digest has no digests"
+for script in $debian/tests/*; do
+    [ "$script" = $debian/tests/control ] || sh -n "$script" || fail "$script"
+done
+[ "$(sed -n 's/^Tests: //p' $debian/tests/control | tr ' ' '\n' | sort | xargs)" = "$(cd $debian/tests && ls -I control | sort | xargs)" ] ||
+    fail "$debian/tests/control does not name each test"
+exit $failed
