@@ -101,11 +101,15 @@ typedef struct input {
     int guard;        /* of the mapping that data points to, or 0 */
     int64_t columns;  /* a table of text or csv: its columns; else 0 */
     int32_t *codes;   /* --by: the group of each line, when data is there */
+    int timed;
+    void *times; /* --by with --last or --next: its time, 8 bytes, */
+    tally_dtype times_dtype;
     int keep;
     lines kept; /* --keep: the lines whose elements were read, until they are taken */
     int64_t skipped;
 } input;
-int input_open(input *in, tally *ctx, const options *o, const char *path);
+/* more: NULL, or files that --axis NAME joins with it, and NULL. */
+int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more);
 int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
 int input_load(input *in, int any_order);                        /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
@@ -121,13 +125,15 @@ typedef struct layout {
     int axis;
     int64_t *offsets, segments; /* or: CSR */
 } layout;
-int layout_open(layout *l, input *in, const options *o); /* loads the input when it has to */
+/* Loads the input when it has to: not where its rows come in order, or (boxes) where it can be read in boxes. */
+int layout_open(layout *l, input *in, const options *o, int boxes);
 /* *columns: of a table whose columns are the sequences, which then pass through line by line; 0: use layout_open. */
 int layout_columns(const input *in, const options *o, int64_t *columns);
 /* Elements c, c + columns, ... of `rows` rows, side by side. */
 void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, size_t size, char *out);
 void layout_close(layout *l);
 int64_t layout_sequences(const layout *l);
+int axis_named(const options *o); /* is --axis the name of a dimension: are the files one array? */
 const char *layout_per(const layout *l, const input *in); /* what a sequence is */
 /* Batch number i as a view of data whose sequences have len elements (in: l->len; a window's output may be shorter).
  * Returns 0 past the last batch. A batch of the reduced results: out_at is its first result, out_step their distance.
@@ -158,11 +164,13 @@ typedef struct answer {
     int ndim;
     int64_t shape[DIMS];
     place ran;
-    int64_t count;   /* results of each operator: 1, or one per sequence */
-    int flat;        /* the whole file is one sequence */
-    const char *per; /* what a result is of: file, row, column, segment, sequence */
-    char **names;    /* what the sequences are called, or NULL */
-    char **keys;     /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
+    int64_t count;    /* results of each operator: 1, or one per sequence */
+    int flat;         /* the whole file is one sequence */
+    const char *per;  /* what a result is of: file, row, column, segment, sequence */
+    int axis;         /* results of --axis: which; else -1. With names of the dimensions, */
+    char *dimensions; /* those of the results, as in "lat, lon"; else NULL */
+    char **names;     /* what the sequences are called, or NULL */
+    char **keys;      /* --by: the cells of the groups' keys, key_columns for each result; else NULL */
     char **key_names;
     int64_t key_columns;
     result *results;
@@ -188,6 +196,24 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 
+/* ---- span.c: --last and --next ----------------------------------------------------------------------------------- */
+typedef struct span_length {
+    int given, number; /* number: plain, without a unit; else whole is nanoseconds */
+    int fraction;      /* a number that is not whole */
+    int64_t whole;
+    double real;
+} span_length;
+typedef struct span {
+    int on; /* there is --last or --next */
+    span_length last, next;
+    int center, low_open, high_open;
+    tally_ties ties;
+} span;
+int span_options(const options *o, span *s);
+/* The window of each line among the values that groups_take gives, as tally_window_ranges takes them; the caller frees
+ * both, also after a failure. */
+int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
+
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {
     char separator;
@@ -210,9 +236,13 @@ void json_end(FILE *f, const tally *ctx, const answer *a, const char *path); /* 
 void json_ran(FILE *f, const tally *ctx, const place *r);                    /* where.c */
 
 /* ---- document.c: where results go, and bytes of our own as a file that the library writes ------------------------ */
-enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_JSON };
+enum format { TO_TEXT, TO_CSV, TO_NPY, TO_RAW, TO_NETCDF, TO_JSON };
 enum format output_format(const options *o); /* --to, else the ending of --output */
-int output_filed(const options *o);          /* is there a FILE, which is not standard output? */
+int output_ending(const options *o);         /* refuses a FILE that would be raw, and is called otherwise */
+/* Names what is written to a netcdf file: the operator, and the dimensions as in "lat, lon" (NULL: they have none). */
+tally_status name_netcdf(tally_file *file, const char *op, const char *dimensions, int lanes);
+char *dimensions_of(const input *in, int axis); /* but for the axis (-1: all); NULL: they have no names, or no memory */
+int output_filed(const options *o);             /* is there a FILE, which is not standard output? */
 typedef struct document {
     tally *ctx;
     FILE *f;
@@ -243,6 +273,7 @@ int sink_close(sink *s, int code);                                  /* commits i
 typedef struct series {
     const tally_scan_options *scan; /* one of the two is there */
     const tally_window_options *window;
+    const span *span; /* with window: NULL, or in its place */
 } series;
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */

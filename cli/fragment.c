@@ -97,7 +97,7 @@ static int make_rows(tally *ctx, const options *o, input *in, int64_t start, tal
     tally_view view;
     int64_t at, step;
     int code = has(o, OPT_shape) ? input_reshape(in, o->value[OPT_shape]) : DONE;
-    if (!code) code = layout_open(&l, in, o);
+    if (!code) code = layout_open(&l, in, o, 0);
     if (!code && l.outer > 1 && l.inner > 1)
         code = fail(USAGE, "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d", l.axis,
                     in->label, in->ndim);
@@ -123,7 +123,7 @@ static int run_make(tally *ctx, const options *o)
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
     if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
-    if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-");
+    if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-", NULL);
     if (code) return code;
     progress_begin(&p, o, in.name);
     code = has(o, OPT_axis) || in.columns ? make_rows(ctx, o, &in, start, &f) : make(ctx, o, &in, start, &f, &p);

@@ -103,7 +103,7 @@ int groups_open(groups *g, input *in, const options *o)
     if (code) return code;
     g->width = in->columns ? in->columns : 1;
     g->lines = in->n / g->width;
-    g->count = tally_file_groups(in->file);
+    g->count = in->info.key_columns ? tally_file_groups(in->file) : 1; /* times alone: all lines are one group */
     g->order = malloc((size_t)g->lines * sizeof *g->order + 1);
     g->offsets = malloc((size_t)(g->count + 1) * sizeof *g->offsets);
     g->shown = malloc((size_t)g->count * sizeof *g->shown + 1);
@@ -113,6 +113,12 @@ int groups_open(groups *g, input *in, const options *o)
     for (int64_t i = 0; i < g->count; i++) g->shown[i] = i;
     if (has(o, OPT_sort)) code = sort_groups(g, in);
     if (code) return code;
+    for (int64_t i = 0; !in->codes && i < g->lines; i++) g->order[i] = i;
+    if (!in->codes) {
+        g->offsets[0] = 0;
+        g->offsets[1] = g->lines;
+        return DONE;
+    }
     const tally_view codes = tally_flat(in->codes, TALLY_I32, g->lines);
     const tally_status status = tally_groups(in->ctx, &codes, g->count, g->order, g->offsets);
     free(in->codes);

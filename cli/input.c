@@ -44,6 +44,8 @@ static int file_options(const options *o, tally_file_options *f)
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
     f->by = o->value[OPT_by];
+    f->variable = o->value[OPT_variable];
+    f->by_time = has(o, OPT_last) || has(o, OPT_next);
     const int code = dtype_option(o, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
@@ -71,18 +73,21 @@ static int open_as(input *in, tally *ctx, const tally_file_options *f, const cha
     in->column_major = in->info.fortran && in->ndim > 1;
     in->columns = in->info.elements < 0 && in->ndim == 2 ? in->shape[1] : 0;
     in->keep = f->keep;
+    in->timed = f->by_time;
+    in->times_dtype = TALLY_I64;
     /* A mapping counts as resident while it is used, so a file that would crowd out everything else is read in pieces.
      */
     if (in->info.mapped && in->info.bytes_total <= physical_memory() / 2) use_mapping(in);
     return DONE;
 }
 
-int input_open(input *in, tally *ctx, const options *o, const char *path)
+int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more)
 {
     memset(in, 0, sizeof *in);
     tally_file_options f;
     const int code = file_options(o, &f);
     if (code) return code;
+    f.more = (const char *const *)(size_t)more;
     if (!strcmp(path, "-") && isatty(0) && !has(o, OPT_quiet))
         fputs("tally: reading from the terminal; end with Ctrl-D\n", stderr);
     if (is_operator(path) && access(path, F_OK) != 0)
@@ -126,17 +131,51 @@ static void gather(const input *in, int64_t from, int64_t count, char *out)
     }
 }
 
-static int read_file(input *in, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+/* Times to `times`; those before it, in in->times, become what they are. */
+static tally_status read_times(input *in, void *buffer, int32_t *codes, char *times, int64_t max, int64_t *got)
 {
-    const tally_status status =
-        codes ? tally_file_read_by(in->file, buffer, codes, max, got) : tally_file_read(in->file, buffer, max, got);
+    tally_dtype dtype;
+    const tally_status status = tally_file_read_times(in->file, buffer, codes, times, &dtype, max, got);
+    if (status) return status;
+    for (char *t = in->times; t < times && dtype != in->times_dtype; t += 8) {
+        int64_t whole;
+        memcpy(&whole, t, 8);
+        const double real = (double)whole;
+        memcpy(t, &real, 8);
+    }
+    in->times_dtype = dtype;
+    return TALLY_OK;
+}
+
+static int read_file(input *in, void *buffer, int64_t line, int64_t max, int64_t *got)
+{
+    int32_t *const codes = in->codes ? in->codes + line : NULL;
+    const tally_status status = in->times ? read_times(in, buffer, codes, (char *)in->times + line * 8, max, got)
+                                : codes   ? tally_file_read_by(in->file, buffer, codes, max, got)
+                                          : tally_file_read(in->file, buffer, max, got);
     if (status) return fail_status(in->ctx, status);
-    const char *line;
+    const char *text;
     size_t length;
     int code = DONE;
-    while (in->keep && !code && tally_file_line(in->file, &line, &length) == TALLY_OK && line)
-        code = lines_put(&in->kept, line, length);
+    while (in->keep && !code && tally_file_line(in->file, &text, &length) == TALLY_OK && text)
+        code = lines_put(&in->kept, text, length);
     return code;
+}
+
+/* Of --by: groups and times of `count` lines. */
+static int by_room(input *in, int64_t count)
+{
+    if (in->info.key_columns) {
+        int32_t *const codes = realloc(in->codes, (size_t)count * sizeof *codes + 1);
+        if (!codes) return fail_memory("--by", count * (int64_t)sizeof *codes);
+        in->codes = codes;
+    }
+    if (in->timed) {
+        void *const times = realloc(in->times, (size_t)count * 8 + 8);
+        if (!times) return fail_memory("--by", count * 8);
+        in->times = times;
+    }
+    return DONE;
 }
 
 /* Everything that is left, into memory; for a length that is unknown the buffer doubles. */
@@ -156,18 +195,8 @@ static int load(input *in)
             return fail_memory(what, room * (int64_t)size);
         }
         all = more;
-        if (in->info.key_columns) {
-            int32_t *const codes = realloc(in->codes, (size_t)(room / width) * sizeof *codes + 1);
-            if (!codes) {
-                free(all);
-                return fail_memory("--by", room / width * (int64_t)sizeof *codes);
-            }
-            in->codes = codes;
-        }
-        while (
-            n < room &&
-            !(code = read_file(in, all + (size_t)n * size, in->codes ? in->codes + n / width : NULL, room - n, &got)) &&
-            got)
+        code = by_room(in, room / width);
+        while (!code && n < room && !(code = read_file(in, all + (size_t)n * size, n / width, room - n, &got)) && got)
             n += got;
         if (code || n < room || in->n >= 0) break;
         room *= 2;
@@ -176,6 +205,7 @@ static int load(input *in)
         free(all);
         return code;
     }
+    tally_file_get_info(in->file, &in->info); /* what the times are is known now */
     if (in->n < 0) in->shape[0] = in->columns ? n / in->columns : n;
     in->n = n;
     in->data = in->own = all;
@@ -210,7 +240,7 @@ int input_read(input *in, void *buffer, int64_t max, int64_t *got)
         const int code = input_load(in, 1);
         if (code) return code;
     }
-    if (!in->data) return read_file(in, buffer, NULL, max, got);
+    if (!in->data) return read_file(in, buffer, 0, max, got);
     *got = in->n - in->next < max ? in->n - in->next : max;
     const size_t size = tally_dtype_size(in->dtype);
     if (in->column_major && *got)
@@ -268,9 +298,11 @@ void input_close(input *in)
     tally_file_close(in->file);
     free(in->own);
     free(in->codes);
+    free(in->times);
     lines_free(&in->kept);
     in->file = NULL;
     in->guard = 0;
     in->own = NULL;
     in->codes = NULL;
+    in->times = NULL;
 }

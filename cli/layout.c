@@ -12,9 +12,32 @@
 
 enum { STREAMED = 4096 }; /* columns with a stream each; a table of more is loaded */
 
+int axis_named(const options *o)
+{
+    int64_t number;
+    return has(o, OPT_axis) && count_parse(o->value[OPT_axis], &number) != 0;
+}
+
+static int no_dimension(const input *in, const char *name)
+{
+    const char *names[DIMS + 1] = {NULL};
+    char what[80];
+    for (int d = 0; d < in->ndim && in->info.dimensions; d++) names[d] = in->info.dimensions[d];
+    if (!names[0])
+        return fail(USAGE, "--axis is '%s', and the dimensions of %s have no names: give a number, 0 for the first",
+                    name, in->label);
+    snprintf(what, sizeof what, "dimension of %.60s", in->label);
+    return fail_choice(USAGE, what, name, names);
+}
+
 static int axis_option(const input *in, const options *o, int *axis)
 {
     int64_t given;
+    if (axis_named(o)) {
+        for (*axis = 0; *axis < in->ndim && in->info.dimensions; ++*axis)
+            if (in->info.dimensions[*axis] && !strcmp(in->info.dimensions[*axis], o->value[OPT_axis])) return DONE;
+        return no_dimension(in, o->value[OPT_axis]);
+    }
     const int code = opt_count(o, OPT_axis, -DIMS, DIMS - 1, 0, &given);
     if (code) return code;
     if (given < -in->ndim || given >= in->ndim)
@@ -44,13 +67,13 @@ void layout_gather(const char *data, int64_t count, int64_t columns, int64_t c, 
     for (int64_t i = 0; i < count; i++, at += (size_t)columns * size, out += size) memcpy(out, at, size);
 }
 
-static int open_axis(layout *l, input *in, const options *o)
+static int open_axis(layout *l, input *in, const options *o, int boxes)
 {
     int code = axis_option(in, o, &l->axis);
     if (code) return code;
     /* Rows in order can be reduced while they are read; everything else needs all of the array. */
     const int in_order = o->verb == VERB_reduce && l->axis == in->ndim - 1 && !in->column_major && in->n >= 0;
-    code = in_order ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
+    code = in_order || boxes ? DONE : input_load(in, o->verb == VERB_reduce && in->ndim == 2);
     if (code) return code;
     l->outer = l->inner = 1;
     l->len = in->shape[l->axis];
@@ -130,11 +153,11 @@ static int open_segments(layout *l, input *in, const options *o)
     return code;
 }
 
-int layout_open(layout *l, input *in, const options *o)
+int layout_open(layout *l, input *in, const options *o, int boxes)
 {
     memset(l, 0, sizeof *l);
     if (has(o, OPT_segments)) return open_segments(l, in, o);
-    return open_axis(l, in, o);
+    return open_axis(l, in, o, boxes);
 }
 
 void layout_close(layout *l)

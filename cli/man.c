@@ -99,9 +99,10 @@ void help_man(FILE *f)
     put(f, "tally folds the numbers of a file. Every result is defined by one evaluation order (order E, v1). So it\n"
            "has the same bits on any number of threads, at any vector width, streamed or in memory.\n");
     fputs(".PP\n", f);
-    put(f, "A FILE is .npy, raw, text or CSV; its name and first bytes say which. Without a FILE, or for -, standard\n"
-           "input is read. Files may be larger than memory. Numbers in options may be written 2^28, 1e6, 1.5e9,\n"
-           "64Ki or 3M.\n");
+    put(f,
+        "A FILE is .npy, raw, text, CSV or NetCDF; its name and first bytes say which. Without a FILE, or for -,\n"
+        "standard input is read. Files may be larger than memory. Numbers in options may be written 2^28, 1e6, 1.5e9,\n"
+        "64Ki or 3M.\n");
     fputs(".PP\n", f);
     put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1,\n"
            "ema:alpha=0.1. sum, mean, nansum and nanmean of floats take :exact too: the real sum or mean, rounded "

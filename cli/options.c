@@ -149,6 +149,7 @@ int options_parse(options *o, int argc, char **argv)
             code = parse_letters(o, argv, argc, &i);
         if (code) return code;
     }
+    o->args[o->nargs] = NULL; /* there is room: argv ends with one */
     return DONE;
 }
 

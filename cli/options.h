@@ -45,7 +45,7 @@ typedef struct options {
     const char *value[OPT_COUNT];  /* NULL: not given; a flag that was given: ""; of several the last one */
     const char *op_file[OP_FILES]; /* every --op-file */
     int op_files;
-    char **args; /* the operands, in order */
+    char **args; /* the operands, in order, and NULL */
     int nargs;
 } options;
 

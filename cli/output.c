@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Do results belong to files of their own, which are named? */
+static int several(const options *o) { return o->nargs > 2 && !axis_named(o); }
+
 static void print_json(FILE *f, const tally *ctx, const answer *a, const options *o, int values, const char *path)
 {
     char hash[65];
@@ -32,7 +35,7 @@ static void print_json(FILE *f, const tally *ctx, const answer *a, const options
 static void print_documents(FILE *f, const tally *ctx, const answer *answers, int files, const options *o, int values,
                             const char *path)
 {
-    const int named = o->nargs > 2;
+    const int named = several(o);
     if (named) fputs("[\n", f);
     for (int i = 0; i < files; i++) {
         if (i) fputs(",\n", f);
@@ -44,12 +47,13 @@ static void print_documents(FILE *f, const tally *ctx, const answer *answers, in
 int output_check(const options *o, int ops)
 {
     const enum format format = output_format(o);
-    if (ops == 1 || (format != TO_NPY && format != TO_RAW) ||
+    if (output_ending(o)) return USAGE;
+    static const char *const types[] = {[TO_NPY] = "n npy", [TO_RAW] = " raw", [TO_NETCDF] = " netcdf"};
+    if (ops == 1 || format < TO_NPY || format > TO_NETCDF ||
         (!output_filed(o) && (has(o, OPT_json) || has(o, OPT_digest))))
         return DONE;
-    return fail(USAGE, "--output %s: a%s %s file holds one type, so give one operator, or write .csv or .txt",
-                has(o, OPT_output) ? o->value[OPT_output] : "-", format == TO_NPY ? "n" : "",
-                format == TO_NPY ? "npy" : "raw");
+    return fail(USAGE, "--output %s: a%s file holds one type, so give one operator, or write .csv or .txt",
+                has(o, OPT_output) ? o->value[OPT_output] : "-", types[format]);
 }
 
 /* One operator, so that the file has one type. */
@@ -63,9 +67,17 @@ static int write_typed(tally *ctx, const char *path, const char *format, const a
     int64_t shape[DIMS + 1] = {a->count};
     int ndim = 1;
     if (a->flat) shape[0] = files;
+    const int netcdf = !strcmp(format, "netcdf"),
+              whole = netcdf && !a->flat && a->axis >= 0; /* an array less its axis */
+    if (whole) ndim = 0;
+    for (int d = 0; d < a->ndim && whole; d++)
+        if (d != a->axis) shape[ndim++] = a->shape[d];
+    if (whole && ndim == 0) shape[ndim++] = 1;
     if (a->results->info.lanes > 1) shape[ndim++] = a->results->info.lanes;
     tally_file *file;
     tally_status status = tally_file_create(ctx, path, format, a->results->info.output, ndim, shape, 0, &file);
+    if (!status && whole && a->ndim > 1)
+        status = name_netcdf(file, a->results->op, a->dimensions, a->results->info.lanes);
     for (int i = 0; i < files && !status; i++)
         status = tally_file_write(file, answers[i].results->bits, answers[i].count * answers[i].results->info.lanes);
     if (!status) status = tally_file_commit(file);
@@ -79,11 +91,12 @@ static int write_values(tally *ctx, const answer *answers, int files, const opti
 {
     const char *const path = output_filed(o) ? o->value[OPT_output] : NULL;
     const look values = {.separator = format == TO_CSV ? ',' : '\t',
-                         .named = o->nargs > 2,
+                         .named = several(o),
                          .people = !path && isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                          .hex = has(o, OPT_hex)};
     document d;
     if (format == TO_NPY) return write_typed(ctx, path ? path : "-", "npy", answers, files);
+    if (format == TO_NETCDF) return write_typed(ctx, path ? path : "-", "netcdf", answers, files);
     if (format == TO_RAW) return write_typed(ctx, path ? path : "-", "raw", answers, files);
     int code = document_open(&d, ctx, path);
     if (!code && format == TO_JSON)
@@ -99,7 +112,7 @@ int print_answers(tally *ctx, const answer *answers, int files, const options *o
     const int filed = output_filed(o), digest = has(o, OPT_digest),
               json = has(o, OPT_json) || (!filed && format == TO_JSON);
     const look digests = {.separator = format == TO_CSV && !filed ? ',' : '\t',
-                          .named = o->nargs > 2,
+                          .named = several(o),
                           .people = isatty(1) && !has(o, OPT_to) && !has(o, OPT_output),
                           .digest = 1};
     const int code = filed || (!json && !digest) ? write_values(ctx, answers, files, o, format) : DONE;

@@ -7,10 +7,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its operators in L2. More: each
  * push is cut among the threads, so a piece must be worth the fork. */
 enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
+enum { LARGE_PAGE = 2 << 20 };                  /* a large page */
 static const int64_t watched_bytes = 256 << 20; /* with progress to show, one call takes at most this much */
 
 typedef struct job {
@@ -147,16 +149,17 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
     return code;
 }
 
-/* Every batch of sequences as one view; results that are not neighbours go through a buffer. */
-static int batches(const job *j, const input *in, answer *a, const layout *l)
+/* Every batch of sequences as one view, to the results from number `row` on; those that are not neighbours go through a
+ * buffer. */
+static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l, int64_t row)
 {
-    const size_t size = tally_dtype_size(in->dtype);
+    const size_t size = tally_dtype_size(dtype);
     tally_view view;
     int64_t at, step;
-    for (int64_t b = 0; layout_batch(l, b, in->data, in->dtype, size, l->len, &view, &at, &step); b++)
+    for (int64_t b = 0; layout_batch(l, b, data, dtype, size, l->len, &view, &at, &step); b++)
         for (int i = 0; i < j->ops.count; i++) {
             const size_t each = result_bytes(&a->results[i].info);
-            char *const out = (char *)a->results[i].bits + (size_t)at * each;
+            char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
             char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
             if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
             const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, near);
@@ -167,6 +170,54 @@ static int batches(const job *j, const input *in, answer *a, const layout *l)
             if (status) return fail_status(j->ctx, status);
         }
     return DONE;
+}
+
+/* An array that can be read in boxes, and need not fit into memory. Each has all of the axis, all of the dimensions
+ * after one that is cut, and one of those before it, so that its results are neighbours.
+ *
+ *     time x lat x lon, axis 0:   all times, some lat, all lon; where one lat is too much all times, one lat, some lon
+ */
+static int boxes(const job *j, input *in, answer *a, const layout *l, progress *p)
+{
+    const int64_t size = (int64_t)tally_dtype_size(in->dtype);
+    int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
+    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1;
+    if (code) return code;
+    memcpy(most, in->shape, sizeof most);
+    for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
+        if (d == l->axis) continue;
+        elements /= most[d];
+        most[d] = 1;
+        cut = d;
+    }
+    if (cut >= 0 && elements <= bytes / size) {
+        most[cut] = bytes / size / elements < in->shape[cut] ? bytes / size / elements : in->shape[cut];
+        elements *= most[cut];
+    }
+    char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
+    if (!box) return fail_memory("--axis, which reads all of it at a time,", elements * size);
+    madvise(box, (size_t)(elements * size), MADV_HUGEPAGE); /* pages of 4 KiB took half of the time */
+    for (int more = 1; more && !code;) {
+        int64_t count[DIMS];
+        layout part = {.outer = 1, .len = l->len, .inner = 1, .axis = l->axis};
+        for (int d = 0; d < in->ndim; d++) {
+            count[d] = most[d] < in->shape[d] - start[d] ? most[d] : in->shape[d] - start[d];
+            if (d != l->axis) *(d < l->axis ? &part.outer : &part.inner) *= count[d];
+        }
+        const tally_status status = tally_file_read_box(in->file, start, count, box);
+        code = status ? fail_status(j->ctx, status) : batches(j, box, in->dtype, a, &part, row);
+        row += part.outer * part.inner;
+        progress_show(p, row * l->len * size, in->n * size);
+        more = 0;
+        for (int d = cut; d >= 0 && !more; d--) { /* the next place; past the last one all are 0 again */
+            if (d == l->axis) continue;
+            start[d] += count[d];
+            more = start[d] < in->shape[d];
+            if (!more) start[d] = 0;
+        }
+    }
+    free(box);
+    return code;
 }
 
 /* OP.COLUMN, with the column's number from 1 if it has no name. */
@@ -239,7 +290,8 @@ static int copy_names(answer *a, const input *in)
     return a->names ? DONE : fail_memory("the names of the columns", a->count * (int64_t)sizeof *a->names);
 }
 
-static int reduce_file(const job *j, const char *path, answer *a)
+/* more: files that are one array with it, or NULL. */
+static int reduce_file(const job *j, const char *path, char *const *more, answer *a)
 {
     const options *const o = j->o;
     const double start = seconds();
@@ -249,7 +301,7 @@ static int reduce_file(const job *j, const char *path, answer *a)
     progress p;
     int64_t columns = 0;
     memset(a, 0, sizeof *a);
-    int code = input_open(&in, j->ctx, o, path);
+    int code = input_open(&in, j->ctx, o, path, more);
     if (code) return code;
     progress_begin(&p, o, path);
     char *const buffer = malloc(READ_BYTES);
@@ -259,18 +311,22 @@ static int reduce_file(const job *j, const char *path, answer *a)
     if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code && !by) code = layout_columns(&in, o, &columns);
-    if (!code && !by && !a->flat && !columns) code = layout_open(&l, &in, o);
+    const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
+    if (!code && !by && !a->flat && !columns) code = layout_open(&l, &in, o, boxed);
     if (!by) {
         a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
         a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
     }
     if (!code && !by) code = answer_room(j, &in, a);
     if (!code && columns) code = copy_names(a, &in);
+    a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
+    if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis);
     if (!code && !by)
-        code = columns   ? fold(j, &in, a, 0, -1, columns, buffer, &p)
-               : a->flat ? flat(j, &in, a, buffer, &p)
-               : in.data ? batches(j, &in, a, &l)
-                         : rows(j, &in, a, &l, buffer, &p);
+        code = columns                         ? fold(j, &in, a, 0, -1, columns, buffer, &p)
+               : a->flat                       ? flat(j, &in, a, buffer, &p)
+               : in.data                       ? batches(j, in.data, in.dtype, a, &l, 0)
+               : boxed && l.axis < in.ndim - 1 ? boxes(j, &in, a, &l, &p)
+                                               : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
     if (!code) code = input_sound(&in);
     if (!code) {
@@ -306,8 +362,10 @@ static void answer_free(answer *a)
     }
     for (int64_t i = 0; a->names && i < a->count; i++) free(a->names[i]);
     free(a->names);
+    free(a->dimensions);
     free(a->results);
     a->names = NULL;
+    a->dimensions = NULL;
     a->results = NULL;
 }
 
@@ -321,7 +379,8 @@ int run_reduce(const options *o)
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
     if (groups_check(o)) return USAGE;
     char **const paths = o->nargs > 1 ? o->args + 1 : standard_input;
-    const int files = o->nargs > 1 ? o->nargs - 1 : 1;
+    const int joined = axis_named(o) && o->nargs > 2; /* the files are one array */
+    const int files = o->nargs > 1 && !joined ? o->nargs - 1 : 1;
     answer *const answers = calloc((size_t)files, sizeof *answers);
     int code =
         answers ? operators_split(&j.ops, o->args[0]) : fail_memory("the results", files * (int64_t)sizeof *answers);
@@ -329,7 +388,7 @@ int run_reduce(const options *o)
     if (!code) code = session_open(&j.ctx, o);
     int good = 0, worst = code;
     for (int i = 0; i < files && j.ctx && code != USAGE; i++) { /* one bad file does not hide the others */
-        code = reduce_file(&j, paths[i], &answers[good]);
+        code = reduce_file(&j, paths[i], joined ? paths + 1 : NULL, &answers[good]);
         if (code) {
             worst = code;
             answer_free(&answers[good]);

@@ -37,9 +37,10 @@ int series_begin(const options *o)
     if (o->nargs < 1)
         return fail(USAGE, "which operator? `tally %s %s`; `tally ops` lists them, `tally help %s` explains", verb,
                     verb_table[o->verb].operands, verb);
-    if (o->nargs > 2) return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
+    if (o->nargs > 2 && !axis_named(o))
+        return fail(USAGE, "`tally %s` takes one FILE, and '%s' is a second one", verb, o->args[2]);
     if (has(o, OPT_axis) && has(o, OPT_segments)) return fail(USAGE, "--axis and --segments exclude each other");
-    if (groups_check(o)) return USAGE;
+    if (groups_check(o) || output_ending(o)) return USAGE;
     if (has(o, OPT_keep) && has(o, OPT_json)) return fail(USAGE, "--keep and --json exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_step)) return fail(USAGE, "--keep and --step exclude each other");
     if (has(o, OPT_keep) && has(o, OPT_reverse)) return fail(USAGE, "--keep and --reverse exclude each other");
@@ -237,7 +238,7 @@ static int run_whole(run *r, input *in)
     const int cut = has(r->o, OPT_axis) || has(r->o, OPT_segments) || in->columns;
     const int array = has(r->o, OPT_axis) || in->columns;
     layout l = {.outer = 1, .inner = 1};
-    int code = cut ? layout_open(&l, in, r->o) : input_load(in, 0);
+    int code = cut ? layout_open(&l, in, r->o, 0) : input_load(in, 0);
     if (!cut) l.len = in->n;
     if (code) {
         layout_close(&l);
@@ -269,15 +270,31 @@ static int run_whole(run *r, input *in)
 
 /* ---- --by: each group is a segment ---- */
 
+/* What --by needs beside the input. */
+typedef struct grouped {
+    groups g;
+    int64_t *start, *end; /* --last, --next: of each line, in the order of the groups */
+} grouped;
+
+static int group_windows(const run *r, const grouped *b, int i, const void *dense, tally_dtype dtype, void *made)
+{
+    const tally_view in = tally_flat(dense, dtype, b->g.lines),
+                     out = tally_flat(made, r->ops.info[i].output, b->g.lines);
+    const tally_status status =
+        tally_window_ranges(r->ctx, r->ops.name[i], &in, b->start, b->end, b->g.lines, &out, r->how.window->min_count);
+    return status ? fail_status(r->ctx, status) : DONE;
+}
+
 /* The results of every operator for one column, to the places of their lines. */
-static int group_column(const run *r, const groups *g, const input *in, int64_t column, char *dense, char *made,
+static int group_column(const run *r, const grouped *b, const input *in, int64_t column, char *dense, char *made,
                         char **out)
 {
+    const groups *const g = &b->g;
     tally_view from;
     int code = groups_take(g, in, column, dense, &from);
     for (int i = 0; i < r->ops.count && !code; i++) {
         const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
-        code = batch(r, i, &from, &into);
+        code = b->start ? group_windows(r, b, i, dense, in->dtype, made) : batch(r, i, &from, &into);
         if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
     }
     return code;
@@ -285,10 +302,12 @@ static int group_column(const run *r, const groups *g, const input *in, int64_t 
 
 static int run_groups(run *r, input *in)
 {
-    groups g;
+    grouped b = {.start = NULL};
+    groups *const g = &b.g;
     sink *to = NULL;
     size_t most = 1;
-    int code = groups_open(&g, in, r->o);
+    int code = groups_open(g, in, r->o);
+    if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
     char **const out = calloc((size_t)r->ops.count, sizeof *out);
     if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
     for (int i = 0; i < r->ops.count && !code; i++) {
@@ -297,11 +316,11 @@ static int run_groups(run *r, input *in)
         if (!(out[i] = malloc((size_t)in->n * each + 1)))
             code = fail_memory("holding all the results, as --by does,", in->n * (int64_t)each);
     }
-    char *const dense = code ? NULL : malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1),
-                *const made = code ? NULL : malloc((size_t)g.lines * most + 1);
-    if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g.lines * (int64_t)(8 + most));
-    for (int64_t c = 0; c < g.width && !code; c++) code = group_column(r, &g, in, c, dense, made, out);
-    const int64_t shape[2] = {g.lines, in->columns};
+    char *const dense = code ? NULL : malloc((size_t)g->lines * tally_dtype_size(in->dtype) + 1),
+                *const made = code ? NULL : malloc((size_t)g->lines * most + 1);
+    if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
+    for (int64_t c = 0; c < g->width && !code; c++) code = group_column(r, &b, in, c, dense, made, out);
+    const int64_t shape[2] = {g->lines, in->columns};
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
     if (!code) code = sink_write(to, (const char *const *)out, in->n);
     code = sink_close(to, code);
@@ -309,7 +328,9 @@ static int run_groups(run *r, input *in)
     free(out);
     free(dense);
     free(made);
-    groups_close(&g);
+    free(b.start);
+    free(b.end);
+    groups_close(g);
     return code;
 }
 
@@ -334,7 +355,7 @@ int series_run(const options *o, const series *how)
     int64_t columns = 0;
     int code = operators_split(&r.ops, o->args[0]);
     if (!code) code = session_open(&r.ctx, o);
-    if (!code) code = input_open(&in, r.ctx, o, path);
+    if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
     if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
     if (!code && has(o, OPT_init)) code = parse_init(&r);

@@ -61,7 +61,8 @@ static int head(const sink *s, int ndim, const int64_t *dims)
 
 static int open_file(sink *s, const options *o, enum format format, int ndim, const int64_t *shape, int64_t passed)
 {
-    static const char *const names[] = {[TO_TEXT] = "text", [TO_CSV] = "csv", [TO_NPY] = "npy", [TO_RAW] = "raw"};
+    static const char *const names[] = {
+        [TO_TEXT] = "text", [TO_CSV] = "csv", [TO_NPY] = "npy", [TO_RAW] = "raw", [TO_NETCDF] = "netcdf"};
     const tally_operator_info *const info = s->ops->info;
     const char *const path = s->to_stdout ? "-" : s->path;
     const int several = s->ops->count > 1, keep = has(o, OPT_keep), named = s->in->columns > 1 && s->in->info.columns;
@@ -82,6 +83,12 @@ static int open_file(sink *s, const options *o, enum format format, int ndim, co
     const tally_status status =
         tally_file_create(s->ctx, path, names[format], info->output, ndim, dims, has(o, OPT_hex), &s->file);
     if (status) return stdout_failed(s, status);
+    if (format == TO_NETCDF && ndim - (info->lanes > 1) == s->in->ndim) {
+        char *const dimensions = dimensions_of(s->in, -1);
+        const tally_status given = name_netcdf(s->file, s->ops->name[0], dimensions, info->lanes);
+        free(dimensions);
+        if (given) return stdout_failed(s, given);
+    }
     return format == TO_CSV ? head(s, ndim, dims) : DONE;
 }
 

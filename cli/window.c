@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * window.c - tally window: -w, --before, --after, --center, --edges, --min-count, --step to tally_window_options. */
+ * window.c - tally window: -w, --before, --after, --center, --edges, --min-count, --step to
+ * tally_window_options. Windows along times are span.c's. */
 #include "cli.h"
 
 /* -w W: the position and the W - 1 elements before it; --center: W / 2 before it and the rest after it. */
@@ -13,9 +14,11 @@ static int extent(const options *o, tally_window_options *w)
     if (!code) code = opt_count(o, OPT_width, 1, most, 0, &width);
     if (!code) code = opt_count(o, OPT_min_count, 0, most, 0, &w->min_count);
     if (code) return code;
+    if (has(o, OPT_last) || has(o, OPT_next)) return DONE; /* span.c */
     const int sides = has(o, OPT_before) || has(o, OPT_after);
     if (!has(o, OPT_width)) {
-        if (!sides) return fail(USAGE, "how wide is the window? -w W, or --before B and --after A");
+        if (!sides)
+            return fail(USAGE, "how wide is the window? -w W, or --before B and --after A, or --last D along times");
         if (has(o, OPT_center))
             return fail(USAGE, "--center goes with -w W; --before and --after place the window themselves");
         return DONE;
@@ -29,13 +32,15 @@ static int extent(const options *o, tally_window_options *w)
 int run_window(const options *o)
 {
     tally_window_options window = {0};
+    span along;
     int code = series_begin(o);
+    if (!code) code = span_options(o, &along);
     if (!code) code = extent(o, &window);
     if (code) return code;
     const char *const edges = o->value[OPT_edges]; /* parsing has checked it */
     window.edges = !edges || edges[0] == 'm' ? TALLY_EDGES_MISSING
                    : edges[0] == 's'         ? TALLY_EDGES_SHRINK
                                              : TALLY_EDGES_VALID;
-    const series how = {NULL, &window};
+    const series how = {NULL, &window, along.on ? &along : NULL};
     return series_run(o, &how);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Windows by time: the mean of the last two seconds at every reading, which come when they come.
+ * Windows by time: the mean of the last two seconds at every reading, which come when they come. On the command line:
+ * tally window mean --by time --last 2s FILE.
  * Run: readings */
 #include <stdio.h>
 #include <tally.h>

@@ -12,7 +12,7 @@
  *   9  files: npy, raw, text and CSV         10  what is here: operators, dtypes, devices, conformance
  *  11  the end of a process in the middle of a call
  *  12  exact sums as data                    13  keys: runs, groups, gathers
- *  14  windows by ranges and by keys
+ *  14  windows by ranges and by keys               (tally_arrow.h: arrays of the Arrow C data interface as views)
  *
  * Every result is defined by "order E, v1" (doc/order.md): write n in binary, fold the aligned power-of-two blocks from
  * the largest to the smallest, left to right; inside a block, a balanced tree of neighbours. So
@@ -406,7 +406,7 @@ TALLY_API tally_status tally_define_file(tally *ctx, const char *name, const cha
 /* How to read a file. All zero: guess everything from the name and the first bytes. Strings are borrowed for the
  * call. */
 typedef struct tally_file_options {
-    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv" */
+    const char *format; /* NULL or "auto", "npy", "raw", "text", "csv", "netcdf" */
     /* raw: required. text, csv: what to parse into (default f64). npy: checked if given; bf16 for V2 */
     tally_dtype dtype;
     /* csv, text: a column's name or its number from 1, or several: "price,qty", "2-5", "3-" (to the last). NULL: in csv
@@ -422,11 +422,18 @@ typedef struct tally_file_options {
     /* csv, text: the key columns, named like those of `column`. Lines with the same key cells are a group: see
      * tally_file_read_by. Where `column` is NULL, columns of values are chosen among the others */
     const char *by;
+    /* netcdf: the name of a variable, or GROUP/NAME; NULL: the only one that is no coordinate of a dimension. Missing
+     * values become NaN and packed ones f64, as doc/formats.md says; dtype f64 asks for f64 */
+    const char *variable;
+    /* netcdf: NULL, or files with the same variable, and NULL: they are one array, one after the other along the first
+     * dimension */
+    const char *const *more;
+    int by_time; /* the last column of `by` is no key but has the times of the lines: see tally_file_read_times */
 } tally_file_options;
 
 typedef struct tally_file_info {
     const char *name;   /* as given; "-" is standard input */
-    const char *format; /* "npy", "raw", "text" or "csv" */
+    const char *format; /* "npy", "raw", "text", "csv" or "netcdf" */
     tally_dtype dtype;
     int ndim;         /* 1 for raw, text, csv; 2 for a table */
     int64_t shape[8]; /* -1: unknown until the end (text, csv, pipes); a table: {-1, columns} */
@@ -439,11 +446,13 @@ typedef struct tally_file_info {
     int64_t skipped;                 /* bad cells skipped so far */
     int64_t bytes_read, bytes_total; /* progress; total -1 if unknown */
     int shrunk; /* the file is shorter than when it was opened: what was read through `mapped` is not its content */
-    const char *header;         /* csv, text: the header's line, or NULL */
-    const char *const *columns; /* with a header: what it calls the columns that are read; else NULL */
-    char delimiter;             /* csv, text: 0 is white space */
-    int64_t key_columns;        /* options.by: how many; else 0 */
-    const char *const *keys;    /* with a header: what it calls the key columns; else NULL */
+    const char *header;            /* csv, text: the header's line, or NULL */
+    const char *const *columns;    /* with a header: what it calls the columns that are read; else NULL */
+    char delimiter;                /* csv, text: 0 is white space */
+    int64_t key_columns;           /* options.by: how many; else 0 */
+    const char *const *keys;       /* with a header: what it calls the key columns; else NULL */
+    const char *const *dimensions; /* netcdf: their names (a single value: NULL); else NULL */
+    int times; /* options.by_time, what has been read: 0 nothing, 1 numbers, 2 times without a zone, 3 with one */
 } tally_file_info;
 
 /* Opens a file for reading. path "-" is standard input. options NULL: all zero, guess everything. On failure *file is
@@ -457,10 +466,19 @@ TALLY_API void tally_file_get_info(const tally_file *file, tally_file_info *info
 /* Reads the next elements, at most max, in the order in which the file holds them, into buffer; *got is 0 at the end.
  * (Column-major data comes with its first index running fastest, here and in `mapped`: nothing is transposed.) */
 TALLY_API tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got);
+/* netcdf: the part of the array that begins at start and has count elements along each dimension, in C order. Reads in
+ * order go on where they were. */
+TALLY_API tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count, void *buffer);
 /* options.by: the same, and for each line the number of its group. Groups are numbered from 0 in the order in which
  * their keys first appear. Keys are compared as text, without blanks and quotes around it: 1 and 1.0 are two, an empty
  * cell is a key too. *got elements come with a code for each line of them; max is at least a line. codes NULL: none. */
 TALLY_API tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+/* options.by_time: the same, and the time of each line, 8 bytes. Times are ISO 8601 (2024-05-01T13:30:00.5+02:00, also
+ * 20240501T1330, and a blank for T) and become i64 nanoseconds since 1970; all have the same zone, or none has one. Or
+ * they are numbers: i64, or f64 from the read on that meets a fraction (*dtype says what this read gave, and the
+ * caller converts what it has). Within a group times must not fall. codes must be NULL if there is no key column. */
+TALLY_API tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times,
+                                             tally_dtype *dtype, int64_t max, int64_t *got);
 /* How many groups there are so far (0: none, or no options.by), and cell `column` of a group's key, both from 0. The
  * text is the file's, until it is closed; NULL: there is no such cell. */
 TALLY_API int64_t tally_file_groups(const tally_file *file);
@@ -479,11 +497,12 @@ TALLY_API void tally_file_close(tally_file *file);
  * the process dies. Elsewhere its name is .tally-*.tmp; tally_file_close removes it if it was not committed, and so
  * does tally_abandon (section 11). The file behind a symbolic link is replaced, not the link. The mode of an old file
  * is kept. FIFOs and devices are written directly. path "-" is standard output (text, csv, raw, and npy when the shape
- * is known). format NULL: by the name's ending (.npy, .csv, .txt, else raw). shape: ndim extents; the first may be -1:
- * as many as will be written. hex: text and csv print exact bits. */
+ * is known). format NULL: by the name's ending (.npy, .csv, .txt, .nc, else raw). shape: ndim extents; the first may be
+ * -1: as many as will be written. hex: text and csv print exact bits. */
 TALLY_API tally_status tally_file_create(tally *ctx, const char *path, const char *format, tally_dtype dtype, int ndim,
                                          const int64_t *shape, int hex, tally_file **file);
-/* A line before the first element, such as the names of the columns. Text and csv only. */
+/* text, csv: a line before the first element, such as the names of the columns. netcdf: the names of the variable and
+ * the dimensions, such as "mean(lat, lon)"; without them it is data(dim0, dim1). */
 TALLY_API tally_status tally_file_head(tally_file *file, const char *line);
 /* Writes n elements. A line of text or csv has the values of the last axis, with tabs (csv: commas) between them; one
  * if there is one axis only. */

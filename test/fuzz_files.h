@@ -21,9 +21,11 @@ typedef struct outcome {
     char error[512];
     unsigned char *values; /* room for 8 bytes each byte of the input and some */
     char *lines;           /* with options.keep: each with a newline */
-    int32_t *codes;        /* with options.by: of each line */
+    int32_t *codes;        /* with options.by and a key in it: of each line */
+    char *times;           /* with options.by_time, 8 bytes each, as dtype */
+    tally_dtype dtype;
     int64_t groups;
-    int64_t bytes, lengths, skipped;
+    int64_t bytes, rows, lengths, skipped;
 } outcome;
 
 static void take_lines(tally_file *f, outcome *to, int64_t room)
@@ -41,6 +43,19 @@ static void take_lines(tally_file *f, outcome *to, int64_t room)
 static tally_status read_some(tally_file *f, outcome *to, int64_t n, int64_t columns, int64_t width, int64_t max,
                               int64_t *got)
 {
+    if (to->times) {
+        char *const at = to->times + n / columns * 8;
+        tally_dtype dtype = 0;
+        const tally_status s = tally_file_read_times(f, to->values + n * width,
+                                                     to->codes ? to->codes + n / columns : NULL, at, &dtype, max, got);
+        for (char *t = to->times; !s && t < at && dtype != to->dtype; t += 8) {
+            int64_t whole;
+            memcpy(&whole, t, 8);
+            memcpy(t, &(double){(double)whole}, 8);
+        }
+        if (!s) to->dtype = dtype;
+        return s;
+    }
     if (!to->codes) return tally_file_read(f, to->values + n * width, max, got);
     return tally_file_read_by(f, to->values + n * width, to->codes + n / columns, max, got);
 }
@@ -54,10 +69,12 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
     const int64_t room = 8 * size + 64;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     *to = (outcome){.values = malloc((size_t)room), .lines = malloc((size_t)size + 64)};
-    if (o->by) to->codes = calloc((size_t)room, sizeof *to->codes);
+    to->dtype = TALLY_I64;
     to->status = tally_file_open(NULL, path, o, &f);
     if (!to->status) {
         tally_file_get_info(f, &info);
+        if (info.key_columns) to->codes = calloc((size_t)room, sizeof *to->codes);
+        if (o->by_time) to->times = calloc((size_t)room, 8);
         const int64_t width = (int64_t)tally_dtype_size(info.dtype), columns = info.ndim > 1 ? info.shape[1] : 1;
         if (columns < 1 || info.ndim > 2 || !width) abort();
         const int64_t most = step < columns && o->by ? columns : step;
@@ -68,8 +85,9 @@ static void load(int fd, const tally_file_options *o, int64_t size, int64_t step
         }
         if (!to->status && n % columns) abort();
         to->bytes = n * width;
+        to->rows = n / columns;
         to->groups = tally_file_groups(f);
-        for (int64_t i = 0; o->by && !to->status && i < n / columns; i++)
+        for (int64_t i = 0; to->codes && !to->status && i < n / columns; i++)
             if (to->codes[i] < 0 || to->codes[i] >= to->groups || !tally_file_key(f, to->codes[i], 0)) abort();
         tally_file_get_info(f, &info);
         to->skipped = info.skipped;
@@ -86,14 +104,16 @@ static void unload(outcome *x)
     free(x->values);
     free(x->lines);
     free(x->codes);
+    free(x->times);
 }
 
 static void same(const outcome *x, const outcome *y)
 {
     if (x->status != y->status || x->bytes != y->bytes || memcmp(x->values, y->values, (size_t)x->bytes) != 0 ||
         strcmp(x->error, y->error) != 0 || x->lengths != y->lengths ||
-        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || x->skipped != y->skipped ||
-        (!x->status && x->codes && (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8)))) {
+        memcmp(x->lines, y->lines, (size_t)x->lengths) != 0 || (x->skipped != y->skipped && !(x->times && x->status)) ||
+        (!x->status && x->codes && (x->groups != y->groups || memcmp(x->codes, y->codes, (size_t)x->bytes / 8))) ||
+        (!x->status && x->times && (x->dtype != y->dtype || memcmp(x->times, y->times, (size_t)x->rows * 8)))) {
         fprintf(stderr, "status %d %d, bytes %lld %lld, lines %lld %lld, skipped %lld %lld\n'%s'\n'%s'\n", x->status,
                 y->status, (long long)x->bytes, (long long)y->bytes, (long long)x->lengths, (long long)y->lengths,
                 (long long)x->skipped, (long long)y->skipped, x->error, y->error);
@@ -125,6 +145,7 @@ static void every_way(const uint8_t *data, size_t size, const char *format)
                                   .dtype = (tally_dtype)(1 + (a >> 1) % 12),
                                   .column = columns[b & 7],
                                   .by = keys[(a >> 1) / 12 & 3],
+                                  .by_time = (a >> 1) / 12 >> 2 & 1 && keys[(a >> 1) / 12 & 3],
                                   .delimiter = a & 1 ? '|' : 0,
                                   .header = (b >> 3) % 3 - 1,
                                   .skip_bad = b >> 5 & 1,

@@ -71,7 +71,7 @@ declare -A sees=(
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
     [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs'
-    [io]='dtype store context'
+    [io]='dtype law store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do
     room=$(dirname "${f#src/}")

@@ -90,6 +90,12 @@ static uint64_t key(tally_dtype d, uint64_t x, tally_dtype to, int nan_is_highes
     return bits_of(d) == bits_of(to) && !is_signed(d) ? x - sign_of(d) : extended(d, x);
 }
 
+static int is_mark(tally_dtype d, uint64_t x)
+{
+    x &= sign_of(d) - 1;
+    return bits_of(d) == 16 ? x >= 0x7fff : bits_of(d) == 32 ? x >= 0x7fff0000 : x >= 0x7fffe00000000000;
+}
+
 /* The element that the kernels get for the element x. */
 static uint64_t forward(int kind, tally_dtype from, uint64_t x, tally_dtype to)
 {
@@ -106,6 +112,10 @@ static uint64_t forward(int kind, tally_dtype from, uint64_t x, tally_dtype to)
         return key(from, x, to, 0);
     case TL_WIDEN_HIGH:
         return key(from, x, to, 1);
+    case TL_WIDEN_LOW_MARK: /* a mark is as a NaN is to LOW, any other NaN as to HIGH */
+        return key(from, x, to, !is_mark(from, x));
+    case TL_WIDEN_HIGH_MARK:
+        return key(from, x, to, is_mark(from, x));
     case TL_WIDEN_VALUE:
         return is_float(to) ? real(from, x, to) : key(from, x, to, 0);
     case TL_WIDEN_BITS:

@@ -206,6 +206,94 @@ static void file_groups(int many)
     }
 }
 
+/* Nanoseconds of times as people write them. */
+static void file_stamps(void)
+{
+    static const struct {
+        const char *text;
+        int64_t nanos;
+    } stamps[] = {{"1970-01-01T00:00:00Z", 0},
+                  {"2024-05-01T14:00:00.5+02:00", 1714564800500000000},
+                  {"2024-05-01T07:30:00,25-0430", 1714564800250000000},
+                  {"2024-05-01 12:00", 1714564800000000000},
+                  {"20240501T120000.000000001Z", 1714564800000000001},
+                  {"2000-02-29", 951782400000000000},
+                  {"1900-03-01T00:00Z", -2203891200000000000},
+                  {"1969-12-31T23:59:59.999999999-00:00", -1},
+                  {"1677-09-21T00:12:43.145224192Z", INT64_MIN},
+                  {"2262-04-11T23:47:16.854775807Z", INT64_MAX},
+                  {"2262-04-12T01:47:16.8547758070+02", INT64_MAX},
+                  {"-12", -12},
+                  {"9223372036854775807", INT64_MAX}};
+    for (size_t i = 0; i < sizeof stamps / sizeof *stamps; i++) {
+        const tally_file_options o = {
+            .format = "csv", .by = "1", .by_time = 1, .column = "2", .header = -1, .delimiter = ';'};
+        char line[80];
+        double x;
+        int64_t nanos = 7, got = 0;
+        tally_dtype dtype = 0;
+        tally_file *in = NULL;
+        save("s.csv", line, (size_t)snprintf(line, sizeof line, "%s;1\n", stamps[i].text));
+        check_ok(NULL, tally_file_open(NULL, path("s.csv"), &o, &in), "open");
+        check_ok(NULL, tally_file_read_times(in, &x, NULL, &nanos, &dtype, 1, &got), stamps[i].text);
+        check(got == 1 && dtype == TALLY_I64 && nanos == stamps[i].nanos, "%s: %lld", stamps[i].text, (long long)nanos);
+        tally_file_close(in);
+    }
+}
+
+/* Times of lines: whole ticks until a fraction comes, then real; by groups or without. */
+static void file_times(void)
+{
+    enum { LINES = 600000, LATE = 570000 };
+    threads = 1; /* blocks of 4 MB: the file has more */
+    tally *ctx = check_open(1, NULL);
+    FILE *const f = fopen(path("t.csv"), "w");
+    fprintf(f, "t,k,x\n");
+    for (int i = 0; i < LINES; i++) fprintf(f, "%d%s,%c,%d\n", i / 3, i < LATE ? "" : ".5", 'a' + i % 5, i % 100);
+    fclose(f);
+    for (int keyed = 0; keyed < 2; keyed++) {
+        const tally_file_options o = {.by = keyed ? "k,t" : "t", .by_time = 1, .column = "x", .dtype = TALLY_I32};
+        tally_file *in = NULL;
+        tally_file_info info;
+        static int32_t x[LINES + 1], codes[LINES + 1];
+        static union {
+            int64_t whole;
+            double real;
+        } times[LINES + 1];
+        tally_dtype dtype = 0;
+        int64_t n = 0, got = 1, wholes = 0;
+        check_ok(ctx, tally_file_open(ctx, path("t.csv"), &o, &in), "open");
+        for (; got && n <= LINES; n += got) {
+            check_ok(ctx, tally_file_read_times(in, x + n, keyed ? codes + n : NULL, times + n, &dtype, 10007, &got),
+                     "read");
+            if (n + got > LINES) break;
+            if (dtype == TALLY_I64) wholes = n + got;
+        }
+        int good = n == LINES && dtype == TALLY_F64 && wholes > 0 && wholes <= LATE;
+        for (int i = 0; i < LINES && good; i++)
+            good = x[i] == i % 100 && (!keyed || codes[i] == i % 5) &&
+                   (i < wholes ? times[i].whole == i / 3 : times[i].real == i / 3 + (i < LATE ? 0 : 0.5));
+        tally_file_get_info(in, &info);
+        check(good && info.times == 1 && info.key_columns == keyed, "times of lines: %lld, whole %lld", (long long)n,
+              (long long)wholes);
+        if (!keyed)
+            refused(ctx, tally_file_read_times(in, x, codes, times, &dtype, 1, &got), TALLY_INVALID,
+                    "codes must be NULL");
+        refused(ctx, tally_file_read_times(in, x, NULL, NULL, &dtype, 1, &got), TALLY_INVALID, "times is NULL");
+        tally_file_close(in);
+    }
+    tally_file *in = NULL;
+    int64_t got;
+    tally_dtype dtype;
+    check_ok(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by = "k", .column = "x"}, &in), "open");
+    refused(ctx, tally_file_read_times(in, &got, NULL, &got, &dtype, 1, &got), TALLY_INVALID,
+            "times were not asked for");
+    tally_file_close(in);
+    refused(ctx, tally_file_open(ctx, path("t.csv"), &(tally_file_options){.by_time = 1}, &in), TALLY_INVALID,
+            "which column has the times?");
+    tally_close(ctx);
+}
+
 int main(void)
 {
     files_start();
@@ -227,5 +315,7 @@ int main(void)
     }
     file_groups(0);
     file_groups(1);
+    file_stamps();
+    file_times();
     return files_finish();
 }

@@ -27,7 +27,7 @@ struct tl_program { /* the kernels it has launched */
 
 static tally_status d_open(tally *c, int index, tl_gpu **to) { return (void)c, (void)index, *to = &gpu, TALLY_OK; }
 static void d_nothing(tl_gpu *g) { (void)g; }
-static int d_processors(const tl_gpu *g) { return (void)g, 4; }
+static int d_processors(const tl_gpu *g) { return (void)g, 64; }
 static int d_warps(const tl_gpu *g) { return (void)g, warps; }
 static int64_t d_local(const tl_gpu *g) { return (void)g, 200 << 10; }
 static tally_status d_allocate(tl_gpu *g, tally *c, size_t bytes, tl_memory *m)

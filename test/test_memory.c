@@ -292,12 +292,41 @@ static tally_status s_by(void)
     return status;
 }
 
+static tally_status s_times(void)
+{
+    tally_file *f = NULL;
+    int64_t shape[] = {1500, 2}, got = 0, total = 0;
+    float *const lines = room(8 * 1500);
+    int32_t *const codes = room(4 * 1500);
+    double *const times = room(8 * 1500);
+    tally_dtype dtype;
+    const tally_file_options o = {.by = "2,1", .by_time = 1, .column = "1", .dtype = TALLY_F32, .header = -1};
+    for (int i = 0; i < 1500; i++) lines[2 * i] = (float)i / 2, lines[2 * i + 1] = (float)(i % 700);
+    tally_status status = note(ctx, tally_file_create(ctx, "times.csv", NULL, TALLY_F32, 2, shape, 0, &f));
+    if (!status) {
+        status = note(ctx, tally_file_write(f, lines, 3000));
+        if (!status) status = note(ctx, tally_file_commit(f));
+        tally_file_close(f);
+    }
+    if (!status) status = note(ctx, tally_file_open(ctx, "times.csv", &o, &f));
+    if (status) return status;
+    do {
+        status = note(
+            ctx, tally_file_read_times(f, lines + total, codes + total, times + total, &dtype, 1501 - total, &got));
+        total += got;
+    } while (!status && got && total < 1501);
+    if (!status) check(total == 1500 && tally_file_groups(f) == 700 && dtype == TALLY_F64, "times.csv");
+    tally_file_close(f);
+    return status;
+}
+
 static const struct {
     const char *name;
     tally_status (*run)(void);
 } scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
                  {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
-                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"rows", s_rows}};
+                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"times", s_times},
+                 {"rows", s_rows}};
 
 static tally_status run(int i, int at, int all)
 {

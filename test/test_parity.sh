@@ -5,4 +5,4 @@
 python=${TALLY_PYTHON:-python3}
 library=$TALLY_BUILD/libtally.so
 [ -z "${TALLY_SANITIZE-}" ] && [ -e "$library" ] && command -v "$python" >/dev/null || { echo "parity: skipped"; exit 77; }
-exec "$python" "$TALLY_SOURCE/test/windows.py" "$library"
+exec "$python" "$TALLY_SOURCE/test/windows.py" "$library" "$TALLY_CLI"

@@ -4,6 +4,7 @@ keys. Run by test_parity.sh with the shared library; exit 77 where one of them i
 import ctypes
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -17,7 +18,8 @@ except ImportError as missing:
     sys.exit(77)
 
 lib = ctypes.CDLL(sys.argv[1])
-cases = int(sys.argv[2]) if len(sys.argv) > 2 else 400
+tally = sys.argv[2]
+cases = int(sys.argv[3]) if len(sys.argv) > 3 else 400
 seed = int(os.environ.get("TALLY_TEST_SEED") or time.time())
 print("seed", seed)
 random.seed(seed)
@@ -26,7 +28,9 @@ F64, I64, SHRINK, ALL, ROW = 12, 7, 1, 0, 1
 
 class View(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int)] + [
-        (name, ctypes.c_int64) for name in ("rows", "n", "row_stride", "stride")] + [("offsets", ctypes.c_void_p)]
+        (name, ctypes.c_int64) for name in ("rows", "n", "row_stride", "stride")] + [
+            ("offsets", ctypes.c_void_p), ("valid", ctypes.c_void_p), ("valid_offset", ctypes.c_int64),
+            ("next", ctypes.c_void_p)]
 
 
 class KeyWindow(ctypes.Structure):
@@ -50,7 +54,7 @@ def call(name, *args):
 
 
 def flat(a, dtype):
-    return View(a.ctypes.data, dtype, 1, len(a), len(a), 1, None)
+    return View(a.ctypes.data, dtype, 1, len(a), len(a), 1, None, None, 0, None)
 
 
 def by_keys(keys, x, **window):
@@ -128,5 +132,63 @@ for case in range(cases):
                           % (order, side[0], side[1])).df()["s"].to_numpy()
         low, high = (-before, after) if order == "asc" else (-after, before)
         same(by_keys(lines["t"].tolist(), x, low=low, high=high, ties=ALL), want, "SQL %s %s %s" % (side, order, what))
+
+
+# ---- the command line: tally window --by host,time --last ... on CSV, in nanoseconds and in plain numbers ----
+
+def by_cli(text, *how):
+    ran = subprocess.run([tally, "window", "sum", "--by", "host,t", "--column", "x", "--threads", "2", *how],
+                         input=text.encode(), stdout=subprocess.PIPE, check=True)
+    return np.array(ran.stdout.split(), float)
+
+
+def frame_of(n, step):
+    """Lines of three hosts: the times rise in each, with ties."""
+    ticks = np.cumsum([random.randint(0, step) for _ in range(n)]) * random.choice([1, 7, 250, 10**9])
+    return pd.DataFrame({"host": [random.choice("abc") for _ in range(n)], "t": ticks + 1714564800 * 10**9,
+                         "x": [2.0 ** (i % 50) for i in range(n)]})
+
+
+for case in range(cases // 10):
+    lines = frame_of(random.randint(1, 200), random.choice([0, 1, 4]))
+    unit = max(1, int(lines["t"].diff().max() or 1)) if len(lines) > 1 else 1
+    w = unit * random.randint(1, 9) + random.randint(0, 1)
+    closed = random.choice(["right", "both", "left", "neither"])
+    times = pd.to_datetime(lines["t"], unit="ns")
+    form = random.choice(["", "Z", "+02:00"])
+    stamps = [v.strftime("%Y-%m-%dT%H:%M:%S.") + "%09d%s" % (v.microsecond * 1000 + v.nanosecond, form) for v in times]
+    text = lines.assign(t=stamps).to_csv(index=False)
+    plain = lines.to_csv(index=False)
+    what = "case %d: w %d closed %s\n%s" % (case, w, closed, text)
+
+    def beside(want, *how):
+        same(by_cli(text, "--last", "%dns" % w, "--closed", closed, *how), want, what + " ".join(how))
+        numbers = [v[:-2] if v.endswith("ns") else v for v in how]  # --next=7ns is 7 there
+        same(by_cli(plain, "--last", str(w), "--closed", closed, *numbers), want, "plain " + what + " ".join(how))
+
+    def pandas_has(**how):
+        rolled = lines.set_index(times).groupby("host")["x"].rolling(pd.Timedelta(w, "ns"), closed=closed,
+                                                                    min_periods=1, **how).sum()
+        out = np.zeros(len(lines))
+        for host, places in lines.groupby("host").groups.items():
+            out[places] = rolled[host].fillna(0)
+        return out
+
+    beside(pandas_has())
+    if closed != "neither" or w > 1:
+        beside(pandas_has(center=True), "--center")
+    named = "none" if closed == "neither" else closed
+    frame = pl.DataFrame({"i": range(len(lines)), "t": times.to_numpy(), "host": lines["host"].tolist(),
+                          "x": lines["x"].to_numpy()})
+    for after in (0, 3 * unit, -unit):
+        if w + after <= 0:
+            continue
+        ordered = frame.sort("host", "t", "i")
+        rolled = ordered.rolling("t", period="%dns" % (w + after), offset="%dns" % -w, closed=named,
+                                 group_by="host").agg(pl.col("x").sum())
+        order = ordered["i"].to_numpy()
+        want = np.empty(len(lines))
+        want[order] = rolled["x"].to_numpy()
+        beside(want, "--ties", "all", *(["--next=%dns" % after] if after else []))
 print("%d cases agree with pandas %s, Polars %s and DuckDB %s"
       % (cases, pd.__version__, pl.__version__, duckdb.__version__))

@@ -2,6 +2,7 @@
  * The sentence about a cell or a line that cannot be read. */
 #include "io.h"
 #include <stdio.h>
+#include <string.h>
 
 static tally_status range(tally_file *f, const char *at, const tl_bad *bad)
 {
@@ -45,6 +46,27 @@ tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l)
     case TL_CELL_LONG:
         return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: a %s of more than %d bytes", f->label, at,
                        l->columns ? "line" : "cell", TL_LONGEST);
+    case TL_CELL_TIME:
+        if (!*text) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: empty cell: the line has no time", f->label, at);
+        return tl_fail(f->ctx, TALLY_BAD_DATA, "%s%s: '%s' is neither a time (2024-05-01T13:30:00.5Z) nor a number%s",
+                       f->label, at, text,
+                       bad->first ? "; if the first line is a header, say so with --header yes" : "");
+    case TL_CELL_ERA:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' is not in 1677-09-21T00:12:44Z .. 2262-04-11T23:47:16Z, where nanoseconds "
+                       "fit 64 bits",
+                       f->label, at, text);
+    case TL_CELL_FRAME:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' cannot be compared with those before it, which %s%s", f->label, at, text,
+                       strcmp(bad->other, "numbers") == 0   ? "are "
+                       : strcmp(bad->other, "no zone") == 0 ? "have "
+                                                            : "have the zone ",
+                       bad->other);
+    case TL_CELL_FALLS:
+        return tl_fail(f->ctx, TALLY_BAD_DATA,
+                       "%s%s: the time '%s' is before %s, the last one%s above: times must not fall", f->label, at,
+                       text, bad->other, l->keys ? " of its group" : "");
     case TL_CELL_RANGE:
         return range(f, at, bad);
     default:

@@ -83,12 +83,12 @@ tally_status tl_binary_start(tally_file *f)
     return TALLY_OK;
 }
 
-static void swap_bytes(unsigned char *p, int64_t n, size_t size)
+void tl_swap_bytes(unsigned char *p, int64_t n, size_t size)
 {
     uint16_t b2;
     uint32_t b4;
     uint64_t b8;
-    for (int64_t i = 0; i < n; i++, p += size) {
+    for (int64_t i = 0; i < n && size > 1; i++, p += size) {
         if (size == 2)
             memcpy(&b2, p, 2), b2 = __builtin_bswap16(b2), memcpy(p, &b2, 2);
         else if (size == 4)
@@ -142,6 +142,6 @@ tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *g
                        f->label, (long long)f->pos, (long long)size, tally_dtype_name(f->info.dtype));
     *got = r / size;
     if (f->left >= 0) f->left -= *got;
-    if (f->swap) swap_bytes(buffer, *got, (size_t)size);
+    if (f->swap) tl_swap_bytes(buffer, *got, (size_t)size);
     return TALLY_OK;
 }

@@ -3,11 +3,11 @@
  * read on without looking for the end; whatever it declines is cut out and parsed by tl_parse_cell. */
 #include "io.h"
 
-/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, so it is never
- * skipped. */
+/* Notes a bad cell: 1 to go on (skipped), 0 to stop. A quote that is not closed hides what follows it, and no time says
+ * which of two frames is the wrong one, so these are never skipped. */
 static int bad(tl_chunk *c, const char *s, const char *e, int why)
 {
-    if (c->skip_bad && why != TL_CELL_QUOTE) {
+    if (c->skip_bad && why != TL_CELL_QUOTE && why != TL_CELL_FRAME) {
         c->skipped++;
         return 1;
     }
@@ -112,38 +112,42 @@ static inline __attribute__((always_inline)) int take(const char *p, const char 
     return *e ? tl_cell(dtype, *s, *e, value) : TL_CELL_QUOTE;
 }
 
-/* The text of the cell at p as a key. Returns why it is none. */
-static inline int take_key(const tl_chunk *c, const char *p, const char *stop, const tl_layout *l, int simple,
-                           const char **s, const char **e, tl_span *key)
+/* The text of the cell at p, for a key or a time. Returns why it is none. */
+static inline int take_text(const char *p, const char *stop, const tl_layout *l, int simple, const char **s,
+                            const char **e)
 {
-    if (simple) {
-        const char *const q = memchr(p, l->delimiter, (size_t)(stop - p));
-        *s = p;
-        *e = q ? q : stop;
-        while (*s < *e && blank(**s)) ++*s;
-        while (*e > *s && blank((*e)[-1])) --*e;
-    } else {
+    if (!simple) {
         tl_field(p, stop, l, s, e);
-        if (!*e) return TL_CELL_QUOTE;
+        return *e ? TL_CELL_OK : TL_CELL_QUOTE;
     }
-    *key = (tl_span){(uint32_t)(*s - c->start), (uint32_t)(*e - *s)};
-    if (!simple && l->quotes && *s > c->start && (*s)[-1] == '"' && memchr(*s, '"', key->length))
-        key->length |= TL_DOUBLED;
+    const char *const q = memchr(p, l->delimiter, (size_t)(stop - p));
+    *s = p;
+    *e = q ? q : stop;
+    while (*s < *e && blank(**s)) ++*s;
+    while (*e > *s && blank((*e)[-1])) --*e;
     return TL_CELL_OK;
 }
 
-/* A row of values per line, from the columns that are wanted, and its key. `columns` is the constant 1 for one, and
- * `keys` 0 for none. */
+static inline tl_span key_of(const tl_chunk *c, const tl_layout *l, int simple, const char *s, const char *e)
+{
+    tl_span key = {(uint32_t)(s - c->start), (uint32_t)(e - s)};
+    if (!simple && l->quotes && s > c->start && s[-1] == '"' && memchr(s, '"', key.length)) key.length |= TL_DOUBLED;
+    return key;
+}
+
+/* A row of values per line, from the columns that are wanted, and its key and time. `columns` is the constant 1 for one
+ * and `others`, the columns of keys and times, 0 for none. */
 static inline __attribute__((always_inline)) void
-rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns, const int64_t keys)
+rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const int64_t columns, const int64_t others)
 {
     const size_t size = tally_dtype_size(dtype), row = (size_t)columns * size;
-    const int64_t wants = columns + keys;
+    const int64_t wants = columns + others, keys = others ? l->keys : 0;
     const char *p = c->start, *const end = c->end, d = l->delimiter;
     const int quoted = c->has_quote, simple = d && !quoted; /* in locals: values that are stored may alias all else */
     const int64_t only = l->want->column, fields = l->fields;
     unsigned char *out = c->values;
     tl_span *span = c->lines, *key = c->keys;
+    int64_t row_number = 0;
     while (p < end) {
         const char *const line = p, *s = p, *e = p, *q = p;
         while (blank(*p) && *p != d) p++; /* the chunk ends with a newline */
@@ -162,10 +166,15 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
             const int64_t column = wants == 1 ? only : l->want[k].column;
             for (; cell < column; cell++, p = d ? q + 1 : q)
                 if (!(q = pass(p, stop, l, simple, &s, &e))) break;
-            if (cell == column && keys && l->want[k].key) {
-                why = take_key(c, p, stop, l, simple, &s, &e, &key[l->want[k].place]);
+            if (cell == column && others && l->want[k].role != TL_VALUE) {
+                why = take_text(p, stop, l, simple, &s, &e);
+                if (!why && l->want[k].role == TL_TIME)
+                    why = tl_time_take(c, row_number, s, e);
+                else if (!why)
+                    key[l->want[k].place] = key_of(c, l, simple, s, e);
                 q = p; /* the cell may hold a value too */
                 if (!why) continue;
+                if (why != TL_CELL_QUOTE) q = tl_field(p, stop, l, &s, &e);
             } else if (cell == column) {
                 why = take(p, stop, l, dtype, wants == 1 ? out : out + (size_t)l->want[k].place * size, &s, &e, &q);
             } else if (e) {
@@ -202,6 +211,7 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
         }
         if (why) continue;
         if (keys) key += keys;
+        row_number++;
         if (span) *span++ = (tl_span){(uint32_t)(line - c->start), (uint32_t)(p - 1 - line)};
         out += row;
     }
@@ -210,8 +220,8 @@ rows(tl_chunk *const c, const tl_layout *const l, const tally_dtype dtype, const
 
 static inline __attribute__((always_inline)) void both(tl_chunk *c, const tl_layout *l, const tally_dtype dtype)
 {
-    if (l->keys)
-        rows(c, l, dtype, l->columns, l->keys);
+    if (l->keys + l->times)
+        rows(c, l, dtype, l->columns, l->keys + l->times);
     else if (l->columns == 1)
         rows(c, l, dtype, 1, 0);
     else if (l->columns)
@@ -255,6 +265,7 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
 {
     c->count = c->given = c->skipped = 0;
     c->bad = NULL;
+    c->real = c->frame = 0;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */
         cells_bmi(c, l, dtype);

@@ -119,7 +119,7 @@ static tally_status add(struct choice *c, int64_t column)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: column %lld is asked for twice", c->f->label,
                        (long long)column + 1);
     c->taken[column] |= as;
-    l->want[l->keys + l->columns] = (tl_want){column, *count, c->key};
+    l->want[l->keys + l->times + l->columns] = (tl_want){column, *count, c->key ? TL_KEY : TL_VALUE};
     ++*count;
     return TALLY_OK;
 }
@@ -198,8 +198,8 @@ static tally_status asked(struct choice *c, const char *text)
 
 static int ascending(const void *a, const void *b)
 {
-    const tl_want *const v = a, *const w = b; /* of a column that is both, the key first */
-    return v->column != w->column ? (v->column > w->column) - (v->column < w->column) : w->key - v->key;
+    const tl_want *const v = a, *const w = b; /* of a column that is several, the values last */
+    return v->column != w->column ? (v->column > w->column) - (v->column < w->column) : w->role - v->role;
 }
 
 static tally_status name_columns(struct choice *c)
@@ -209,11 +209,12 @@ static tally_status name_columns(struct choice *c)
     l->key_names = calloc((size_t)l->keys + 1, sizeof *l->key_names);
     if (!l->names || !l->key_names)
         return tl_no_memory(c->f->ctx, (size_t)(l->columns + l->keys) * sizeof *l->names, "the columns");
-    for (int64_t k = 0; k < l->columns + l->keys; k++) {
+    for (int64_t k = 0; k < l->columns + l->keys + l->times; k++) {
         static const tl_field_text none = {"", ""};
         const int64_t i = l->want[k].column;
+        if (l->want[k].role == TL_TIME) continue;
         const tl_field_text *const x = i < c->r[0].n ? &c->r[0].f[i] : &none;
-        char *const name = (l->want[k].key ? l->key_names : l->names)[l->want[k].place] =
+        char *const name = (l->want[k].role == TL_KEY ? l->key_names : l->names)[l->want[k].place] =
             malloc((size_t)(x->e - x->s) + 1);
         if (!name) return tl_no_memory(c->f->ctx, (size_t)(x->e - x->s) + 1, "the columns");
         plain(x, i < c->r[0].n ? c->r[0].line : x->s, name);
@@ -236,7 +237,7 @@ static tally_status unasked(struct choice *c)
     }
     if (s || (c->l->table && found)) return s;
     if (found == 0 && maybe == 1) found = 1, at = maybe_at;
-    if (c->width <= 1 && !c->l->keys) found = 1, at = 0;
+    if (c->width <= 1 && !c->l->keys && !c->l->times) found = 1, at = 0;
     if (found == 0)
         return tl_fail(c->f->ctx, TALLY_BAD_DATA,
                        "%s: the first line of data has no number; choose the column with --column", c->f->label);
@@ -244,6 +245,13 @@ static tally_status unasked(struct choice *c)
         return tl_fail(c->f->ctx, TALLY_INVALID, "%s: %lld columns have numbers: %s; choose one with --column",
                        c->f->label, (long long)found, listed(c, c->from > 0, 1, list, sizeof list));
     return add(c, at);
+}
+
+/* options.by_time: the last of the key columns is no key. */
+static void last_is_time(tl_layout *l)
+{
+    l->want[--l->keys].role = TL_TIME;
+    l->times = 1;
 }
 
 /* The header, if the caller left it to us, and the columns. */
@@ -256,13 +264,15 @@ static tally_status choose(struct choice *c, const tally_file_options *o, int *h
         const tally_status s = asked(c, o->by);
         c->key = 0;
         if (s) return s;
+        if (o->by_time) last_is_time(c->l);
         *header |= c->named && o->header == 0;
     }
     if (o->column) {
         const tally_status s = asked(c, o->column);
-        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->columns; k++) {
+        for (int64_t k = 0; !s && o->header == 0 && k < c->l->keys + c->l->times + c->l->columns; k++) {
             const int64_t i = c->l->want[k].column;
-            *header |= c->named || (!c->l->want[k].key && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
+            *header |=
+                c->named || (c->l->want[k].role == TL_VALUE && i < first->n && kind_of(&first->f[i], c->dtype) == WORD);
         }
         return s;
     }
@@ -290,12 +300,13 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
         s = tl_no_memory(f->ctx, (size_t)(2 * c.width + 2) * sizeof *l->want, "the columns");
     } else if (records == 0) { /* no data: nothing will be read */
         l->want[0] = (tl_want){0, 0, 0};
-        l->want[1] = (tl_want){0, 0, 1};
+        l->want[1] = (tl_want){0, 0, o->by_time ? TL_TIME : TL_KEY};
         l->columns = 1;
-        l->keys = o->by != NULL;
+        l->times = o->by_time != 0;
+        l->keys = o->by && !o->by_time;
     } else {
         s = choose(&c, o, header);
-        if (!s) qsort(l->want, (size_t)(l->columns + l->keys), sizeof *l->want, ascending);
+        if (!s) qsort(l->want, (size_t)(l->columns + l->keys + l->times), sizeof *l->want, ascending);
         if (!s && l->table && !o->column && !o->by && !l->quotes) l->fields = c.width;
         if (!s && *header) s = name_columns(&c);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Files for reading: which format it is, and whose reader it gets. */
 #define _GNU_SOURCE
-#include "io.h"
+#include "netcdf.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const formats[] = {"npy", "raw", "text", "csv"};
-enum { NPY, RAW, TEXT, CSV, UNKNOWN };
+static const char *const formats[] = {"npy", "raw", "text", "csv", "netcdf"};
+enum { NPY, RAW, TEXT, CSV, NETCDF, UNKNOWN };
 
 static int by_name(const char *path)
 {
@@ -19,11 +19,12 @@ static int by_name(const char *path)
         const char *end;
         int format;
     } ends[] = {
-        {".npy", NPY}, {".raw", RAW}, {".bin", RAW}, {".txt", TEXT}, {".csv", CSV}, {".tsv", CSV},
+        {".npy", NPY},   {".raw", RAW},    {".bin", RAW},    {".txt", TEXT},  {".csv", CSV},    {".tsv", CSV},
+        {".nc", NETCDF}, {".nc4", NETCDF}, {".cdf", NETCDF}, {".h5", NETCDF}, {".he5", NETCDF}, {".hdf5", NETCDF},
     };
-    const size_t n = strlen(path);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n > 4 && strcmp(path + n - 4, ends[i].end) == 0) return ends[i].format;
+    const char *const end = strrchr(path, '.');
+    for (size_t i = 0; i < sizeof ends / sizeof *ends && end && end > path; i++)
+        if (strcmp(end, ends[i].end) == 0) return ends[i].format;
     return UNKNOWN;
 }
 
@@ -57,7 +58,8 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         for (int i = 0; i < UNKNOWN; i++)
             if (strcmp(o->format, formats[i]) == 0) *format = i;
         if (*format == UNKNOWN)
-            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of auto, npy, raw, text, csv", o->format);
+            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of auto, npy, raw, text, csv, netcdf",
+                           o->format);
         return TALLY_OK;
     }
     *format = by_name(f->name);
@@ -71,6 +73,11 @@ static tally_status choose(tally_file *f, const tally_file_options *o, int *form
         if (s) return s;
         if (f->peek_n >= 6 && memcmp(f->peek, "\x93NUMPY", 6) == 0) {
             *format = NPY;
+            return TALLY_OK;
+        }
+        if (f->peek_n >= 4 &&
+            (memcmp(f->peek, "\x89HDF", 4) == 0 || (memcmp(f->peek, "CDF", 3) == 0 && f->peek[3] < 6))) {
+            *format = NETCDF;
             return TALLY_OK;
         }
         kind = tl_sniff_kind(f);
@@ -90,8 +97,20 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     const tally_dtype dtype = o->dtype ? o->dtype : o->assume;
     if (dtype && !tally_dtype_size(dtype))
         return tl_fail(f->ctx, TALLY_INVALID, "options.%s %d is no dtype", o->dtype ? "dtype" : "assume", (int)dtype);
+    if (o->by_time && !o->by)
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       "options.by_time is set and options.by is NULL: which column has the times?");
     if ((s = open_input(f)) || (s = choose(f, o, &format))) return s;
     f->info.format = formats[format];
+    if ((o->variable || o->more) && format != NETCDF)
+        return tl_fail(f->ctx, TALLY_INVALID,
+                       o->variable ? "%s: variable '%s': %s files have no variables"
+                                   : "%s: cannot be joined with '%s': %s files have no named axes",
+                       f->label,
+                       o->variable  ? o->variable
+                       : o->more[0] ? o->more[0]
+                                    : "",
+                       formats[format]);
     if (format == TEXT || format == CSV) {
         f->info.dtype = dtype ? dtype : TALLY_F64;
         f->keeps = o->keep;
@@ -106,6 +125,7 @@ static tally_status start(tally_file *f, const tally_file_options *o)
     if (o->keep)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: its lines cannot be kept: %s files have none", f->label,
                        formats[format]);
+    if (format == NETCDF) return tl_netcdf_start(f, o);
     if (format == RAW) {
         if (!dtype) return tl_fail(f->ctx, TALLY_INVALID, "%s: raw elements need a dtype: --dtype f64", f->label);
         f->info.dtype = dtype;
@@ -130,7 +150,8 @@ void tally_file_get_info(const tally_file *file, tally_file_info *info)
     if (file && file->map) info->shrunk = fstat(file->fd, &st) != 0 || st.st_size < (off_t)file->map_bytes;
 }
 
-static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                                  int64_t *got)
 {
     if (!file || !got) return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL", file ? "got" : "file");
     *got = 0;
@@ -138,24 +159,60 @@ static tally_status read_elements(tally_file *file, void *buffer, int32_t *codes
     if (max < 0) return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least 0", (long long)max);
     if (max == 0) return TALLY_OK;
     if (!buffer) return tl_fail(file->ctx, TALLY_INVALID, "buffer is NULL");
-    return file->text ? tl_text_read(file, buffer, codes, max, got) : tl_binary_read(file, buffer, max, got);
+    return file->text     ? tl_text_read(file, buffer, codes, times, max, got)
+           : file->netcdf ? tl_netcdf_read(file, buffer, max, got)
+                          : tl_binary_read(file, buffer, max, got);
 }
 
 tally_status tally_file_read(tally_file *file, void *buffer, int64_t max, int64_t *got)
 {
-    return read_elements(file, buffer, NULL, max, got);
+    return read_elements(file, buffer, NULL, NULL, max, got);
+}
+
+/* As many lines as max has values for. */
+static tally_status read_lines(tally_file *file, void *buffer, int32_t *codes, tl_tick *times, int64_t max,
+                               int64_t *got)
+{
+    const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
+    if (file && max < line)
+        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
+                       (long long)max, (long long)line);
+    return read_elements(file, buffer, codes, times, max - max % line, got);
 }
 
 tally_status tally_file_read_by(tally_file *file, void *buffer, int32_t *codes, int64_t max, int64_t *got)
 {
-    const int64_t line = file && file->info.ndim == 2 ? file->info.shape[1] : 1;
     if (file && !file->info.key_columns)
         return tl_fail(file->ctx, TALLY_INVALID, "%s: there are no groups: keys were not asked for (options.by)",
                        file->label);
-    if (file && max < line)
-        return tl_fail(file->ctx, TALLY_INVALID, "max is %lld: must be at least %lld, the values of a line",
-                       (long long)max, (long long)line);
-    return read_elements(file, buffer, codes, max - max % line, got);
+    return read_lines(file, buffer, codes, NULL, max, got);
+}
+
+tally_status tally_file_read_times(tally_file *file, void *buffer, int32_t *codes, void *times, tally_dtype *dtype,
+                                   int64_t max, int64_t *got)
+{
+    if (file && (!file->text || !tl_text_timed(file)))
+        return tl_fail(file->ctx, TALLY_INVALID, "%s: times were not asked for (options.by_time)", file->label);
+    if (file && (!times || !dtype)) return tl_fail(file->ctx, TALLY_INVALID, "%s is NULL", times ? "dtype" : "times");
+    if (file && codes && !file->info.key_columns)
+        return tl_fail(file->ctx, TALLY_INVALID,
+                       "%s: codes must be NULL: options.by has no key column beside the times", file->label);
+    const tally_status s = read_lines(file, buffer, codes, times, max, got);
+    if (!s) *dtype = tl_text_times(file);
+    return s;
+}
+
+tally_status tally_file_read_box(tally_file *file, const int64_t *start, const int64_t *count, void *buffer)
+{
+    if (!file || !start || !count || !buffer)
+        return tl_fail(file ? file->ctx : NULL, TALLY_INVALID, "%s is NULL",
+                       !file    ? "file"
+                       : !start ? "start"
+                       : !count ? "count"
+                                : "buffer");
+    if (!file->netcdf)
+        return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: only netcdf files are read in boxes", file->label);
+    return tl_netcdf_read_box(file, start, count, buffer);
 }
 
 int64_t tally_file_groups(const tally_file *file)

@@ -8,6 +8,8 @@
  *     text.c    blocks of text over threads, in order                    cells.c    the loops over cells
  *     cut.c     where a block may be cut                                 bad_cell.c the sentence about a cell
  *     replace.c a new file that takes another's place                    keys.c     groups of lines, by their keys
+ *     time.c    times of lines, and whether they rise
+ *     netcdf.c  variables of NetCDF, by libnetcdf       unpack.c   what their values mean
  *     (dtype/)  numbers from and to text
  */
 #ifndef TALLY_IO_H
@@ -20,6 +22,7 @@ enum { TL_PAD = 64 }; /* readable bytes after a block of text, for the fast path
 
 typedef struct tl_text tl_text;
 typedef struct tl_writer tl_writer;
+typedef struct tl_netcdf tl_netcdf;
 
 /* A file open for reading or (writer) for writing. */
 struct tally_file {
@@ -39,7 +42,8 @@ struct tally_file {
     size_t map_bytes;
     tl_text *text;
     tl_writer *writer;
-    void (*end)(tally_file *f); /* frees text or writer; NULL: there is neither */
+    tl_netcdf *netcdf;
+    void (*end)(tally_file *f); /* frees the one of these three that is there; NULL: there is none */
 };
 
 /* file.c: how files begin, for reading and for writing. tl_file_new checks its arguments and makes a file that has its
@@ -66,6 +70,7 @@ tally_status tl_input_failed(tally_file *f);
 /* binary.c */
 tally_status tl_binary_start(tally_file *f);
 tally_status tl_binary_read(tally_file *f, void *buffer, int64_t max, int64_t *got);
+void tl_swap_bytes(unsigned char *p, int64_t n, size_t size);
 /* npy.c: reads the header; sets dtype, shape, order and swap. */
 tally_status tl_npy_header(tally_file *f, tally_dtype want);
 /* The header for a file to be written, padded so that any first extent fits: its length, at most 512. */
@@ -74,12 +79,14 @@ size_t tl_npy_write_header(char *out, tally_dtype dtype, int ndim, const int64_t
 /* How the cells of a text are laid out. */
 typedef struct tl_want {
     int64_t column, place; /* in the file, among those that are read; both from 0 */
-    int key;               /* its cells are keys, not values */
+    int role;              /* what its cells are */
 } tl_want;
+enum { TL_VALUE, TL_KEY, TL_TIME };
 typedef struct tl_layout {
     int64_t columns;  /* 0: every cell is a value; else how many columns are read */
     tl_want *want;    /* those, in the file's order; with keys: the key columns too */
     int64_t keys;     /* key columns */
+    int times;        /* 1: there is a column of times too */
     char **key_names; /* with a header: what it calls them */
     int64_t fields;   /* a line with more cells than this is bad (0: it is not) */
     char delimiter;   /* 0: white space */
@@ -115,6 +122,23 @@ tally_status tl_choose_columns(tally_file *f, const tally_file_options *o, const
 /* Whether every column has a number or a word in the records after the first. */
 int tl_columns_known(const tl_record *r, int records, tally_dtype dtype);
 
+/* time.c: a time, or a number instead of one. */
+typedef union tl_tick {
+    int64_t whole; /* nanoseconds, or a number */
+    double real;   /* a number */
+} tl_tick;
+typedef struct tl_time {
+    tl_tick value;
+    int real, frame;
+} tl_time;
+/* Why a cell is not a time that the others can be compared with; more of TL_CELL_. */
+enum { TL_CELL_TIME = TL_CELL_MORE + 1, TL_CELL_ERA, TL_CELL_FRAME, TL_CELL_FALLS };
+int tl_time_parse(const char *s, const char *e, tl_time *t);
+int tl_time_kind(int frame);                                                  /* as in tally_file_info */
+void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room); /* 40 characters */
+void tl_time_frame(int frame, char *out, size_t room);                        /* "numbers", "no zone", "Z", "+01:00" */
+void tl_time_to_real(tl_tick *times, int64_t n);
+
 /* cells.c: what became of a chunk of text. */
 typedef struct tl_span {
     uint32_t at, length;
@@ -125,10 +149,13 @@ typedef struct tl_chunk {
     const char *start, *end;  /* whole lines (TL_PAD readable bytes after end) */
     int mid_line, in_comment; /* start is behind cells of its line; inside a comment; in_comment is updated */
     int has_quote, skip_bad;
-    unsigned char *values; /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
-    tl_span *lines;        /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
-    tl_span *keys;         /* the same times the key columns: the cells of the rows' keys, and */
-    int32_t *codes;        /* the numbers of their groups */
+    unsigned char *values;            /* room for (end - start) / 2 + 1 values, of a table (end - start) + 1 */
+    tl_span *lines;                   /* NULL, or room for (end - start) / 2 + 1: the lines of the rows */
+    tl_span *keys;                    /* the same times the key columns: the cells of the rows' keys, and */
+    int32_t *codes;                   /* the numbers of their groups */
+    tl_tick *times;                   /* of the rows, */
+    int real, frame;                  /* what they are (frame 0: there is none yet), */
+    const char *frame_at, *frame_end; /* and the first of them */
     int64_t count, given, skipped;
     const char *bad, *bad_end; /* the first bad cell, or NULL */
     int why;                   /* TL_CELL_ */
@@ -151,6 +178,18 @@ tally_status tl_keys_settle(tally_file *f, tl_keys *k, tl_chunk *c, int64_t rows
 int64_t tl_keys_count(const tl_keys *k);
 const char *tl_keys_cell(const tl_keys *k, int64_t group, int64_t column);
 
+/* time.c: the time [s, e) of row number `row` of a chunk: why it is none. */
+int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e);
+/* Whether times rise in each group. check looks at the next rows: the first whose time is before the last of its group,
+ * which is *before, or `rows`. */
+typedef struct tl_order {
+    tl_tick *last;
+    int64_t known, room; /* groups that have a last, and for which there is room */
+    int real, frame;
+} tl_order;
+tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups);
+int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *before);
+
 /* cut.c: cuts the block [b, b + n) where records end, near the wanted places cuts[1..k-1] and, if `last`, at the last
  * record's end. cuts[k] is what was cut off in all (0: no record ends here). */
 void tl_text_cut(const char *b, size_t n, const tl_layout *l, size_t *cuts, int k, int last);
@@ -161,13 +200,16 @@ typedef struct tl_bad {
     int first; /* it is the first cell of the data */
     int64_t line, col, lacks;
     char text[48];
+    char other[48]; /* TL_CELL_FRAME, TL_CELL_FALLS: what it does not go with */
 } tl_bad;
 tally_status tl_bad_cell(tally_file *f, const tl_bad *bad, const tl_layout *l);
 enum { TL_LONGEST = 64 << 20 }; /* bytes in a line (of a table) or a cell (where every cell is a value) */
 
 /* text.c */
 tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv);
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, int64_t max, int64_t *got);
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max, int64_t *got);
+int tl_text_timed(const tally_file *f);         /* is there a column of times? */
+tally_dtype tl_text_times(const tally_file *f); /* what the times of the last read are */
 const tl_keys *tl_text_keys(const tally_file *f);
 tally_status tl_text_line(tally_file *f, const char **line, size_t *length);
 #endif

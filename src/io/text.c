@@ -47,6 +47,8 @@ struct tl_text {
     tl_keys *keys;        /* NULL, or the groups so far; then */
     tl_span *cells;       /* the cells of the keys of the block's rows, */
     int32_t *codes;       /* and their groups */
+    tl_tick *times;       /* with a column of times: those of the block's rows, */
+    tl_order order;       /* and the last ones */
     int keep, line_chunk; /* the next line that tl_text_line gives: its chunk, its row there */
     int64_t line_row;
 };
@@ -89,7 +91,12 @@ static tally_status make_room(tally_file *f, size_t room)
         if (!codes) return tl_no_memory(f->ctx, rows * sizeof *codes, "the groups of a block of text");
         t->codes = codes;
     }
-    if (!t->keep) return TALLY_OK;
+    if (t->layout.times) {
+        tl_tick *const times = realloc(t->times, rows * sizeof *times);
+        if (!times) return tl_no_memory(f->ctx, rows * sizeof *times, "the times of a block of text");
+        t->times = times;
+    }
+    if (!t->keep && !t->layout.times) return TALLY_OK;
     const size_t most = rows * sizeof *t->spans;
     tl_span *const spans = realloc(t->spans, most);
     if (!spans) return tl_no_memory(f->ctx, most, "the lines of a block of text");
@@ -105,6 +112,8 @@ static void text_end(tally_file *f)
     tl_keys_close(t->keys);
     free(t->cells);
     free(t->codes);
+    free(t->times);
+    free(t->order.last);
     free(t->buf);
     free(t->stage);
     free(t->chunks);
@@ -128,6 +137,7 @@ tally_status tl_text_start(tally_file *f, const tally_file_options *o, int csv)
     t->keep = o->keep;
     if (t->layout.keys && !(t->keys = tl_keys_open(t->layout.keys)))
         return tl_no_memory(f->ctx, (size_t)t->layout.keys * 64, "the groups");
+    if (t->layout.times && (s = tl_order_room(f, &t->order, 1))) return s;
     t->a_value = t->layout.columns > 1 ? 1 : 2;
     t->header_guessed = o->header == 0 && !t->layout.header;
     t->chunks = calloc((size_t)t->most, sizeof *t->chunks);
@@ -253,6 +263,56 @@ static void note(tl_text *t, const tl_chunk *c, int first)
         bad->text[n++] = (unsigned char)*p < 32 || *p == 127 ? '?' : *p;
     while (p < c->bad_end && n && ((unsigned char)*p & 0xc0) == 0x80) p = c->bad + --n; /* whole UTF-8 characters */
     memcpy(bad->text + n, p < c->bad_end ? "..." : "", p < c->bad_end ? 4 : 1);
+    if (bad->why == TL_CELL_FRAME) tl_time_frame(t->order.frame, bad->other, sizeof bad->other);
+}
+
+/* ---- a column of times ---- */
+
+/* Those of chunk i are of the frame that all before it have, or its first one is bad. */
+static void same_frame(tl_text *t, tl_chunk *c)
+{
+    if (!t->order.frame) t->order.frame = c->frame;
+    if (!c->frame || c->frame == t->order.frame) return;
+    c->bad = c->frame_at;
+    c->bad_end = c->frame_end;
+    c->why = TL_CELL_FRAME;
+    c->count = 0;
+}
+
+/* Times of the block are all whole or all real: real as soon as one is. */
+static void same_kind(tl_text *t)
+{
+    int real = t->order.real;
+    for (int i = 0; i < t->chunks_n; i++) real |= t->chunks[i].real;
+    for (int i = 0; i < t->chunks_n && real; i++)
+        if (!t->chunks[i].real) tl_time_to_real(t->chunks[i].times, t->chunks[i].count / t->layout.columns);
+    if (real && !t->order.real) tl_time_to_real(t->order.last, t->order.known);
+    t->order.real = real;
+}
+
+/* The rows of chunk i are in order, or the first that is not is bad. */
+static tally_status in_order(tally_file *f, int i)
+{
+    tl_text *const t = f->text;
+    tl_chunk *const c = &t->chunks[i];
+    const int64_t rows = c->count / t->layout.columns;
+    const tally_status s = tl_order_room(f, &t->order, t->keys ? tl_keys_count(t->keys) : 1);
+    if (s) return s;
+    tl_tick before;
+    const int64_t row = tl_order_check(&t->order, c, rows, &before);
+    if (row == rows) return TALLY_OK;
+    const tl_want *w = t->layout.want;
+    while (w->role != TL_TIME) w++;
+    const char *p = c->start + c->lines[row].at, *const end = p + c->lines[row].length, *s1 = p, *e1 = end;
+    for (int64_t k = 0; k <= w->column; k++) p = tl_field(p + (k && t->layout.delimiter), end, &t->layout, &s1, &e1);
+    c->count = row * t->layout.columns;
+    c->bad = s1;
+    c->bad_end = e1 ? e1 : end;
+    c->why = TL_CELL_FALLS;
+    note(t, c, 0);
+    tl_time_show(t->order.frame, t->order.real, before, t->bad.other, sizeof t->bad.other);
+    t->chunks_n = i + 1;
+    return TALLY_OK;
 }
 
 /* Reads and parses the next block. */
@@ -295,7 +355,8 @@ static tally_status block(tally_file *f)
         tl_chunk *const c = &t->chunks[i];
         const size_t from = (size_t)(c->start - t->buf);
         c->values = t->stage + (from / t->a_value + (size_t)i) * size;
-        c->lines = t->keep ? t->spans + from / 2 + i : NULL;
+        c->lines = t->keep || t->times ? t->spans + from / 2 + i : NULL;
+        c->times = t->times ? t->times + from / 2 + i : NULL;
         if (t->keys) {
             c->keys = t->cells + (from / 2 + (size_t)i) * (size_t)t->layout.keys;
             c->codes = t->codes + from / 2 + i;
@@ -307,6 +368,7 @@ static tally_status block(tally_file *f)
     int first = !t->begun && t->header_guessed;
     for (int i = 0; i < k; i++) {
         f->info.skipped += t->chunks[i].skipped;
+        if (t->times) same_frame(t, &t->chunks[i]);
         first &= t->chunks[i].count == 0;
         if (!t->chunks[i].bad) continue;
         note(t, &t->chunks[i], first);
@@ -314,14 +376,21 @@ static tally_status block(tally_file *f)
         break;
     }
     tally_status s = TALLY_OK;
-    for (int i = 0; i < t->chunks_n && t->keys && !s; i++)
-        s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
+    if (t->times) same_kind(t);
+    for (int i = 0; i < t->chunks_n && !s; i++) {
+        if (t->keys) s = tl_keys_settle(f, t->keys, &t->chunks[i], t->chunks[i].count / t->layout.columns);
+        if (t->times && !s) s = in_order(f, i);
+    }
+    f->info.times = tl_time_kind(t->order.frame);
     return s;
 }
 
+int tl_text_timed(const tally_file *f) { return f->text->layout.times; }
+tally_dtype tl_text_times(const tally_file *f) { return f->text->order.real ? TALLY_F64 : TALLY_I64; }
+
 const tl_keys *tl_text_keys(const tally_file *f) { return f->text->keys; }
 
-tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, int64_t max, int64_t *got)
+tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, tl_tick *times, int64_t max, int64_t *got)
 {
     tl_text *const t = f->text;
     const size_t size = tally_dtype_size(f->info.dtype);
@@ -335,12 +404,16 @@ tally_status tl_text_read(tally_file *f, void *buffer, int32_t *codes, int64_t m
             if (codes)
                 memcpy(codes + n / t->layout.columns, c->codes + c->given / t->layout.columns,
                        (size_t)(take / t->layout.columns) * sizeof *codes);
+            if (times)
+                memcpy(times + n / t->layout.columns, c->times + c->given / t->layout.columns,
+                       (size_t)(take / t->layout.columns) * sizeof *times);
             c->given += take;
             n += take;
             if (c->given < c->count) break;
         }
         *got = n;
-        if (n == max || (n && (!f->regular || t->keep))) return TALLY_OK; /* the next block would hide the lines */
+        if (n == max || (n && (!f->regular || t->keep || t->times)))
+            return TALLY_OK; /* the next block would hide the lines, and may have other times */
         if (t->bad.why) return n ? TALLY_OK : tl_bad_cell(f, &t->bad, &t->layout); /* the values before it come first */
         if (t->eof && t->end == t->n) return TALLY_OK;
         const tally_status s = block(f);

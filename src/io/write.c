@@ -3,7 +3,7 @@
  * or the complete new one at every moment. Standard output, FIFOs and devices are written directly. */
 #define _GNU_SOURCE
 #include "context/threads.h"
-#include "io.h"
+#include "netcdf.h"
 #include "replace.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@ enum {
     EARLY = 8 << 20, /* bytes after which the disk may begin */
     BATCH = 1 << 14
 }; /* values a thread formats at a time */
-enum { NPY, RAW, TEXT, CSV };
+enum { NPY, RAW, TEXT, CSV, NETCDF, FORMATS };
 
 struct tl_writer {
     int format, hex, failed, done;
@@ -27,6 +27,7 @@ struct tl_writer {
     int64_t rest;                    /* elements an extent of the first axis */
     tl_replacement place;            /* place.target: what commit replaces, NULL when writing directly */
     char *text;                      /* gathered bytes; for text, threads * BATCH values */
+    char *names;                     /* netcdf: of the variable and the dimensions */
     size_t used, room;
     int64_t put, begun; /* bytes written, of a file to be renamed; and those that the disk was told to begin with */
 };
@@ -109,21 +110,41 @@ static tally_status open_output(tally_file *f)
 
 static tally_status choose(tally_file *f, const char *format)
 {
-    static const char *const names[] = {"npy", "raw", "text", "csv"};
-    static const char *const ends[] = {".npy", ".raw", ".txt", ".csv"};
-    const size_t n = strlen(f->name);
+    static const char *const names[] = {"npy", "raw", "text", "csv", "netcdf"};
+    static const char *const ends[] = {".npy", ".raw", ".txt", ".csv", ".nc"};
+    const char *const end = strrchr(f->name, '.');
     f->writer->format = -1;
     if (format && strcmp(format, "auto") != 0) {
-        for (int i = 0; i < 4; i++)
+        for (int i = 0; i < FORMATS; i++)
             if (strcmp(format, names[i]) == 0) f->writer->format = i;
         if (f->writer->format < 0)
-            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv", format);
+            return tl_fail(f->ctx, TALLY_INVALID, "format '%s' is not one of npy, raw, text, csv, netcdf", format);
     } else {
         f->writer->format = strcmp(f->name, "-") == 0 ? TEXT : RAW;
-        for (int i = 0; i < 4; i++)
-            if (n > 4 && strcmp(f->name + n - 4, ends[i]) == 0) f->writer->format = i;
+        for (int i = 0; i < FORMATS; i++)
+            if (end && end > f->name && strcmp(end, ends[i]) == 0) f->writer->format = i;
     }
     f->info.format = names[f->writer->format];
+    return TALLY_OK;
+}
+
+/* "data(dim0, dim1)", until tally_file_head says better. */
+static tally_status start_netcdf(tally_file *f)
+{
+    tl_writer *const w = f->writer;
+    int n = 0;
+    if (!tl_netcdf_type(f->info.dtype))
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: netcdf has no type %s", f->label,
+                       tally_dtype_name(f->info.dtype));
+    for (int d = 1; d < f->info.ndim; d++)
+        if (f->info.shape[d] == 0) /* in a file, a length of 0 means: as many as there are records */
+            return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: shape[%d] is 0: in netcdf only the first may be", f->label,
+                           d);
+    if (!(w->names = malloc(160))) return tl_no_memory(f->ctx, 160, "the names of the dimensions");
+    n = sprintf(w->names, "data(");
+    for (int d = 0; d < f->info.ndim; d++) n += sprintf(w->names + n, "%sdim%d", d ? ", " : "", d);
+    strcpy(w->names + n, ")");
+    w->used = tl_netcdf_header(w->text, w->names, f->info.dtype, f->info.ndim, f->info.shape);
     return TALLY_OK;
 }
 
@@ -151,17 +172,17 @@ static tally_status start(tally_file *f, const char *format, int ndim, const int
     w->columns = ndim > 1 && shape[ndim - 1] > 0 ? shape[ndim - 1] : 1;
     f->info.elements = w->limit;
     if ((s = choose(f, format)) || (s = open_output(f))) return s;
-    if (w->format == NPY && !w->place.target && w->limit < 0)
+    const int headed = w->format == NPY || w->format == NETCDF;
+    if (headed && !w->place.target && w->limit < 0)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED,
-                       "%s: npy needs its shape first, and only a file can be completed later: write text, "
+                       "%s: %s needs its shape first, and only a file can be completed later: write text, "
                        "raw, or to a file",
-                       f->label);
+                       f->label, f->info.format);
     const int threads = tl_io_threads(f->ctx);
-    w->room =
-        w->format == NPY || w->format == RAW ? ROOM : (size_t)(threads > 0 ? threads : 1) * BATCH * TL_VALUE_CHARS;
+    w->room = headed || w->format == RAW ? ROOM : (size_t)(threads > 0 ? threads : 1) * BATCH * TL_VALUE_CHARS;
     if (!(w->text = malloc(w->room))) return tl_no_memory(f->ctx, w->room, "writing");
     if (w->format == NPY) w->used = tl_npy_write_header(w->text, f->info.dtype, ndim, shape);
-    return TALLY_OK;
+    return w->format == NETCDF ? start_netcdf(f) : TALLY_OK;
 }
 
 static void writer_end(tally_file *f)
@@ -169,6 +190,7 @@ static void writer_end(tally_file *f)
     tl_writer *const w = f->writer;
     tl_replace_drop(&w->place); /* never committed */
     free(w->text);
+    free(w->names);
     free(w);
 }
 
@@ -237,6 +259,25 @@ static tally_status write_text(tally_file *f, const unsigned char *data, int64_t
     return TALLY_OK;
 }
 
+/* The bytes of each value turned round, as netcdf has them. */
+static tally_status write_turned(tally_file *f, const unsigned char *data, int64_t n)
+{
+    tl_writer *const w = f->writer;
+    const size_t size = tally_dtype_size(f->info.dtype);
+    for (tally_status s; n;) {
+        const int64_t room = (int64_t)((w->room - w->used) / size), now = n < room ? n : room;
+        if (now == 0) {
+            if ((s = flush(f))) return s;
+            continue;
+        }
+        memcpy(w->text + w->used, data, (size_t)now * size);
+        if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) tl_swap_bytes((unsigned char *)w->text + w->used, now, size);
+        w->used += (size_t)now * size;
+        data += (size_t)now * size, n -= now, w->written += now;
+    }
+    return TALLY_OK;
+}
+
 /* Whether more may be written. */
 static tally_status check_open(const tally_file *f)
 {
@@ -246,12 +287,30 @@ static tally_status check_open(const tally_file *f)
     return TALLY_OK;
 }
 
+static tally_status name_all(tally_file *f, const char *names)
+{
+    tl_writer *const w = f->writer;
+    if (w->written) return tl_fail(f->ctx, TALLY_INVALID, "%s: the names come before elements", f->label);
+    if (!tl_netcdf_names(names, f->info.ndim))
+        return tl_fail(
+            f->ctx, TALLY_INVALID,
+            "%s: line is '%.100s': must be the name of the variable and of %d dimensions, like mean(lat, lon)",
+            f->label, names, f->info.ndim);
+    char *const own = strdup(names);
+    if (!own) return tl_no_memory(f->ctx, strlen(names), "the names of the dimensions");
+    free(w->names);
+    w->names = own;
+    w->used = tl_netcdf_header(w->text, names, f->info.dtype, f->info.ndim, f->info.shape);
+    return TALLY_OK;
+}
+
 tally_status tally_file_head(tally_file *file, const char *line)
 {
     tally_status s = check_open(file);
     if (s) return s;
     tl_writer *const w = file->writer;
     if (!line) return tl_fail(file->ctx, TALLY_INVALID, "line is NULL");
+    if (w->format == NETCDF) return name_all(file, line);
     if (w->format != TEXT && w->format != CSV)
         return tl_fail(file->ctx, TALLY_UNSUPPORTED, "%s: %s has no lines", file->label, file->info.format);
     if (w->written) return tl_fail(file->ctx, TALLY_INVALID, "%s: the first line comes before elements", file->label);
@@ -278,6 +337,7 @@ tally_status tally_file_write(tally_file *file, const void *data, int64_t n)
         return tl_fail(file->ctx, TALLY_INVALID, "%s: n is %lld, and the shape leaves room for %lld elements",
                        file->label, (long long)n, (long long)(w->limit - w->written));
     if (w->format == TEXT || w->format == CSV) return write_text(file, data, n);
+    if (w->format == NETCDF) return write_turned(file, data, n);
     const size_t bytes = (size_t)n * tally_dtype_size(file->info.dtype);
     if (bytes > w->room - w->used) s = flush(file);
     if (!s && bytes >= w->room / 4) {
@@ -298,14 +358,20 @@ static tally_status complete(tally_file *f)
     if (w->limit >= 0 && w->written != w->limit)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: the shape has %lld elements and %lld were written", f->label,
                        (long long)w->limit, (long long)w->written);
+    if (w->format == NETCDF) { /* ends with a multiple of 4 bytes */
+        const size_t odd = (size_t)w->written * tally_dtype_size(f->info.dtype) % 4;
+        const tally_status s = odd ? put(f, "\0\0\0", 4 - odd) : TALLY_OK;
+        if (s) return s;
+    }
     if (w->limit >= 0) return TALLY_OK;
     if (w->rest ? w->written % w->rest != 0 : w->written != 0)
         return tl_fail(f->ctx, TALLY_INVALID, "%s: %lld elements were written, not a multiple of the %lld of one row",
                        f->label, (long long)w->written, (long long)w->rest);
     f->info.shape[0] = w->rest ? w->written / w->rest : 0;
-    if (w->format != NPY) return TALLY_OK;
-    char header[512];
-    const size_t n = tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape);
+    if (w->format != NPY && w->format != NETCDF) return TALLY_OK;
+    char header[TL_NETCDF_HEADER];
+    const size_t n = w->format == NPY ? tl_npy_write_header(header, f->info.dtype, f->info.ndim, f->info.shape)
+                                      : tl_netcdf_header(header, w->names, f->info.dtype, f->info.ndim, f->info.shape);
     if (pwrite(f->fd, header, n, 0) != (ssize_t)n) return failed(f, "writing the header");
     return TALLY_OK;
 }
@@ -338,6 +404,7 @@ void tl_writer_free(tally_file *f)
     if (!w) return;
     tl_replace_drop(&w->place); /* never committed */
     free(w->text);
+    free(w->names);
     free(w);
     f->writer = NULL;
 }

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ * NetCDF: one variable of a file, or of several files that are joined along its first dimension. All formats that
+ * libnetcdf reads: classic, 64-bit, netCDF-4, and HDF5 files of plain arrays. What packed values mean is unpack.c's. */
+#include "netcdf.h"
+#include "unpack.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { DIMS = 8, CACHE_MOST = 512 << 20 };
+
+typedef struct {
+    char *path; /* as given, owned */
+    int file, open, group, variable;
+    int64_t length; /* along the first dimension */
+    tl_packing packing;
+} part;
+
+struct tl_netcdf {
+    const tl_netcdf_api *api;
+    part *parts;
+    int count;
+    int64_t next; /* the element that is read next */
+    char *variable, *names[DIMS];
+};
+
+static void netcdf_end(tally_file *f)
+{
+    tl_netcdf *const n = f->netcdf;
+    for (int i = 0; i < n->count; i++) {
+#pragma omp critical(tally_netcdf)
+        if (n->parts[i].open) n->api->nc_close(n->parts[i].file);
+        free(n->parts[i].path);
+    }
+    for (int d = 0; d < DIMS; d++) free(n->names[d]);
+    free(n->variable);
+    free(n->parts);
+    free(n);
+}
+
+static tally_status failed(const tally_file *f, const part *p, int error, const char *doing)
+{
+    const char *why;
+#pragma omp critical(tally_netcdf)
+    why = f->netcdf->api->nc_strerror(error);
+    return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s: %s", p->path, doing, why);
+}
+
+/* ---- which variable: calls that ask the library are within the critical region of tl_netcdf_start ---- */
+
+/* "temp(time 12, lat 3)" */
+static size_t describe(const tl_netcdf_api *api, int group, int variable, char *out, size_t room)
+{
+    char name[NC_MAX_NAME + 1];
+    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
+    size_t length, n;
+    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
+    n = (size_t)snprintf(out, room, "%.64s(", name);
+    for (int d = 0; d < ndims && n + 60 < room; d++)
+        if (!api->nc_inq_dim(group, dims[d], name, &length))
+            n += (size_t)snprintf(out + n, room - n, "%s%.30s %zu", d ? ", " : "", name, length);
+    return n + (size_t)snprintf(out + n, room - n, ")");
+}
+
+/* A variable that holds numbers and is not the coordinate of a dimension. */
+static int is_field(const tl_netcdf_api *api, int group, int variable)
+{
+    char name[NC_MAX_NAME + 1], dim[NC_MAX_NAME + 1];
+    int type, ndims, dims[NC_MAX_VAR_DIMS], attributes;
+    size_t length;
+    if (api->nc_inq_var(group, variable, name, &type, &ndims, dims, &attributes)) return 0;
+    return tl_packed_dtype(type) && ndims > 0 &&
+           !(ndims == 1 && !api->nc_inq_dim(group, dims[0], dim, &length) && strcmp(dim, name) == 0);
+}
+
+static size_t listed(const tl_netcdf_api *api, int group, int fields, char *out, size_t room)
+{
+    int count = 0;
+    size_t n = 0;
+    *out = 0;
+    api->nc_inq_nvars(group, &count);
+    for (int v = 0; v < count; v++) {
+        if (fields && !is_field(api, group, v)) continue;
+        if (n + 120 > room) return n + (size_t)snprintf(out + n, room - n, ", ...");
+        if (n) n += (size_t)snprintf(out + n, room - n, ", ");
+        n += describe(api, group, v, out + n, room - n);
+    }
+    return n;
+}
+
+/* name: "temp", or "model/temp" in a group; NULL: the only field. */
+static tally_status find(const tally_file *f, part *p, const char *name)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    char list[800], group[NC_MAX_NAME + 1];
+    const char *const slash = name ? strrchr(name, '/') : NULL;
+    p->group = p->file;
+    if (slash && slash > name) {
+        snprintf(group, sizeof group, "%.*s", (int)(slash - name), name);
+        if (api->nc_inq_grp_full_ncid(p->file, group, &p->group))
+            return tl_fail(f->ctx, TALLY_INVALID, "%s: no group '%s'", p->path, group);
+    }
+    if (name) {
+        if (!api->nc_inq_varid(p->group, slash ? slash + 1 : name, &p->variable)) return TALLY_OK;
+        listed(api, p->group, 0, list, sizeof list);
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: no variable '%s'; the variables are %s", p->path, name,
+                       *list ? list : "none");
+    }
+    int count = 0, found = 0;
+    api->nc_inq_nvars(p->file, &count);
+    for (int v = 0; v < count; v++)
+        if (is_field(api, p->file, v)) found++, p->variable = v;
+    if (found == 1) return TALLY_OK;
+    listed(api, p->file, found > 0, list, sizeof list);
+    return tl_fail(f->ctx, TALLY_INVALID,
+                   found ? "%s: %d variables are no coordinates: %s; choose one with --variable"
+                         : "%s: %d variables are fields of numbers; there are %s",
+                   p->path, found, *list ? list : "none");
+}
+
+/* The dimensions of a part: of the first those of the file, of the others all but the first are the same. */
+static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
+{
+    tl_netcdf *const n = f->netcdf;
+    const tl_netcdf_api *const api = n->api;
+    char name[NC_MAX_NAME + 1], one[400], other[400];
+    int same = p == n->parts || ndims == f->info.ndim;
+    for (int d = 0; d < ndims && same; d++) {
+        size_t length;
+        const int error = api->nc_inq_dim(p->group, dims[d], name, &length);
+        if (error || length > INT64_MAX)
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: dimension %d: %s", p->path, d, api->nc_strerror(error));
+        if (d == 0) p->length = (int64_t)length;
+        if (p == n->parts) {
+            f->info.shape[d] = (int64_t)length;
+            if (!(n->names[d] = strdup(name))) return tl_no_memory(f->ctx, strlen(name) + 1, "a dimension's name");
+        } else {
+            same = strcmp(name, n->names[d]) == 0 && (d == 0 || f->info.shape[d] == (int64_t)length);
+        }
+    }
+    if (same) return TALLY_OK;
+    describe(api, p->group, p->variable, one, sizeof one);
+    describe(api, n->parts->group, n->parts->variable, other, sizeof other);
+    return tl_fail(f->ctx, TALLY_INVALID,
+                   "%s: %s cannot be joined with %s of %s: only the length of the first may differ", p->path, one,
+                   other, n->parts->path);
+}
+
+/* Layers of chunks that reads in order come back to stay in memory. */
+static void cache(const tally_file *f, const part *p)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    size_t chunks[DIMS], bytes = tally_dtype_size(p->packing.stored), count = 1;
+    int storage = 1;
+    if (f->info.ndim < 2 || api->nc_inq_var_chunking(p->group, p->variable, &storage, chunks) || storage) return;
+    for (int d = 0; d < f->info.ndim; d++) {
+        const size_t across = d && chunks[d] ? ((size_t)f->info.shape[d] + chunks[d] - 1) / chunks[d] : 1;
+        if (__builtin_mul_overflow(bytes, across * chunks[d], &bytes) || bytes > CACHE_MOST) return;
+        count *= across;
+    }
+    api->nc_set_var_chunk_cache(p->group, p->variable, bytes, 10 * count + 1, 0.75f);
+}
+
+static tally_status open_part(tally_file *f, part *p, const tally_file_options *o)
+{
+    tl_netcdf *const n = f->netcdf;
+    const tl_netcdf_api *const api = n->api;
+    char what[400];
+    int type = 0, ndims = 0, dims[NC_MAX_VAR_DIMS], attributes;
+    struct stat st; /* libnetcdf would fetch a URL */
+    if (stat(p->path, &st) != 0) return tl_fail(f->ctx, TALLY_IO, "%s: %s", p->path, strerror(errno));
+    if (!S_ISREG(st.st_mode)) return tl_fail(f->ctx, TALLY_IO, "%s: must be a file", p->path);
+    int error = api->nc_open(p->path, 0, &p->file);
+    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    p->open = 1;
+    tally_status s = find(f, p, o->variable);
+    if (s) return s;
+    error = api->nc_inq_varndims(p->group, p->variable, &ndims);
+    if (!error && ndims <= NC_MAX_VAR_DIMS)
+        error = api->nc_inq_var(p->group, p->variable, what, &type, &ndims, dims, &attributes);
+    if (error) return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s", p->path, api->nc_strerror(error));
+    if (p == n->parts && !(n->variable = strdup(what))) return tl_no_memory(f->ctx, strlen(what), "a variable's name");
+    describe(api, p->group, p->variable, what, sizeof what);
+    if (ndims > DIMS)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: %s has %d dimensions: at most %d", p->path, n->variable, ndims,
+                       DIMS);
+    if (ndims == 0 && n->count > 1)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: %s has no dimension along which files can be joined", p->path, what);
+    if ((s = shape(f, p, dims, ndims)) ||
+        (s = tl_packing_read(&(tl_source){f->ctx, api, p->path, what, p->group, p->variable}, type, o->dtype,
+                             &p->packing)))
+        return s;
+    f->info.ndim = ndims;
+    if (p == n->parts)
+        f->info.dtype = p->packing.given;
+    else if (p->packing.given != f->info.dtype)
+        return tl_fail(f->ctx, TALLY_INVALID, "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
+                       p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
+                       tally_dtype_name(f->info.dtype));
+    cache(f, p);
+    return TALLY_OK;
+}
+
+/* The extents of all parts together. */
+static tally_status total(tally_file *f)
+{
+    const tl_netcdf *const n = f->netcdf;
+    int64_t bytes = (int64_t)tally_dtype_size(f->info.dtype), sum = 0;
+    for (int i = 0; i < n->count; i++)
+        if (__builtin_add_overflow(sum, n->parts[i].length, &sum)) sum = INT64_MAX;
+    if (f->info.ndim) f->info.shape[0] = sum;
+    f->info.elements = 1;
+    for (int d = 0; d < f->info.ndim; d++)
+        if (__builtin_mul_overflow(bytes, f->info.shape[d], &bytes))
+            return tl_fail(f->ctx, TALLY_BAD_DATA, "%s: %s has more than 2^63 bytes", f->label, n->variable);
+        else
+            f->info.elements *= f->info.shape[d];
+    if (f->info.ndim == 0) { /* a single value is an array of one */
+        f->info.ndim = 1;
+        f->info.shape[0] = 1;
+    }
+    f->info.bytes_total = bytes;
+    f->info.bytes_read = 0;
+    f->info.dimensions = (const char *const *)n->names;
+    return TALLY_OK;
+}
+
+tally_status tl_netcdf_start(tally_file *f, const tally_file_options *o)
+{
+    const char *why;
+    const tl_netcdf_api *const api = tl_netcdf_library(&why);
+    if (!api) return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 are read by libnetcdf: %s", f->label, why);
+    if (!f->regular)
+        return tl_fail(f->ctx, TALLY_UNSUPPORTED, "%s: NetCDF and HDF5 must be files with a name, not pipes", f->label);
+    tl_netcdf *const n = f->netcdf = calloc(1, sizeof *n);
+    if (!n) return tl_no_memory(f->ctx, sizeof *n, "a NetCDF reader");
+    f->end = netcdf_end;
+    n->api = api;
+    int count = 1;
+    while (o->more && o->more[count - 1]) count++;
+    n->parts = calloc((size_t)count, sizeof *n->parts);
+    if (!n->parts) return tl_no_memory(f->ctx, (size_t)count * sizeof *n->parts, "the files");
+    tally_status s = TALLY_OK;
+    for (n->count = 0; n->count < count && !s; n->count++) {
+        part *const p = &n->parts[n->count];
+        p->path = strdup(n->count ? o->more[n->count - 1] : f->name);
+        if (!p->path) s = tl_no_memory(f->ctx, 1, "a file's name");
+    }
+    for (int i = 0; i < n->count && !s; i++) {
+#pragma omp critical(tally_netcdf)
+        s = open_part(f, &n->parts[i], o);
+    }
+    return s ? s : total(f);
+}
+
+/* ---- reading ---- */
+
+static tally_status read_part(tally_file *f, part *p, const int64_t *start, const int64_t *count, char *out)
+{
+    size_t from[DIMS] = {0}, n[DIMS] = {0};
+    int64_t elements = 1, bad;
+    int error;
+    for (int d = 0; d < f->info.ndim; d++) {
+        from[d] = (size_t)start[d];
+        n[d] = (size_t)count[d];
+        elements *= count[d];
+    }
+    char *const stored = tl_unpack_place(&p->packing, out, elements);
+#pragma omp critical(tally_netcdf)
+    error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    if (error) return failed(f, p, error, f->netcdf->variable);
+    if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
+    char place[8 * 24] = "", value[48];
+    int64_t rest = bad, at[DIMS];
+    for (int d = f->info.ndim - 1; d >= 0; d--) {
+        at[d] = start[d] + rest % count[d];
+        rest /= count[d];
+    }
+    for (int d = 0, k = 0; d < f->info.ndim; d++)
+        k += snprintf(place + k, sizeof place - (size_t)k, "%s%lld", d ? ", " : "", (long long)at[d]);
+    tally_format_value(p->packing.stored, stored + bad * (int64_t)tally_dtype_size(p->packing.stored), 0, value,
+                       sizeof value);
+    return tl_fail(f->ctx, TALLY_BAD_DATA,
+                   "%s: %s[%s] is %s, which stands for a missing value, and %s has none; "
+                   "--dtype f64 makes it NaN",
+                   p->path, f->netcdf->variable, place, value, tally_dtype_name(p->packing.given));
+}
+
+/* A box of all parts: along the first dimension they follow each other, in the file and in the buffer. */
+static tally_status read_box(tally_file *f, const int64_t *start, const int64_t *count, char *out)
+{
+    const tl_netcdf *const n = f->netcdf;
+    int64_t own[DIMS], counts[DIMS], begin = 0, layer = (int64_t)tally_dtype_size(f->info.dtype);
+    const int64_t end = start[0] + count[0];
+    memcpy(own, start, (size_t)f->info.ndim * sizeof *own);
+    memcpy(counts, count, (size_t)f->info.ndim * sizeof *counts);
+    for (int d = 1; d < f->info.ndim; d++) layer *= count[d];
+    if (n->count == 1) return read_part(f, n->parts, start, count, out); /* a single value too */
+    tally_status s = TALLY_OK;
+    for (int i = 0; i < n->count && !s; begin += n->parts[i++].length) {
+        const int64_t low = start[0] > begin ? start[0] : begin, stop = begin + n->parts[i].length,
+                      high = end < stop ? end : stop;
+        if (low >= high) continue;
+        own[0] = low - begin;
+        counts[0] = high - low;
+        s = read_part(f, &n->parts[i], own, counts, out);
+        out += counts[0] * layer;
+    }
+    return s;
+}
+
+tally_status tl_netcdf_read_box(tally_file *f, const int64_t *start, const int64_t *count, void *buffer)
+{
+    for (int d = 0; d < f->info.ndim; d++)
+        if (start[d] < 0 || count[d] < 0 || count[d] > f->info.shape[d] - start[d])
+            return tl_fail(f->ctx, TALLY_INVALID,
+                           "start[%d] is %lld and count[%d] %lld: must be within 0..%lld, the length of %s", d,
+                           (long long)start[d], d, (long long)count[d], (long long)f->info.shape[d],
+                           f->info.dimensions[d] ? f->info.dimensions[d] : "the value");
+    for (int d = 0; d < f->info.ndim; d++)
+        if (count[d] == 0) return TALLY_OK;
+    return read_box(f, start, count, buffer);
+}
+
+/* The next elements in C order, box by box: each as large as can be, along the outermost dimension that fits.
+ *
+ *     shape 4 x 3 x 5, elements 7..39:   . . . . .   . . 3 3 3   3 3 3 3 3   1: rest of a row   [0, 1, 2:5]
+ *                                        . . 1 1 1   3 3 3 3 3   3 3 3 3 3   2: rest of a layer [0, 2:3, :]
+ *                                        2 2 2 2 2   3 3 3 3 3   4 4 4 4 4   3: whole layers, and so on down */
+tally_status tl_netcdf_read(tally_file *f, void *buffer, int64_t max, int64_t *got)
+{
+    tl_netcdf *const n = f->netcdf;
+    const int64_t size = (int64_t)tally_dtype_size(f->info.dtype), left = f->info.elements - n->next;
+    char *out = buffer;
+    tally_status s = TALLY_OK;
+    *got = 0;
+    for (int64_t rest = max < left ? max : left; rest && !s;) {
+        int64_t start[DIMS], count[DIMS], at = n->next, inner = 1, elements;
+        int d = f->info.ndim - 1;
+        for (int k = d; k >= 0; k--) {
+            start[k] = at % f->info.shape[k];
+            at /= f->info.shape[k];
+            count[k] = 1;
+        }
+        while (d > 0 && start[d] == 0 && rest / f->info.shape[d] >= inner) {
+            count[d] = f->info.shape[d];
+            inner *= f->info.shape[d--];
+        }
+        count[d] = f->info.shape[d] - start[d] < rest / inner ? f->info.shape[d] - start[d] : rest / inner;
+        elements = count[d] * inner;
+        s = read_box(f, start, count, out);
+        if (s) break;
+        out += elements * size;
+        rest -= elements;
+        n->next += elements;
+        *got += elements;
+    }
+    f->info.bytes_read = n->next * size;
+    return s;
+}

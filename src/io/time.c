@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * Times in text, as nanoseconds since 1970-01-01 00:00 (of their zone's UTC, or as written where no zone is named), and
+ * plain numbers, which are times in a unit of their own.
+ *
+ *     2024-03-31T01:59:59.5+01:00    20240331T015959Z    2024-03-31 01:59    2024-03-31    1711846799.5
+ *
+ * A frame says what times may be compared with: numbers, times without a zone, times of one zone. */
+#include "io.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { NUMBERS = 1, LOCAL = 2, ZONED = 10000 }; /* ZONED + minutes east of UTC */
+static const int64_t second = 1000000000;
+
+/* Days from 1970-01-01 to a date of the Gregorian calendar: a year begins in March, so that leap days end it. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day)
+{
+    const int64_t y = year - (month <= 2), era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
+    const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static int days_in(int64_t year, int64_t month)
+{
+    static const char days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    return days[month - 1] + (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+}
+
+/* n digits at *p as a number, at most `most`: 0 if they are not there. */
+static int digits(const char **p, const char *e, int n, int64_t most, int64_t *value)
+{
+    int64_t v = 0;
+    if (e - *p < n) return 0;
+    for (int i = 0; i < n; i++) {
+        const char c = (*p)[i];
+        if (c < '0' || c > '9') return 0;
+        v = v * 10 + (c - '0');
+    }
+    *p += n;
+    *value = v;
+    return v <= most;
+}
+
+/* The separator at *p where the time has them. */
+static int separated(const char **p, const char *e, char by, int wide)
+{
+    if (!wide) return 1;
+    if (*p == e || **p != by) return 0;
+    ++*p;
+    return 1;
+}
+
+/* "Z", "+hh", "+hhmm", "+hh:mm": minutes east of UTC. */
+static int zone(const char *p, const char *e, int64_t *minutes)
+{
+    int64_t hour, minute = 0;
+    *minutes = 0;
+    if (e - p == 1 && (*p == 'Z' || *p == 'z')) return 1;
+    const int west = p < e && *p == '-';
+    if (p == e || (*p != '+' && *p != '-')) return 0;
+    if (++p, !digits(&p, e, 2, 23, &hour)) return 0;
+    if (p < e && *p == ':') p++;
+    if (p < e && !digits(&p, e, 2, 59, &minute)) return 0;
+    *minutes = (west ? -1 : 1) * (hour * 60 + minute);
+    return p == e;
+}
+
+/* Nanoseconds after a point; what is finer must be zeros. */
+static int fraction(const char **p, const char *e, int64_t *nanos)
+{
+    int n = 0;
+    *nanos = 0;
+    for (; *p < e && **p >= '0' && **p <= '9'; ++*p, n++) {
+        if (n < 9)
+            *nanos = *nanos * 10 + (**p - '0');
+        else if (**p != '0')
+            return 0;
+    }
+    for (int i = n; i < 9; i++) *nanos *= 10;
+    return n > 0;
+}
+
+static int date_and_time(const char *p, const char *e, tl_time *t)
+{
+    int64_t year, month, day, hour = 0, minute = 0, s = 0, nanos = 0, east = 0;
+    if (!digits(&p, e, 4, 9999, &year)) return TL_CELL_TIME;
+    const int wide = p < e && *p == '-';
+    if (!separated(&p, e, '-', wide) || !digits(&p, e, 2, 12, &month) || month < 1 || !separated(&p, e, '-', wide) ||
+        !digits(&p, e, 2, 31, &day) || day < 1 || day > days_in(year, month))
+        return TL_CELL_TIME;
+    t->frame = LOCAL;
+    if (p < e) {
+        if (*p != 'T' && *p != 't' && (*p != ' ' || !wide)) return TL_CELL_TIME;
+        p++;
+        if (!digits(&p, e, 2, 23, &hour) || !separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &minute))
+            return TL_CELL_TIME;
+        if (p < e && (wide ? *p == ':' : *p >= '0' && *p <= '9')) {
+            if (!separated(&p, e, ':', wide) || !digits(&p, e, 2, 59, &s)) return TL_CELL_TIME;
+            if (p < e && (*p == '.' || *p == ',') && (p++, !fraction(&p, e, &nanos))) return TL_CELL_TIME;
+        }
+        if (p < e) {
+            if (!zone(p, e, &east)) return TL_CELL_TIME;
+            t->frame = ZONED + (int)east;
+        }
+    }
+    const int64_t whole = days_of(year, month, day) * 86400 + hour * 3600 + (minute - east) * 60 + s;
+    /* the product alone may pass the limit that the sum keeps */
+    const __int128 ticks = (__int128)whole * second + nanos;
+    t->value.whole = (int64_t)ticks;
+    return ticks == t->value.whole ? TL_CELL_OK : TL_CELL_ERA;
+}
+
+int tl_time_parse(const char *s, const char *e, tl_time *t)
+{
+    const int64_t n = e - s;
+    t->real = 0;
+    if (n >= 8 && s[0] >= '0' && s[0] <= '9' && (s[4] == '-' || (n > 8 && (s[8] == 'T' || s[8] == 't'))))
+        return date_and_time(s, e, t);
+    t->frame = NUMBERS;
+    int why = tl_parse_cell(TALLY_I64, s, e, &t->value.whole);
+    if (why != TL_CELL_WHOLE && why != TL_CELL_RANGE) return why ? TL_CELL_TIME : TL_CELL_OK;
+    why = tl_parse_cell(TALLY_F64, s, e, &t->value.real);
+    t->real = 1;
+    return why || !isfinite(t->value.real) ? TL_CELL_TIME : TL_CELL_OK;
+}
+
+int tl_time_kind(int frame) { return frame < ZONED / 2 ? frame : 3; }
+
+void tl_time_show(int frame, int real, tl_tick tick, char *out, size_t room)
+{
+    if (frame == NUMBERS) {
+        tally_format_value(real ? TALLY_F64 : TALLY_I64, &tick, 0, out, room);
+        return;
+    }
+    const int64_t east = frame == LOCAL ? 0 : frame - ZONED;
+    const __int128 local = (__int128)tick.whole + (__int128)east * 60 * second;
+    int64_t seconds = (int64_t)(local / second), nanos = (int64_t)(local % second);
+    if (nanos < 0) seconds--, nanos += second;
+    int64_t days = seconds / 86400, of_day = seconds % 86400;
+    if (of_day < 0) days--, of_day += 86400;
+    int64_t year = 1970 + days / 366, month = 1; /* at most the year, and then up to it */
+    if (days < 0) year = 1969 + days / 365;
+    while (days_of(year + 1, 1, 1) <= days) year++;
+    while (days_of(year, 1, 1) > days) year--;
+    while (month < 12 && days_of(year, month + 1, 1) <= days) month++;
+    int at = snprintf(out, room, "%04d-%02d-%02dT%02d:%02d:%02d", (int)year, (int)month,
+                      (int)(days - days_of(year, month, 1) + 1), (int)(of_day / 3600), (int)(of_day / 60 % 60),
+                      (int)(of_day % 60));
+    if (nanos) {
+        at += snprintf(out + at, room - (size_t)at, ".%09d", (int)nanos);
+        while (out[at - 1] == '0') out[--at] = 0;
+    }
+    if (frame != LOCAL) tl_time_frame(frame, out + at, room - (size_t)at);
+}
+
+void tl_time_frame(int frame, char *out, size_t room)
+{
+    const int east = frame - ZONED, minutes = east < 0 ? -east : east;
+    if (frame < ZONED / 2)
+        snprintf(out, room, frame == LOCAL ? "no zone" : "numbers");
+    else if (!east)
+        snprintf(out, room, "Z");
+    else
+        snprintf(out, room, "%c%02d:%02d", east < 0 ? '-' : '+', minutes / 60, minutes % 60);
+}
+
+/* ---- the times of a chunk, and of all chunks in order ---- */
+
+int tl_time_take(tl_chunk *c, int64_t row, const char *s, const char *e)
+{
+    tl_time t;
+    const int why = tl_time_parse(s, e, &t);
+    if (why) return why;
+    if (!c->frame) {
+        c->frame = t.frame;
+        c->frame_at = s;
+        c->frame_end = e;
+    } else if (c->frame != t.frame) {
+        return TL_CELL_FRAME;
+    }
+    if (t.real && !c->real) tl_time_to_real(c->times, row);
+    if (!t.real && c->real) t.value.real = (double)t.value.whole;
+    c->real |= t.real;
+    c->times[row] = t.value;
+    return TL_CELL_OK;
+}
+
+void tl_time_to_real(tl_tick *times, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) times[i].real = (double)times[i].whole;
+}
+
+tally_status tl_order_room(tally_file *f, tl_order *o, int64_t groups)
+{
+    if (groups <= o->room) return TALLY_OK;
+    const int64_t room = groups > 2 * o->room ? groups : 2 * o->room;
+    tl_tick *const more = realloc(o->last, (size_t)room * sizeof *more);
+    if (!more) return tl_no_memory(f->ctx, (size_t)room * sizeof *more, "the last times of the groups");
+    o->last = more;
+    o->room = room;
+    return TALLY_OK;
+}
+
+int64_t tl_order_check(tl_order *o, const tl_chunk *c, int64_t rows, tl_tick *before)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t group = c->codes ? c->codes[r] : 0;
+        const tl_tick now = c->times[r];
+        if (group == o->known) { /* groups are numbered in the order in which they appear */
+            o->known++;
+        } else if (o->real ? now.real < o->last[group].real : now.whole < o->last[group].whole) {
+            *before = o->last[group];
+            return r;
+        }
+        o->last[group] = now;
+    }
+    return rows;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * _FillValue, missing_value, scale_factor, add_offset and _Unsigned:
+ *
+ *     stored, without scale and offset    its own dtype; of floats missing ones become NaN, of integers they are errors
+ *     with scale or offset                f64: stored * scale + offset, each rounded once; missing ones NaN
+ *     options.dtype f64                   f64
+ *
+ * The stored values lie at the end of the buffer, so that the given ones, which are as large or larger, never overtake
+ * them. */
+#include "unpack.h"
+#include "law/fp.h"
+#include <string.h>
+
+tally_dtype tl_packed_dtype(int type)
+{
+    static const unsigned char dtypes[] = {
+        [NC_BYTE] = TALLY_I8,    [NC_SHORT] = TALLY_I16, [NC_INT] = TALLY_I32,    [NC_FLOAT] = TALLY_F32,
+        [NC_DOUBLE] = TALLY_F64, [NC_UBYTE] = TALLY_U8,  [NC_USHORT] = TALLY_U16, [NC_UINT] = TALLY_U32,
+        [NC_INT64] = TALLY_I64,  [NC_UINT64] = TALLY_U64};
+    return type > 0 && type <= NC_UINT64 ? (tally_dtype)dtypes[type] : 0;
+}
+
+/* The stored types: KIND(dtype, C type). */
+#define KINDS(KIND)                                                                                                    \
+    KIND(TALLY_I8, int8_t)                                                                                             \
+    KIND(TALLY_U8, uint8_t)                                                                                            \
+    KIND(TALLY_I16, int16_t)                                                                                           \
+    KIND(TALLY_U16, uint16_t)                                                                                          \
+    KIND(TALLY_I32, int32_t)                                                                                           \
+    KIND(TALLY_U32, uint32_t)                                                                                          \
+    KIND(TALLY_I64, int64_t)                                                                                           \
+    KIND(TALLY_U64, uint64_t)                                                                                          \
+    KIND(TALLY_F32, float)                                                                                             \
+    KIND(TALLY_F64, double)
+
+static tally_status attribute_failed(const tl_source *from, const char *name, const char *why)
+{
+    return tl_fail(from->ctx, TALLY_BAD_DATA, "%s: %s: the attribute %s %s", from->path, from->what, name, why);
+}
+
+static tally_status number(const tl_source *from, const char *name, int *there, double *value)
+{
+    const tl_netcdf_api *const api = from->api;
+    int type;
+    size_t length;
+    *there = api->nc_inq_att(from->group, from->variable, name, &type, &length) == NC_NOERR;
+    if (!*there) return TALLY_OK;
+    if (!tl_packed_dtype(type) || length != 1) return attribute_failed(from, name, "is not one number");
+    const int error = api->nc_get_att_double(from->group, from->variable, name, value);
+    return error ? attribute_failed(from, name, api->nc_strerror(error)) : TALLY_OK;
+}
+
+/* The values of an attribute as stored ones, which are of the same type or ought to be. */
+static tally_status missing(const tl_source *from, const char *name, tl_packing *p)
+{
+    const tl_netcdf_api *const api = from->api;
+    int type, error = 0;
+    size_t length;
+    union {
+        double real[TL_MISSING_MOST];
+        long long whole[TL_MISSING_MOST];
+        unsigned long long natural[TL_MISSING_MOST];
+    } v;
+    if (api->nc_inq_att(from->group, from->variable, name, &type, &length)) return TALLY_OK;
+    if (!tl_packed_dtype(type)) return attribute_failed(from, name, "is not a number");
+    if (length > (size_t)(TL_MISSING_MOST - p->missing))
+        return attribute_failed(from, name, "has too many values: at most 8 may stand for missing ones");
+    const int real = tl_is_float(p->stored), natural = p->stored == TALLY_U64 && type == NC_UINT64;
+    if (real)
+        error = api->nc_get_att_double(from->group, from->variable, name, v.real);
+    else if (natural)
+        error = api->nc_get_att_ulonglong(from->group, from->variable, name, v.natural);
+    else
+        error = api->nc_get_att_longlong(from->group, from->variable, name, v.whole);
+    if (error == NC_ERANGE) return TALLY_OK; /* no stored value is so large */
+    if (error) return attribute_failed(from, name, api->nc_strerror(error));
+    for (size_t i = 0; i < length; i++) {
+        char *const to = p->value[p->missing];
+        int fits = 1;
+        switch (p->stored) {
+#define KIND(dtype, T)                                                                                                 \
+    case dtype: {                                                                                                      \
+        const T x = real ? (T)v.real[i] : natural ? (T)v.natural[i] : (T)v.whole[i];                                   \
+        memcpy(to, &x, sizeof x);                                                                                      \
+        break;                                                                                                         \
+    }
+            KINDS(KIND)
+#undef KIND
+        default:
+            fits = 0;
+        }
+        p->missing += fits;
+    }
+    return TALLY_OK;
+}
+
+/* _Unsigned = "true", which classic files have for unsigned integers. */
+static void other_sign(const tl_source *from, tl_packing *p)
+{
+    const tl_netcdf_api *const api = from->api;
+    char text[8] = "";
+    int type;
+    size_t length;
+    if (api->nc_inq_att(from->group, from->variable, "_Unsigned", &type, &length) || type != NC_CHAR ||
+        length >= sizeof text || api->nc_get_att_text(from->group, from->variable, "_Unsigned", text))
+        return;
+    const int wanted = strcmp(text, "true") == 0, is_unsigned = p->stored == TALLY_U8 || p->stored == TALLY_U16 ||
+                                                                p->stored == TALLY_U32 || p->stored == TALLY_U64;
+    if (tl_is_float(p->stored) || wanted == is_unsigned || (!wanted && strcmp(text, "false") != 0)) return;
+    p->stored = (tally_dtype)(p->stored + (wanted ? 1 : -1)); /* of a size the signed one comes first */
+}
+
+tally_status tl_packing_read(const tl_source *from, int type, tally_dtype want, tl_packing *p)
+{
+    static const char *const names[] = {"_FillValue", "missing_value"};
+    memset(p, 0, sizeof *p);
+    p->stored = tl_packed_dtype(type);
+    if (!p->stored)
+        return tl_fail(from->ctx, TALLY_UNSUPPORTED, "%s: %s has %s, not numbers", from->path, from->what,
+                       type == NC_CHAR ? "characters" : "values of another type");
+    other_sign(from, p);
+    tally_status s = number(from, "scale_factor", &p->scaled, &p->scale);
+    if (!s) s = number(from, "add_offset", &p->shifted, &p->offset);
+    for (int i = 0; i < 2 && !s; i++) s = missing(from, names[i], p);
+    if (s) return s;
+    p->given = p->scaled || p->shifted || want == TALLY_F64 ? TALLY_F64 : p->stored;
+    if (want && want != p->given)
+        return tl_fail(from->ctx, TALLY_INVALID, "%s: %s is %s: --dtype may be that or f64, and %s was asked for",
+                       from->path, from->what, tally_dtype_name(p->given), tally_dtype_name(want));
+    return TALLY_OK;
+}
+
+char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
+{
+    return out + n * (int64_t)(tally_dtype_size(p->given) - tally_dtype_size(p->stored));
+}
+
+#define KIND(dtype, T)                                                                                                 \
+    static inline int is_missing_##T(const T *none, int count, T x)                                                    \
+    {                                                                                                                  \
+        int is = 0;                                                                                                    \
+        for (int k = 0; k < count; k++) is |= x == none[k];                                                            \
+        return is;                                                                                                     \
+    }                                                                                                                  \
+    static inline int64_t look_##T(const tl_packing *p, const char *at, int64_t n)                                     \
+    {                                                                                                                  \
+        T none[TL_MISSING_MOST], x;                                                                                    \
+        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                                          \
+            if (is_missing_##T(none, p->missing, x)) return i;                                                         \
+        }                                                                                                              \
+        return n;                                                                                                      \
+    }                                                                                                                  \
+    static void to_real_##T(const tl_packing *p, const char *at, char *out, int64_t n)                                 \
+    {                                                                                                                  \
+        T none[TL_MISSING_MOST], x;                                                                                    \
+        for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);                                  \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            memcpy(&x, at + i * (int64_t)sizeof x, sizeof x);                                                          \
+            double y = (double)x;                                                                                      \
+            if (p->scaled) y *= p->scale;                                                                              \
+            if (p->shifted) y += p->offset;                                                                            \
+            if (is_missing_##T(none, p->missing, x)) y = __builtin_nan("");                                            \
+            memcpy(out + i * (int64_t)sizeof y, &y, sizeof y);                                                         \
+        }                                                                                                              \
+    }
+KINDS(KIND)
+#undef KIND
+
+static void to_nan(const tl_packing *p, char *out, int64_t n)
+{
+    float none[TL_MISSING_MOST], x;
+    for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(&x, out + i * (int64_t)sizeof x, sizeof x);
+        if (is_missing_float(none, p->missing, x)) x = __builtin_nanf("");
+        memcpy(out + i * (int64_t)sizeof x, &x, sizeof x);
+    }
+}
+
+static int unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
+{
+    if (p->given == TALLY_F64) {
+        if (p->stored == TALLY_F64 && !p->missing && !p->scaled && !p->shifted) return 1;
+        switch (p->stored) {
+#define KIND(dtype, T)                                                                                                 \
+    case dtype:                                                                                                        \
+        to_real_##T(p, stored, out, n);                                                                                \
+        return 1;
+            KINDS(KIND)
+#undef KIND
+        default:
+            return 1;
+        }
+    }
+    if (!p->missing) return 1;
+    switch (p->stored) {
+    case TALLY_F32:
+        to_nan(p, out, n);
+        return 1;
+#define KIND(dtype, T)                                                                                                 \
+    case dtype:                                                                                                        \
+        *bad = look_##T(p, stored, n);                                                                                 \
+        return *bad == n;
+        KIND(TALLY_I8, int8_t)
+        KIND(TALLY_U8, uint8_t)
+        KIND(TALLY_I16, int16_t)
+        KIND(TALLY_U16, uint16_t)
+        KIND(TALLY_I32, int32_t)
+        KIND(TALLY_U32, uint32_t)
+        KIND(TALLY_I64, int64_t)
+        KIND(TALLY_U64, uint64_t)
+#undef KIND
+    default:
+        return 1;
+    }
+}
+
+int tl_unpack(const tl_packing *p, const char *stored, char *out, int64_t n, int64_t *bad)
+{
+    const tl_fp fp = tl_fp_enter();
+    const int whole = unpack(p, stored, out, n, bad);
+    tl_fp_leave(fp);
+    return whole;
+}

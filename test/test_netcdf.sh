@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# NetCDF from the command line: variables and dimensions by name, missing and packed values, files as one axis, boxes. The
+# files are made by ncgen and nccopy (netcdf-bin); skipped where these or libnetcdf are not.
+for tool in ncgen nccopy ncdump; do command -v $tool >/dev/null || { echo "netcdf: skipped: no $tool"; exit 77; }; done
+# shellcheck source=test/cli/check.sh
+source "$(dirname "${BASH_SOURCE[0]}")/cli/check.sh"
+
+cat >a.cdl <<'END'
+netcdf a {
+dimensions: time = UNLIMITED ; lat = 2 ; lon = 3 ;
+variables:
+ double time(time) ; float lat(lat) ; float lon(lon) ;
+ float temp(time, lat, lon) ; temp:_FillValue = -999.f ; temp:missing_value = -888.f, -777.f ;
+ short packed(time, lat) ; packed:scale_factor = 0.1 ; packed:add_offset = 273.15 ; packed:_FillValue = -1s ;
+ short days(time, lat) ; days:_FillValue = -1s ;
+ byte raw(lon) ; raw:_Unsigned = "true" ; raw:missing_value = -1b ;
+ char name(lon) ; int one ; int wrong(lat) ; wrong:scale_factor = "0.1" ;
+data:
+ time = 0, 1, 2, 3 ; lat = 10, 20 ; lon = 1, 2, 3 ;
+ temp = 1,2,3,4,5,6, 7,-999,9,10,11,12, 13,14,-888,16,17,-777, 19,20,21,22,23,24 ;
+ packed = 0,1,2,3,4,5,6,-1 ; days = 1,2,3,4,5,6,7,8 ; raw = -1, -2, 3 ; name = "abc" ; one = 42 ; wrong = 1, 2 ;
+}
+END
+sed 's/days = 1,2/days = 1,-1/' a.cdl >b.cdl
+echo 'netcdf narrow { dimensions: time = 4 ; lat = 2 ; lon = 2 ; variables: float temp(time, lat, lon) ; }' >narrow.cdl
+for kind in classic 64-bit-offset 64-bit-data netCDF-4; do ncgen -k $kind -o $kind.nc a.cdl || exit 1; done
+ncgen -o b.nc b.cdl && ncgen -o narrow.nc narrow.cdl || exit 1
+tally reduce sum --variable one classic.nc >has.txt 2>&1
+if grep -q 'libnetcdf is not here' has.txt; then echo "netcdf: skipped: no libnetcdf"; exit 77; fi
+cp netCDF-4.nc nameless
+printf '1\n2\n3\n4\n255\n' >bytes.txt
+line() { ok "tally $1 | paste -sd' '" "$2"; }
+for file in classic.nc 64-bit-offset.nc 64-bit-data.nc netCDF-4.nc nameless; do
+    line "reduce nanmean --variable temp --axis time $file" '10 12 11 13 14 14'
+    line "reduce count --variable temp $file" 21
+done
+line 'reduce nanmean --variable temp --axis lat classic.nc' '2.5 3.5 4.5 8.5 11 10.5 14.5 15.5 nan 20.5 21.5 22.5'
+line 'reduce nansum --variable temp --axis lon classic.nc' '6 15 16 33 27 33 60 69'
+line 'reduce nansum --variable temp --axis=-1 classic.nc' '6 15 16 33 27 33 60 69'
+line 'reduce nanmean --variable temp --axis time classic.nc netCDF-4.nc' '10 12 11 13 14 14'
+line 'reduce count --variable temp --axis time classic.nc netCDF-4.nc classic.nc' '12 9 9 12 12 9'
+line 'scan sum --variable days --axis time classic.nc b.nc --dtype f64 --to csv' 'sum.0,sum.1 1,2 4,6 9,12 16,20 17,nan 20,nan 25,nan 32,nan'
+line 'window nansum -w 2 --edges shrink --variable days --axis time classic.nc --to csv' 'nansum.0,nansum.1 1,2 4,6 8,10 12,14'
+ok 'tally reduce sum --variable days classic.nc netCDF-4.nc' "file${t}sum
+classic.nc${t}36
+netCDF-4.nc${t}36"
+line 'reduce min --variable packed classic.nc' nan
+line 'reduce nanmin,nanmax --variable packed classic.nc --to csv' 'nanmin,nanmax 273.15,273.75'
+line 'reduce nansum --variable raw --dtype f64 classic.nc' 257
+line 'reduce sum --variable one classic.nc' 42
+line 'fragment make sum classic.nc --variable days -o d.frag && tally fragment result d.frag' 36
+has 'tally reduce sum --variable days --axis time classic.nc --json' '"shape": \[4, 2\].*'
+
+bad 2 'tally reduce sum --variable tmp b.nc' "tally: b.nc: no variable 'tmp'; the variables are time(time 4), lat(lat 2), lon(lon 3), temp(time 4, lat 2, lon 3), packed(time 4, lat 2), days(time 4, lat 2), raw(lon 3), name(lon 3), one(), wrong(lat 2)"
+bad 2 'tally reduce sum b.nc' 'tally: b.nc: 5 variables are no coordinates: temp(time 4, lat 2, lon 3), packed(time 4, lat 2), days(time 4, lat 2), raw(lon 3), wrong(lat 2); choose one with --variable'
+bad 2 'tally reduce sum --variable temp --axis tme b.nc' "tally: there is no dimension of b.nc 'tme'; did you mean 'time'? choices: time, lat, lon"
+bad 2 'tally reduce sum --axis time m.npy' "tally: --axis is 'time', and the dimensions of m.npy have no names: give a number, 0 for the first"
+bad 2 'tally reduce sum --variable x m.npy' "tally: m.npy: variable 'x': npy files have no variables"
+bad 2 'tally reduce sum --variable model/temp b.nc' "tally: b.nc: no group 'model'"
+bad 2 'tally reduce sum --variable temp --axis time b.nc narrow.nc' 'tally: narrow.nc: temp(time 4, lat 2, lon 2) cannot be joined with temp(time 4, lat 2, lon 3) of b.nc: only the length of the first may differ'
+bad 2 'tally reduce sum --variable one --axis time b.nc b.nc' 'tally: b.nc: one() has no dimension along which files can be joined'
+bad 2 'tally reduce sum --variable temp --dtype i32 b.nc' 'tally: b.nc: temp(time 4, lat 2, lon 3) is f32: --dtype may be that or f64, and i32 was asked for'
+bad 2 'tally reduce sum --variable name b.nc' 'tally: b.nc: name(lon 3) has characters, not numbers'
+bad 1 'tally reduce sum --variable wrong b.nc' 'tally: b.nc: wrong(lat 2): the attribute scale_factor is not one number'
+bad 1 'tally reduce sum --variable days b.nc' 'tally: b.nc: days[0, 1] is -1, which stands for a missing value, and i16 has none; --dtype f64 makes it NaN'
+bad 2 'cat b.nc | tally reduce sum --variable days' 'tally: standard input: NetCDF and HDF5 must be files with a name, not pipes'
+bad 1 'head -c 9000 netCDF-4.nc >cut.nc; tally reduce sum --variable days cut.nc' 'tally: cut.nc: NetCDF: HDF error'
+bad 1 'echo 1 >no.nc; tally reduce sum no.nc' 'tally: no.nc: NetCDF: Unknown file format'
+bad 1 'tally reduce sum --variable days --axis time b.nc none.nc' 'tally: none.nc: No such file or directory'
+bad 1 'tally reduce sum --variable days --axis time b.nc .' 'tally: .: must be a file'
+bad 1 'tally reduce sum none.nc' 'tally: none.nc: No such file or directory'
+
+# results as NetCDF
+data() { ok "tally $1 -o o.nc && ncdump o.nc | paste -sd' ' | tr -s ' \\t' ' '" "$2"; }
+data 'reduce nanmean:f64 --variable temp --axis time classic.nc' 'netcdf o { dimensions: lat = 2 ; lon = 3 ; variables: double nanmean_f64(lat, lon) ; data: nanmean_f64 = 10, 12, 11, 13, 14, 14 ; }'
+data 'reduce sum --variable days --axis 1 classic.nc' 'netcdf o { dimensions: time = 4 ; variables: int64 sum(time) ; data: sum = 3, 7, 11, 15 ; }'
+data 'reduce minmax --variable days --axis lat classic.nc' 'netcdf o { dimensions: time = 4 ; value = 2 ; variables: short minmax(time, value) ; data: minmax = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
+data 'scan max --variable days --axis time classic.nc' 'netcdf o { dimensions: time = 4 ; lat = 2 ; variables: short max(time, lat) ; data: max = 1, 2, 3, 4, 5, 6, 7, 8 ; }'
+data 'scan max --dtype u8 bytes.txt' 'netcdf o { dimensions: dim0 = 5 ; variables: ubyte data(dim0) ; data: data = 1, 2, 3, 4, 255 ; }'
+data 'reduce max --variable days classic.nc classic.nc' 'netcdf o { dimensions: dim0 = 2 ; variables: short data(dim0) ; data: data = 8, 8 ; }'
+echo 'netcdf odd { dimensions: a\ b = 2 ; x = 2 ; variables: int v(a\ b, x) ; data: v = 1, 2, 3, 4 ; }' >odd.cdl && ncgen -o odd.nc odd.cdl
+data 'scan sum --axis 1 odd.nc' 'netcdf o { dimensions: dim0 = 2 ; dim1 = 2 ; variables: int64 data(dim0, dim1) ; data: data = 1, 3, 3, 7 ; }'
+same 'tally scan sum --variable temp --axis lat classic.nc -o o.nc && tally reduce last --axis 2 --hex o.nc' 'tally scan sum --variable temp --axis lat --hex classic.nc | cut -f3'
+bad 2 'tally scan max --dtype f16 bytes.txt -o o.nc' 'tally: o.nc: netcdf has no type f16'
+bad 2 'tally reduce max,min bytes.txt -o o.nc' 'tally: --output o.nc: a netcdf file holds one type, so give one operator, or write .csv or .txt'
+bad 2 'tally reduce max bytes.txt -o o.h5' 'tally: --output o.h5: NetCDF is written to .nc (CDF-5), and HDF5 is not written'
+bad 2 'tally scan max bytes.txt --to netcdf' 'tally: standard output: netcdf needs its shape first, and only a file can be completed later: write text, raw, or to a file'
+
+# a field in chunks, compressed, beside the same numbers as text: every axis, boxes of every size, files cut anywhere
+field() { # FILE FIRST LAST: the times FIRST..LAST
+    awk -v a="$2" -v b="$3" 'BEGIN { print "netcdf f { dimensions: time = " b - a + 1 "; lat = 13; lon = 17; variables: double x(time, lat, lon); data: x ="
+        for (i = a * 221; i < (b + 1) * 221; i++) printf "%s%.6f", (i > a * 221 ? "," : ""), (i * 7919 % 10007) / 7; print "; }" }' >f.cdl
+    ncgen -k netCDF-4 -o whole.nc f.cdl && nccopy -d 1 -c time/4,lat/3,lon/5 whole.nc "$1" || exit 1
+}
+field all.nc 0 39
+field one.nc 0 22
+field two.nc 23 23
+field three.nc 24 39
+awk 'BEGIN { for (i = 0; i < 40 * 221; i++) printf "%.6f\n", (i * 7919 % 10007) / 7 }' >all.txt
+for axis in 0 1 2; do
+    tally reduce sum,var,last --hex --shape 40x13x17 --axis $axis all.txt >want.txt
+    for memory in 1 5000 20000 100000 1Mi; do
+        same "tally reduce sum,var,last --hex --axis $axis --memory $memory all.nc" 'cat want.txt'
+    done
+done
+tally reduce sum,var,last --hex --shape 40x13x17 --axis 0 all.txt >want.txt
+for memory in 5000 100000 1Mi; do
+    same "tally reduce sum,var,last --hex --axis time --memory $memory one.nc two.nc three.nc" 'cat want.txt'
+done
+same 'tally scan sum --axis time --hex one.nc two.nc three.nc --digest' 'tally scan sum --axis 0 --shape 40x13x17 --hex all.txt --digest'
+same 'tally reduce sum --hex all.nc' 'tally reduce sum --hex all.txt'
+same 'tally scan sum --hex all.nc' 'tally scan sum --hex all.txt'
+
+finish
