@@ -90,6 +90,28 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
     return code;
 }
 
+/* Many sequences: the array as one view, whose sequences begin with element number start. */
+static int make_rows(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f)
+{
+    layout l = {0};
+    tally_view view;
+    int64_t at, step;
+    int code = has(o, OPT_shape) ? input_reshape(in, o->value[OPT_shape]) : DONE;
+    if (!code) code = layout_open(&l, in, o, 0);
+    if (!code && l.outer > 1 && l.inner > 1)
+        code = fail(USAGE, "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d", l.axis,
+                    in->label, in->ndim);
+    if (!code && l.len > START_MOST - start)
+        code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
+    if (!code) {
+        layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at, &step);
+        const tally_status status = tally_fragment_of_view(ctx, o->args[1], &view, start, f);
+        if (status) code = fail_status(ctx, status);
+    }
+    layout_close(&l);
+    return code;
+}
+
 static int run_make(tally *ctx, const options *o)
 {
     int64_t start;
@@ -104,10 +126,7 @@ static int run_make(tally *ctx, const options *o)
     if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-", NULL);
     if (code) return code;
     progress_begin(&p, o, in.name);
-    if (in.columns > 1)
-        code = fail(USAGE, "%s: a fragment is of one sequence: choose one of the %lld columns with --column", in.label,
-                    (long long)in.columns);
-    if (!code) code = make(ctx, o, &in, start, &f, &p);
+    code = has(o, OPT_axis) || in.columns ? make_rows(ctx, o, &in, start, &f) : make(ctx, o, &in, start, &f, &p);
     progress_end(&p);
     if (!code) code = input_sound(&in);
     if (!code) input_note(&in, o);
@@ -158,16 +177,18 @@ static int run_result(tally *ctx, const options *o)
     tally_fragment_about(f, &about);
     r.op = about.op;
     code = operator_info(ctx, r.op, about.dtype, &r.info);
-    if (!code && !(r.bits = calloc(2, result_bytes(&r.info)))) code = fail_memory("the result", 16);
+    if (!code && !(r.bits = calloc((size_t)about.rows + 1, result_bytes(&r.info))))
+        code = fail_memory("the results", about.rows * (int64_t)result_bytes(&r.info));
     if (!code && tally_fragment_result(f, r.bits)) code = fail(BAD_DATA, "%s: %s", o->args[1], tally_error(ctx));
+    const int one = about.rows == 1;
     const answer a = {.file = o->args[1],
                       .dtype = about.dtype,
-                      .n = about.elements,
-                      .ndim = 1,
-                      .shape = {about.elements},
-                      .count = 1,
-                      .flat = 1,
-                      .per = "fragment",
+                      .n = about.elements * about.rows,
+                      .ndim = one ? 1 : 2,
+                      .shape = {about.elements, about.rows},
+                      .count = about.rows,
+                      .flat = one,
+                      .per = one ? "fragment" : "sequence",
                       .results = &r,
                       .ops = 1};
     if (!code) code = print_answers(ctx, &a, 1, o);
@@ -190,12 +211,13 @@ static int run_show(tally *ctx, const options *o)
         json_begin(stdout, o->args[1], about.dtype);
         fputs("{\"op\": ", stdout);
         print_json_string(stdout, about.op);
-        printf(", \"elements\": %lld, \"nodes\": %lld, \"ranges\": [", (long long)about.elements,
-               (long long)about.nodes);
+        printf(", \"sequences\": %lld, \"elements\": %lld, \"nodes\": %lld, \"ranges\": [", (long long)about.rows,
+               (long long)about.elements, (long long)about.nodes);
     } else {
-        printf("%s of %s, %lld elements in %lld range%s, %lld nodes\n", about.op, tally_dtype_name(about.dtype),
-               (long long)about.elements, (long long)about.ranges, about.ranges == 1 ? "" : "s",
-               (long long)about.nodes);
+        printf("%s of %s, ", about.op, tally_dtype_name(about.dtype));
+        if (about.rows != 1) printf("%lld sequences of ", (long long)about.rows);
+        printf("%lld elements in %lld range%s, %lld nodes\n", (long long)about.elements, (long long)about.ranges,
+               about.ranges == 1 ? "" : "s", (long long)about.nodes);
     }
     for (int64_t i = 0; i < about.ranges; i++, last = end) {
         tally_fragment_ranges(f, i, 1, &start, &end);

@@ -79,8 +79,8 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
     l->len = in->shape[l->axis];
     const int swap = in->column_major;
     /* Extents of an array with elements have a product; those of one without, such as 2^62 x 0 x 2^62, need not. */
-    int64_t results = 16;                            /* bytes: the largest result is two values of 8 */
-    int none = in->n == 0 && o->verb != VERB_reduce; /* nothing to scan */
+    int64_t results = 16; /* bytes: the largest result is two values of 8 */
+    int none = in->n == 0 && (o->verb == VERB_scan || o->verb == VERB_window); /* nothing to scan */
     for (int d = 0; d < in->ndim; d++) none = none || (in->shape[d] == 0 && d != l->axis);
     if (none) l->outer = l->inner = 0;
     for (int d = 0; d < in->ndim && !none; d++) {

@@ -314,8 +314,8 @@ static inline tally_view tally_segments(const void *data, tally_dtype dtype, con
 
 /* ---- 6 streams ----------------------------------------------------------------------------------------------------
  * The one-shot result, bit for bit, from data that comes in chunks of any size. State: a binary counter of at most 64
- * nodes (reduce, scan), plus the last w - 1 elements (window). A stream is one sequence: its data in the order of the
- * pushes. */
+ * nodes (reduce, scan), plus the last w - 1 elements (window). A stream is one sequence, its data in the order of the
+ * pushes; or it is many (tally_stream_reduce_rows). */
 TALLY_API tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream);
 /* Forward scans only: options->reverse is refused. */
 TALLY_API tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype,
@@ -336,15 +336,32 @@ TALLY_API void tally_stream_close(tally_stream *stream);
  * every element from 0 on: the same operator and dtype; the fragment stays as it is. */
 TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
 
+/* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce and of
+ * tally_scan of `rows` sequences. A push takes a view of that many, with n more elements of each (a step:
+ * tally_columns(x, dtype, 1, rows)). reduce: out is NULL, and finish writes `rows` results. scan: out is a view of as
+ * many results, which must not overlap in. tally_stream_room counts those of all sequences. State: up to 7 steps as
+ * they came, and a node of each sequence for each bit of the steps' number (of a scan two): a step of a reduction costs
+ * a copy and, every eighth time, one fold of 8. Host memory; on a GPU the processors do it. */
+TALLY_API tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                                tally_stream **stream);
+TALLY_API tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                              const tally_scan_options *options, tally_stream **stream);
+TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_view *in, const tally_view *out);
+
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
  * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n aligned nodes. Fragments
  * merge exactly, in any order and with gaps until the last slab is there: cut the data anywhere, on any machines, and
  * the final bits are those of the one-shot reduce. */
 TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start,
                                            int64_t n, tally_fragment **fragment);
+/* The same of many sequences at once: elements start .. start + x->n - 1 of each sequence of a view (without offsets).
+ * All have the same slabs, so the fragment has one list of ranges, and results of x->rows sequences. Fragments merge
+ * with those of as many sequences. Host memory; on a GPU the processors do it. */
+TALLY_API tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
+                                              tally_fragment **fragment);
 /* Adds what right has to left; right stays as it is. What both have is TALLY_INVALID, and nothing changes. */
 TALLY_API tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right);
-/* The result of a fragment that has every element from 0 to its end. out: one result (x lanes). */
+/* The result of a fragment that has every element from 0 to its end. out: one result (x lanes) of each sequence. */
 TALLY_API tally_status tally_fragment_result(const tally_fragment *fragment, void *out);
 /* From its first element to its last. */
 TALLY_API void tally_fragment_range(const tally_fragment *fragment, int64_t *start, int64_t *end);
@@ -355,7 +372,8 @@ TALLY_API int64_t tally_fragment_ranges(const tally_fragment *fragment, int64_t 
 typedef struct tally_fragment_info {
     const char *op; /* lives as long as the fragment */
     tally_dtype dtype;
-    int64_t elements, ranges, nodes;
+    int64_t elements, ranges, nodes; /* of each sequence */
+    int64_t rows;                    /* sequences */
 } tally_fragment_info;
 TALLY_API void tally_fragment_about(const tally_fragment *fragment, tally_fragment_info *info);
 /* A portable byte string (little-endian, versioned, with a checksum). save: *bytes is the size of buffer on entry and

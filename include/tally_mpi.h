@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * tally_mpi.h - one sequence over the ranks of an MPI communicator, with the bits of one process.
+ * tally_mpi.h - one sequence, or many, over the ranks of an MPI communicator, with the bits of one process.
  *
  *     #include <mpi.h>
  *     #include <tally_mpi.h>
@@ -18,290 +18,18 @@
  *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
  *   root    the rank that gets the result; -1: all of them
  *
- * Views are dense and in host memory: tally_flat, or tally_rows in C order as one sequence. One thread of a rank calls
- * at a time. A rank that dies, or an MPI call that fails, is for the error handler of the MPI library: with the default
- * one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. */
+ * Views are in host memory, and dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence.
+ * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
+ * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
+ * into a project of yours, take tally_mpi_ranks.h too, which lies beside it. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
-#include <mpi.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <tally.h>
+#include "tally_mpi_ranks.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- inside ------------------------------------------------------------------------------------------------------ */
-
-enum { TALLY_MPI_SENTENCE = 640, TALLY_MPI_NAME = 64 };
-
-static inline char *tally_mpi_sentence_(void)
-{
-    static char sentence[TALLY_MPI_SENTENCE];
-    return sentence;
-}
-
-static inline void tally_mpi_copy_(char *to, size_t room, const char *text)
-{
-    size_t n = text ? strlen(text) : 0;
-    if (n >= room) n = room - 1;
-    if (n) memcpy(to, text, n);
-    to[n] = 0;
-}
-
-/* The sentence of the last call of this source file that failed, the same on every rank. */
-static inline const char *tally_mpi_error(void) { return tally_mpi_sentence_(); }
-
-static inline tally_status tally_mpi_fail_(tally_status status, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    vsnprintf(tally_mpi_sentence_(), TALLY_MPI_SENTENCE, format, list);
-    va_end(list);
-    return status;
-}
-
-/* A part of the sequence, as every rank knows it of all others. */
-typedef struct tally_mpi_part_ {
-    long long start, n;
-    unsigned long long what; /* a hash of operator, dtype and the verb's options */
-    int status, rank;
-} tally_mpi_part_;
-
-typedef struct tally_mpi_ {
-    MPI_Comm comm;
-    int rank, ranks, here; /* here: my place in `part` */
-    tally_mpi_part_ *part; /* in the order of the sequence */
-    long long n;           /* of the whole sequence */
-} tally_mpi_;
-
-static inline unsigned long long tally_mpi_hash_(unsigned long long h, const void *bytes, size_t n)
-{
-    const unsigned char *p = (const unsigned char *)bytes;
-    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3ull;
-    return h;
-}
-
-static inline int tally_mpi_by_start_(const void *a, const void *b)
-{
-    const tally_mpi_part_ *x = (const tally_mpi_part_ *)a, *y = (const tally_mpi_part_ *)b;
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
-    if (!x->n != !y->n) return x->n ? 1 : -1; /* empty parts first */
-    return x->rank < y->rank ? -1 : 1;
-}
-
-/* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
-static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
-{
-    struct {
-        int failed, rank;
-    } in = {mine ? 0 : 1, 0}, out;
-    struct {
-        int status;
-        char text[TALLY_MPI_SENTENCE - 40];
-    } said;
-    MPI_Comm_rank(comm, &in.rank);
-    if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, comm))
-        return tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
-    if (out.failed) return TALLY_OK;
-    memset(&said, 0, sizeof said);
-    said.status = mine;
-    if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
-    if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
-        return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
-    return tally_mpi_fail_((tally_status)said.status, "rank %d: %s", out.rank, said.text);
-}
-
-/* A dense view as one sequence: its length. */
-static inline tally_status tally_mpi_dense_(const tally_view *v, const char *name, long long *n)
-{
-    *n = 0;
-    if (!v) return tally_mpi_fail_(TALLY_INVALID, "%s is NULL: must be a view", name);
-    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) || (v->rows > 1 && v->row_stride != v->n))
-        return tally_mpi_fail_(TALLY_INVALID, "%s is not dense: must be tally_flat, or tally_rows without a pitch",
-                               name);
-    if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
-        return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
-    return TALLY_OK;
-}
-
-static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
-
-/* All ranks meet: what each has, whether all is well, and that the parts are one sequence. mine: this rank's status. */
-static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long long start, long long n,
-                                            unsigned long long what, tally_status mine)
-{
-    memset(m, 0, sizeof *m);
-    m->comm = comm;
-    if (MPI_Comm_rank(comm, &m->rank) || MPI_Comm_size(comm, &m->ranks))
-        return tally_mpi_fail_(TALLY_IO, "comm: the MPI library refuses it");
-    m->part = (tally_mpi_part_ *)malloc((size_t)m->ranks * sizeof *m->part);
-    if (!mine && !m->part) mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
-    const tally_status all = tally_mpi_agree_(comm, mine);
-    if (all) return all;
-    const tally_mpi_part_ own = {start, n, what, mine, m->rank};
-    if (MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, m->part, (int)sizeof own, MPI_BYTE, comm))
-        return tally_mpi_fail_(TALLY_IO, "MPI_Allgather failed");
-    const long long first = m->part[0].start;
-    long long at = 0;
-    for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
-        tally_mpi_part_ *p = &m->part[r];
-        if (p->what != m->part[0].what)
-            return tally_mpi_fail_(
-                TALLY_INVALID,
-                "rank %d has another operator, dtype or options (in allreduce: or length) than rank 0: "
-                "must be the same on all",
-                r);
-        if ((p->start < 0) != (first < 0))
-            return tally_mpi_fail_(TALLY_INVALID,
-                                   "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
-                                   r, first);
-        if (p->start < 0) {
-            p->start = at;
-            at += p->n;
-        }
-    }
-    qsort(m->part, (size_t)m->ranks, sizeof *m->part, tally_mpi_by_start_);
-    for (int r = 0; r < m->ranks; r++) {
-        const tally_mpi_part_ *p = &m->part[r], *before = r ? p - 1 : NULL;
-        if (p->rank == m->rank) m->here = r;
-        if (!p->n) continue;
-        if (p->start > m->n)
-            return tally_mpi_fail_(TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on",
-                                   m->n, p->start);
-        if (p->start < m->n)
-            return tally_mpi_fail_(TALLY_INVALID,
-                                   "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
-                                   before->rank, before->start, before->start + before->n, p->rank, p->start);
-        m->n = p->start + p->n;
-        if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
-    }
-    return TALLY_OK;
-}
-
-static inline unsigned long long tally_mpi_what_(const char *verb, const char *op, const tally_view *v)
-{
-    const int dtype = v ? (int)v->dtype : 0;
-    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
-    if (op) h = tally_mpi_hash_(h, op, strlen(op));
-    return tally_mpi_hash_(h, &dtype, sizeof dtype);
-}
-
-/* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
-
-/* The bytes of one fragment, in messages of one size: the length, then the bytes; length -1: it failed. */
-typedef struct tally_mpi_merge_ {
-    tally *ctx;
-    size_t room;
-    char sentence[TALLY_MPI_SENTENCE];
-} tally_mpi_merge_;
-static inline tally_mpi_merge_ *tally_mpi_merging_(void)
-{
-    static tally_mpi_merge_ merging;
-    return &merging;
-}
-
-/* inout = in then inout. */
-static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, MPI_Datatype *type)
-{
-    tally_mpi_merge_ *const x = tally_mpi_merging_();
-    (void)type;
-    for (int i = 0; i < *count; i++) {
-        char *const a = (char *)in + (size_t)i * x->room, *const b = (char *)inout + (size_t)i * x->room;
-        long long a_bytes, b_bytes;
-        tally_fragment *left = NULL, *right = NULL;
-        memcpy(&a_bytes, a, sizeof a_bytes);
-        memcpy(&b_bytes, b, sizeof b_bytes);
-        tally_status status = a_bytes < 0 || b_bytes < 0 ? TALLY_BAD_DATA : TALLY_OK;
-        if (!status) status = tally_fragment_load(x->ctx, a + sizeof a_bytes, (size_t)a_bytes, &left);
-        if (!status) status = tally_fragment_load(x->ctx, b + sizeof b_bytes, (size_t)b_bytes, &right);
-        if (!status) status = tally_fragment_merge(left, right);
-        size_t bytes = x->room - sizeof b_bytes;
-        if (!status) status = tally_fragment_save(left, b + sizeof b_bytes, &bytes);
-        b_bytes = status ? -1 : (long long)bytes;
-        memcpy(b, &b_bytes, sizeof b_bytes);
-        if (status && !x->sentence[0]) tally_mpi_copy_(x->sentence, sizeof x->sentence, tally_error(x->ctx));
-        tally_fragment_free(left);
-        tally_fragment_free(right);
-    }
-}
-
-/* Room for the fragment of any part: two nodes for each bit of the length, each with a state of 40 bytes at most. */
-static inline size_t tally_mpi_room_(long long n)
-{
-    size_t nodes = 4;
-    while (n) nodes += 2, n >>= 1;
-    return (sizeof(long long) + 40 + TALLY_MPI_NAME + nodes * 41 + 8 + 15) / 16 * 16;
-}
-
-typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
-
-/* What the parts have together: on the rank `root`, on all, or of the parts before mine. mine is merged with what the
- * MPI library brings; *all must be freed. */
-static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, const char *op, const tally_view *view,
-                                                const tally_fragment *mine, tally_mpi_way_ way, int root,
-                                                tally_fragment **all)
-{
-    tally_mpi_merge_ *const x = tally_mpi_merging_();
-    const size_t room = tally_mpi_room_(m->n);
-    char *const send = (char *)calloc(2, room), *const got = send ? send + room : NULL;
-    MPI_Comm comm = m->comm;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_Op merge = MPI_OP_NULL;
-    size_t bytes = room - sizeof(long long);
-    int bad = 0, moved = 0, to = root;
-    *all = NULL;
-    x->ctx = ctx;
-    x->room = room;
-    x->sentence[0] = 0;
-    tally_status status = send ? tally_fragment_save(mine, send + sizeof(long long), &bytes) : TALLY_NO_MEMORY;
-    if (status) tally_mpi_fail_(status, "%s", send ? tally_error(ctx) : "no memory for a message");
-    status = tally_mpi_agree_(m->comm, status);
-    if (status) {
-        free(send);
-        return status;
-    }
-    const long long length = (long long)bytes;
-    memcpy(send, &length, sizeof length);
-    for (int r = 0; r < m->ranks; r++) moved |= m->part[r].rank != r;
-    if (moved) { /* in the order of the sequence */
-        bad |= MPI_Comm_split(m->comm, 0, m->here, &comm);
-        for (int r = 0; r < m->ranks; r++)
-            if (m->part[r].rank == root) to = r;
-    }
-    bad |= MPI_Type_contiguous((int)room, MPI_BYTE, &type);
-    bad |= MPI_Type_commit(&type);
-    bad |= MPI_Op_create(tally_mpi_merge_function_, 0, &merge);
-    if (!bad && way == TALLY_MPI_TO_ROOT_) bad = MPI_Reduce(send, got, 1, type, merge, to, comm);
-    if (!bad && way == TALLY_MPI_TO_ALL_) bad = MPI_Allreduce(send, got, 1, type, merge, comm);
-    if (!bad && way == TALLY_MPI_BEFORE_ME_) bad = MPI_Exscan(send, got, 1, type, merge, comm);
-    if (merge != MPI_OP_NULL) MPI_Op_free(&merge);
-    if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
-    if (moved && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
-    const int mine_too = way == TALLY_MPI_TO_ALL_ || (way == TALLY_MPI_TO_ROOT_ && m->rank == root) ||
-                         (way == TALLY_MPI_BEFORE_ME_ && m->here > 0);
-    if (bad) {
-        status = tally_mpi_fail_(TALLY_IO, "an MPI call failed while the fragments were merged");
-    } else if (x->sentence[0]) {
-        status = tally_mpi_fail_(TALLY_BAD_DATA, "%s", x->sentence);
-    } else if (mine_too) {
-        long long have;
-        memcpy(&have, got, sizeof have);
-        if (have < 0)
-            status = tally_mpi_fail_(TALLY_BAD_DATA, "a merge failed on another rank");
-        else if ((status = tally_fragment_load(ctx, got + sizeof have, (size_t)have, all)))
-            tally_mpi_fail_(status, "%s", tally_error(ctx));
-    } else if (way == TALLY_MPI_BEFORE_ME_) {
-        status = tally_fragment_make(ctx, op, view->dtype, NULL, 0, 0, all);
-        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-    }
-    free(send);
-    return tally_mpi_agree_(m->comm, status);
-}
 
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
 
@@ -329,9 +57,10 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     status = tally_mpi_agree_(comm, status);
+    const size_t room = tally_mpi_room_of_one_(m.n);
     if (!status)
         status =
-            tally_mpi_merge_all_(ctx, &m, op, mine, f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
+            tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
     if (!status && all && tally_fragment_result(all, out))
         status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
     tally_fragment_free(f);
@@ -376,9 +105,10 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
-    if (!status) status = tally_mpi_merge_all_(ctx, &m, op, mine, f, TALLY_MPI_BEFORE_ME_, -1, &before);
+    const size_t bytes = tally_mpi_room_of_one_(m.n);
+    if (!status) status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
-        status = n ? tally_stream_resume(s, before) : TALLY_OK;
+        status = n && before ? tally_stream_resume(s, before) : TALLY_OK;
         if (!status && n) status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
@@ -627,6 +357,137 @@ static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const
     free(counts);
     free(all);
     free(folded);
+    return status;
+}
+
+/* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+/* The results of an exact operator: the words of the states of all sequences add up, whatever the order. */
+static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields, int count,
+                                            long long sequences, void *const *results, MPI_Comm comm)
+{
+    enum { AT_ONCE = 1 << 20 }; /* states in a message */
+    tally_exact *const sum = (tally_exact *)calloc((size_t)sequences + 1, sizeof *sum);
+    tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
+    tally_exact *at = sum;
+    for (int f = 0; f < count && !status; f++)
+        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
+            tally_view row = fields[f];
+            row.rows = 1;
+            if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+            status = tally_exact_add(ctx, at, &row);
+            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        }
+    status = tally_mpi_agree_(comm, status);
+    for (long long done = 0; done < sequences && !status; done += AT_ONCE) {
+        const int now = sequences - done < AT_ONCE ? (int)(sequences - done) : (int)AT_ONCE;
+        if (MPI_Allreduce(MPI_IN_PLACE, sum + done, now * (int)(sizeof *sum / 8), MPI_INT64_T, MPI_SUM, comm))
+            status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    }
+    at = sum;
+    for (int f = 0; f < count && !status; f++) {
+        tally_operator_info info;
+        status = tally_operator(ctx, op, fields[f].dtype, &info);
+        char *to = (char *)results[f];
+        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++, to += tally_dtype_size(info.output))
+            status = tally_exact_value(ctx, at, op, fields[f].dtype, to);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    free(sum);
+    return status;
+}
+
+/* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of its sequences goes on
+ * from rank to rank, by rank; a rank may have none of its elements. results[f] gets what tally_reduce gives for the
+ * whole sequences, fields[f].rows results, on every rank. All ranks have as many fields, with the same dtypes and rows.
+ * The message has the nodes of every sequence, at most two for each bit of its length. An exact operator (sum:exact)
+ * needs no order: its message has 576 bytes for each sequence, and MPI_SUM adds them. */
+static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const tally_view *fields, int count,
+                                            void *const *results, MPI_Comm comm)
+{
+    tally_mpi_ m;
+    tally_operator_info info;
+    long long sequences = 0;
+    unsigned long long what = tally_mpi_hash_(tally_mpi_what_("fields", op, NULL), &count, sizeof count);
+    tally_status status = TALLY_OK;
+    if (count < 0) status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
+    if (count > 0 && (!fields || !results))
+        status = tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
+    int exact = count > 0;
+    for (int f = 0; f < count && !status; f++) {
+        const long long known[2] = {(long long)fields[f].dtype, (long long)fields[f].rows};
+        tally_exact none;
+        double value[2];
+        what = tally_mpi_hash_(what, known, sizeof known);
+        tally_exact_init(&none);
+        status = tally_operator(ctx, op, fields[f].dtype, &info);
+        if (status)
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+        else if (fields[f].offsets || fields[f].n < 0 || fields[f].rows < 0)
+            status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has offsets, or rows or n below 0", f);
+        else if (fields[f].rows && !results[f])
+            status = tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results", f,
+                                     (long long)fields[f].rows);
+        else
+            exact = exact && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
+        if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) || sequences >> 54)
+            status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
+    }
+    status = tally_mpi_begin_(&m, comm, -1, 0, what, status);
+    if (!status && exact) {
+        tally_mpi_end_(&m);
+        return tally_mpi_exact_(ctx, op, fields, count, sequences, results, comm);
+    }
+    /* of each field: elements of mine, before mine, of all; bytes of a node here, and the most anywhere; its room */
+    const size_t fs = (size_t)(status ? 0 : count);
+    long long *const n = (long long *)calloc(fs * 5 + 1, sizeof *n), *const before = n + fs, *const whole = n + 2 * fs,
+                     *const node = n + 3 * fs, *const widest = n + 4 * fs;
+    size_t *const room = (size_t *)calloc(fs + 1, sizeof *room);
+    tally_fragment **const mine = (tally_fragment **)calloc(2 * fs + 1, sizeof *mine), **const all = mine + fs;
+    if (!status) {
+        if (!n || !room || !mine) status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d fields", count);
+        status = tally_mpi_agree_(comm, status);
+    }
+    for (int f = 0; f < count && !status; f++) n[f] = (long long)fields[f].n;
+    if (!status && (MPI_Exscan(n, before, count, MPI_LONG_LONG, MPI_SUM, comm) ||
+                    MPI_Allreduce(n, whole, count, MPI_LONG_LONG, MPI_SUM, comm)))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
+    if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
+    for (int f = 0; f < count && !status; f++) {
+        tally_view none = fields[f];
+        tally_fragment *empty = NULL;
+        tally_fragment_info about;
+        size_t least = 0, bytes = 0;
+        none.n = 0;
+        if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
+            status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
+        if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
+                        (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
+                        (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
+                        (status = tally_fragment_save(empty, NULL, &least))))
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+        if (!status) {
+            tally_fragment_about(mine[f], &about);
+            node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
+            room[f] = least + 16; /* of the range */
+        }
+        tally_fragment_free(empty);
+    }
+    if (fs) status = tally_mpi_agree_(comm, status);
+    if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
+    if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
+    for (int f = 0; f < count && !status; f++)
+        if (tally_fragment_result(all[f], results[f])) status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
+    for (size_t f = 0; f < fs && mine; f++) {
+        tally_fragment_free(mine[f]);
+        tally_fragment_free(all[f]);
+    }
+    free(n);
+    free(room);
+    free(mine);
+    tally_mpi_end_(&m);
     return status;
 }
 

@@ -63,6 +63,7 @@ declare -A sees=(
     [cpu]='op dtype operator law exact store context cpu/kernel'
     [cpu/exact]='dtype operator law exact context cpu cpu/kernel cpu/keys'
     [cpu/keys]='dtype operator law context cpu'
+    [cpu/grid]='operator law context cpu'
     [cpu/inputs]='dtype operator law context cpu/keys'
     [gpu/kernel]=''
     [gpu]='dtype operator law store context gpu/kernel'
@@ -70,7 +71,7 @@ declare -A sees=(
     [gpu/cuda]='store context gpu'
     [gpu/opencl]='store context gpu'
     [many]='operator law context'
-    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/inputs many'
+    [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
     [io]='dtype law store context'
 )
 for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do

@@ -159,6 +159,50 @@ static tally_status s_fragment(void)
     return status;
 }
 
+/* The rows of a stream, pushed 30 steps at once and then one by one; a push that failed may be tried again. */
+enum { CELLS = 5000, STEPS = N / CELLS };
+static tally_status rows(tally_stream *s, float *to)
+{
+    tally_status status = TALLY_OK;
+    for (int64_t at = 0, n = 30; at < STEPS && !status; at += n, n = 1) {
+        const tally_view in = tally_columns(x + at * CELLS, TALLY_F32, n, CELLS);
+        tally_view made = in;
+        made.data = to ? to + at * CELLS : NULL;
+        status = note(ctx, tally_stream_push_view(s, &in, to ? &made : NULL));
+        if (!status) continue;
+        const int hit = atomic_exchange(&fail_at, 0);
+        check_ok(ctx, tally_stream_push_view(s, &in, to ? &made : NULL), "a push again");
+        atomic_store(&fail_at, hit);
+    }
+    if (!status) status = note(ctx, tally_stream_finish(s, to ? NULL : room(CELLS * 4), NULL));
+    tally_stream_close(s);
+    return status;
+}
+
+static tally_status s_rows(void)
+{
+    static unsigned char bytes[1 << 18];
+    size_t length = sizeof bytes;
+    tally_stream *s;
+    tally_fragment *first = NULL, *last = NULL, *loaded = NULL;
+    const tally_view a = tally_columns(x, TALLY_F32, 13, CELLS),
+                     b = tally_columns(x + 13 * CELLS, TALLY_F32, 27, CELLS);
+    tally_status status = note(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s));
+    if (!status) status = rows(s, NULL);
+    if (!status && !(status = note(ctx, tally_stream_scan_rows(ctx, "sum", TALLY_F32, CELLS, NULL, &s))))
+        status = rows(s, room(N * 4));
+    if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &a, 0, &first));
+    if (!status) status = note(ctx, tally_fragment_of_view(ctx, "sum", &b, 13, &last));
+    if (!status) status = note(ctx, tally_fragment_save(last, bytes, &length));
+    if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
+    if (!status) status = note(ctx, tally_fragment_merge(loaded, first));
+    if (!status) status = note(ctx, tally_fragment_result(loaded, room(CELLS * 4)));
+    tally_fragment_free(first);
+    tally_fragment_free(last);
+    tally_fragment_free(loaded);
+    return status;
+}
+
 static tally_status s_verify(void)
 {
     const char *report;
@@ -281,7 +325,8 @@ static const struct {
     tally_status (*run)(void);
 } scenarios[] = {{"open", s_open},     {"reduce", s_reduce},     {"scan", s_scan},     {"window", s_window},
                  {"stream", s_stream}, {"fragment", s_fragment}, {"verify", s_verify}, {"file", s_file},
-                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"times", s_times}};
+                 {"exact", s_exact},   {"keys", s_keys},         {"by", s_by},         {"times", s_times},
+                 {"rows", s_rows}};
 
 static tally_status run(int i, int at, int all)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Fragments: made of slabs of a sequence, merged in any order, with gaps until the last one is there.
- * fragment_bytes.c has their byte string. */
+ * fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each of its sequences. */
 #include "fragment.h"
 #include "context/user.h"
+#include "context/view.h"
+#include "cpu/grid/grid.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
 
-tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, tally_fragment **fragment)
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, int64_t rows,
+                             tally_fragment **fragment)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
@@ -23,39 +26,87 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
                        TL_FRAGMENT_NAME - 1);
     tally_fragment *f = malloc(sizeof *f);
     if (!f) return tl_no_memory(ctx, sizeof *f, "a fragment");
-    *f = (tally_fragment){.ctx = ctx, .plan = plan, .dtype = dtype, .start = start};
+    *f = (tally_fragment){.ctx = ctx, .plan = plan, .dtype = dtype, .start = start, .rows = rows};
     strcpy(f->op, op);
     *fragment = f;
     return TALLY_OK;
+}
+
+static tally_status check_range(tally *ctx, int64_t start, int64_t n)
+{
+    if (start < 0 || n < 0 || start >> 61 || n >> 61)
+        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
+                       (long long)n);
+    return TALLY_OK;
+}
+
+/* A failure frees the fragment. */
+static tally_status done(tally_status status, tally_fragment **fragment)
+{
+    if (status) {
+        tally_fragment_free(*fragment);
+        *fragment = NULL;
+    }
+    return status;
 }
 
 tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start, int64_t n,
                                  tally_fragment **fragment)
 {
     if (fragment) *fragment = NULL;
-    if (start < 0 || n < 0 || start >> 61 || n >> 61)
-        return tl_fail(ctx, TALLY_INVALID, "start %lld and n %lld: must be 0..2^61 - 1", (long long)start,
-                       (long long)n);
+    tally_status status = check_range(ctx, start, n);
+    if (status) return status;
     if (n > 0 && !x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
-    tally_status status = tl_fragment_new(ctx, op, dtype, start, fragment);
+    status = tl_fragment_new(ctx, op, dtype, start, 1, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
     int64_t bytes;
     if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
         status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
-    } else {
+    } else if (n) {
         tl_counter nodes;
         tl_counter_init(&nodes, start);
         tl_fp fp = tl_fp_enter();
         status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &nodes);
         tl_fp_leave(fp);
-        if (!status && !tl_slabs_append(&f->slabs, &nodes)) status = tl_no_memory(ctx, sizeof nodes, "a fragment");
+        tl_slab *s = status ? NULL : tl_slab_new(start, start + n, 1, f->plan.op->state_bytes);
+        if (s) tl_slab_set(s, 0, &nodes);
+        if (!status && !tl_slabs_append(&f->slabs, s)) status = tl_no_memory(ctx, sizeof nodes, "a fragment");
     }
-    if (status) {
-        tally_fragment_free(f);
-        *fragment = NULL;
+    return done(status, fragment);
+}
+
+tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
+                                    tally_fragment **fragment)
+{
+    if (fragment) *fragment = NULL;
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
+    if (x->offsets)
+        return tl_fail(ctx, TALLY_INVALID, "x->offsets is given: the sequences of a fragment have the same slabs");
+    tally_status status = check_range(ctx, start, x->n);
+    if (!status && x->rows > TL_GRID_MOST)
+        status =
+            tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d", (long long)x->rows, TL_GRID_MOST_LOG);
+    if (!status) status = tl_fragment_new(ctx, op, x->dtype, start, x->rows, fragment);
+    if (status) return status;
+    tally_fragment *f = *fragment;
+    status = tl_view_check(ctx, x, "x", f->plan.op->elem_bytes);
+    if (!status) status = tl_on_processors(ctx, x->data, "x->data", "fragments of views", x->rows * x->n);
+    if (!status && x->n) {
+        tl_slab *s = tl_slab_new(start, start + x->n, x->rows, f->plan.op->state_bytes);
+        tally_view in = *x;
+        tl_view_normal(&in);
+        tl_fp fp = tl_fp_enter();
+        if (s && x->rows)
+            status = tl_grid_slab(ctx, &f->plan, tally_threads(ctx), &in, start, s->count, s->level, s->state);
+        tl_fp_leave(fp);
+        if (status)
+            free(s);
+        else if (!tl_slabs_append(&f->slabs, s))
+            status = tl_no_memory(ctx, (size_t)x->rows * sizeof(tl_state), "a fragment");
     }
-    return status;
+    return done(status, fragment);
 }
 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
@@ -66,6 +117,9 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
         left->plan.par.value != right->plan.par.value)
         return tl_fail(left->ctx, TALLY_INVALID, "left is %s of %s and right is %s of %s: must be the same", left->op,
                        tally_dtype_name(left->dtype), right->op, tally_dtype_name(right->dtype));
+    if (left->rows != right->rows)
+        return tl_fail(left->ctx, TALLY_INVALID, "left has %lld sequences and right has %lld: must be as many",
+                       (long long)left->rows, (long long)right->rows);
     if (tl_slabs_overlap(&left->slabs, &right->slabs, &i, &j)) {
         const tl_slab *a = left->slabs.slab[i], *b = right->slabs.slab[j];
         return tl_fail(left->ctx, TALLY_INVALID, "left has [%lld, %lld) and right has [%lld, %lld): must not overlap",
@@ -74,7 +128,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
     tl_fp fp = tl_fp_enter();
     const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op);
     tl_fp_leave(fp);
-    return good ? TALLY_OK : tl_no_memory(left->ctx, right->slabs.count * (int64_t)sizeof(tl_counter), "the merge");
+    return good ? TALLY_OK : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
 
 /* The first range that is not there, before the last that is. Returns 0 if all from 0 on is there. */
@@ -87,31 +141,40 @@ static int first_gap(const tally_fragment *f, int64_t *start, int64_t *end)
     return *end > *start;
 }
 
-tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f, tl_counter *c)
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f)
 {
     int64_t start, end;
-    if (first_gap(f, &start, &end))
-        return tl_fail(ctx, TALLY_INVALID,
-                       "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
-                       (long long)start, (long long)end);
+    if (!first_gap(f, &start, &end)) return TALLY_OK;
+    return tl_fail(ctx, TALLY_INVALID,
+                   "the fragment lacks [%lld, %lld): only one that has every element from 0 on has a result",
+                   (long long)start, (long long)end);
+}
+
+void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c)
+{
     tl_counter_init(c, 0);
-    if (f->slabs.count) tl_slabs_counter(f->slabs.slab[0], c);
-    return TALLY_OK;
+    if (f->slabs.count) tl_slab_get(f->slabs.slab[0], row, c);
 }
 
 tally_status tally_fragment_result(const tally_fragment *f, void *out)
 {
     if (!f) return tl_fail(NULL, TALLY_INVALID, "fragment is NULL");
-    if (!out) return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for one result");
+    if (!out && f->rows)
+        return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
+                       f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
+    const tally_status status = tl_fragment_whole(f->ctx, f);
+    if (status) return status;
+    char *to = out;
     tl_counter c;
     tl_state s;
-    const tally_status status = tl_fragment_whole(f->ctx, f, &c);
-    if (status) return status;
     tl_fp fp = tl_fp_enter();
-    if (tl_counter_fold(&c, f->plan.op, NULL, &s))
-        f->plan.op->lower(&s, c.end, 0, f->plan.par, out);
-    else
-        f->plan.op->empty(f->plan.par, out);
+    for (int64_t row = 0; row < f->rows; row++, to += f->plan.op->result_bytes) {
+        tl_fragment_row(f, row, &c);
+        if (tl_counter_fold(&c, f->plan.op, NULL, &s))
+            f->plan.op->lower(&s, c.end, 0, f->plan.par, to);
+        else
+            f->plan.op->empty(f->plan.par, to);
+    }
     tl_fp_leave(fp);
     return TALLY_OK;
 }
@@ -140,6 +203,7 @@ void tally_fragment_about(const tally_fragment *f, tally_fragment_info *info)
     info->op = f->op;
     info->dtype = f->dtype;
     info->ranges = f->slabs.count;
+    info->rows = f->rows;
     for (int64_t i = 0; i < f->slabs.count; i++) {
         info->elements += f->slabs.slab[i]->end - f->slabs.slab[i]->start;
         info->nodes += f->slabs.slab[i]->count;

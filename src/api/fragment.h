@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A fragment: what is known of a sequence (law/slabs.h), and the operator that it belongs to. */
+ * A fragment: what is known of a sequence, or of many (law/slabs.h), and the operator that it belongs to. */
 #ifndef TALLY_FRAGMENT_H
 #define TALLY_FRAGMENT_H
 #include "context/device.h"
@@ -12,12 +12,15 @@ struct tally_fragment {
     tl_plan plan;
     char op[TL_FRAGMENT_NAME];
     tally_dtype dtype;
-    int64_t start; /* of one without an element */
+    int64_t start, rows; /* start: of one without an element; rows: sequences */
     tl_slabs slabs;
 };
 
 /* A fragment without an element. */
-tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, tally_fragment **fragment);
-/* All that f has, as a counter from 0 on; a failure if something is missing. */
-tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f, tl_counter *c);
+tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, int64_t rows,
+                             tally_fragment **fragment);
+/* Has f all from 0 on? A failure if something is missing. */
+tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
+/* A row of such a fragment, as a counter from 0 on. */
+void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
 #endif

@@ -2,16 +2,18 @@
  * The byte string of a fragment:
  *
  *   "tallyfrg"  u32 version  u32 dtype  i64 start  i64 end  u32 nodes
- *   u32 bytes of the name  name  [u64 ranges  each i64 start, i64 end]  nodes (level u8, state)  u64 FNV-1a of all
- *                                                                                                 bytes before
+ *   u32 bytes of the name  name  [u64 rows]  [u64 ranges  each i64 start, i64 end]  nodes (level u8, states)
+ *                                                                                   u64 checksum of all bytes before
  *
- * All of it is little-endian. Version 2 has one range and does not list it; version 3 has several. A state is its
- * fields as a little-endian machine keeps them in memory, and tally builds for no other. In version 1 the states of
- * var, std and their nan forms began with the number of elements (from_version_1). The name of an operator that a user
- * defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean nothing to another text of
- * that name. */
+ * All of it is little-endian. Version 2 has one range and does not list it; version 3 has several; both are of one
+ * sequence. Version 4 has any number of ranges, and of rows, the sequences, but not 1; each node has a state of every
+ * row. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no other. In version
+ * 1 the states of var, std and their nan forms began with the number of elements (from_version_1). The name of an
+ * operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
+ * nothing to another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
+#include "cpu/grid/grid.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +22,8 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION_ONE_RANGE = 2, VERSION = 3, HASHED_MOST = TL_FRAGMENT_NAME + 17 };
+enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION = 4 };
+enum { HASHED_MOST = TL_FRAGMENT_NAME + 17 };
 
 static const char magic[8] = "tallyfrg";
 
@@ -32,10 +35,20 @@ typedef struct {
 } header;
 _Static_assert(sizeof(header) == 40, "the header has no padding");
 
-static uint64_t checksum(const unsigned char *p, size_t n)
+/* FNV-1a of 64 bits. From version 4 on, where there may be gigabytes, a step takes 8 bytes, the last ones filled up
+ * with zeros, and brings its high bits down. */
+static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 {
-    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, 64 bits */
-    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    uint64_t h = 0xcbf29ce484222325u, word;
+    if (version < VERSION)
+        for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
+    else
+        for (size_t i = 0; i < n; i += sizeof word) {
+            word = 0;
+            memcpy(&word, p + i, n - i < sizeof word ? n - i : sizeof word);
+            h = (h ^ word) * 0x100000001b3u;
+            h ^= h >> 32;
+        }
     return h;
 }
 
@@ -68,31 +81,28 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     if (info.nodes > UINT32_MAX)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
                        (long long)info.nodes);
-    const int several = info.ranges > 1;
-    const size_t state = f->plan.op->state_bytes, name = strlen(op), room = *bytes, begin = sizeof(header) + name,
-                 list = several ? sizeof(uint64_t) + (size_t)info.ranges * 2 * sizeof(int64_t) : 0,
-                 need = begin + list + (size_t)info.nodes * (1 + state) + sizeof(uint64_t);
+    const uint32_t version = info.rows != 1 ? VERSION : info.ranges > 1 ? VERSION_RANGES : VERSION_ONE_RANGE;
+    const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
+    const size_t states = (size_t)rows * f->plan.op->state_bytes, name = strlen(op), room = *bytes,
+                 list = version < VERSION_RANGES ? 0 : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
+                 need = sizeof(header) + name + (version < VERSION ? 0 : sizeof rows) + list +
+                        (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
     if (room < need) return tl_fail(f->ctx, TALLY_INVALID, "bytes is %zu: this fragment needs %zu", room, need);
-    header h = {.version = several ? VERSION : VERSION_ONE_RANGE,
-                .dtype = (uint32_t)f->dtype,
-                .nodes = (uint32_t)info.nodes,
-                .name = (uint32_t)name};
+    header h = {.version = version, .dtype = (uint32_t)f->dtype, .nodes = (uint32_t)info.nodes, .name = (uint32_t)name};
     tally_fragment_range(f, &h.start, &h.end);
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
-    if (several) {
-        const uint64_t ranges = (uint64_t)info.ranges;
-        to = put(to, &ranges, sizeof ranges);
-        for (int64_t r = 0; r < info.ranges; r++)
-            to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end, sizeof(int64_t));
-    }
+    if (version >= VERSION) to = put(to, &rows, sizeof rows);
+    if (version >= VERSION_RANGES) to = put(to, &ranges, sizeof ranges);
+    for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
+        to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end, sizeof(int64_t));
     for (int64_t r = 0; r < info.ranges; r++) {
-        const tl_slab *slab = f->slabs.slab[r];
-        for (int n = 0; n < slab->count; n++) to = put(put(to, tl_slab_levels(slab) + n, 1), &slab->node[n], state);
+        tl_slab *const slab = f->slabs.slab[r];
+        for (int n = 0; n < slab->count; n++) to = put(put(to, &slab->level[n], 1), tl_slab_state(slab, n, 0), states);
     }
-    const uint64_t sum = checksum(buffer, need - sizeof sum);
+    const uint64_t sum = checksum(buffer, need - sizeof sum, version);
     memcpy(to, &sum, sizeof sum);
     return TALLY_OK;
 }
@@ -107,13 +117,13 @@ static int counted_in_1(const tl_scalar *op)
 
 /* The state of a node of 2^level elements out of version 1, without its number of elements, which must be what it has:
  * those of the node, or in a nan form those that are not NaN, a number that is still there. */
-static int from_version_1(tl_state *s, const unsigned char *bytes, const tl_scalar *op, int level)
+static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl_scalar *op, int level)
 {
     double n;
     int64_t kept = (int64_t)1 << level;
     memcpy(&n, bytes, sizeof n);
     memcpy(s, bytes + sizeof n, op->state_bytes);
-    if (op->masked) memcpy(&kept, s->bytes + op->state_bytes - sizeof kept, sizeof kept);
+    if (op->masked) memcpy(&kept, s + op->state_bytes - sizeof kept, sizeof kept);
     return n == (double)kept && kept >= 0 && kept <= (int64_t)1 << level;
 }
 
@@ -123,20 +133,28 @@ typedef struct {
     int counted; /* states have their number of elements */
 } reader;
 
-/* The nodes of the range [start, end), which must be exactly its maximal aligned ones. 0: they are not; -1: one says
- * another number of elements than it has, *level being its own. */
-static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, tl_counter *c, int *level)
+/* The nodes of the range [start, end), which must be exactly its maximal aligned ones, into *slab. 0: they are not; -1:
+ * one says another number of elements than it has, *level being its own; -2: no memory. */
+static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows, tl_slab **slab,
+                      int *level)
 {
-    const size_t step = 1 + op->state_bytes + (r->counted ? sizeof(double) : 0);
-    tl_counter_init(c, start);
-    for (; c->end < end; r->at += step, c->count++) {
-        if ((size_t)(r->end - r->at) < step || *r->at != tl_slab_level(c->end, end)) return 0;
-        *level = c->level[c->count] = *r->at;
+    const size_t most = (size_t)(r->end - r->at) / op->state_bytes, states = (size_t)rows * op->state_bytes,
+                 step = 1 + states + (r->counted ? sizeof(double) : 0);
+    const unsigned char *p = r->at;
+    *slab = NULL;
+    if (start < end && (uint64_t)rows > most) return 0;
+    for (int64_t at = start; at < end; p += step) { /* all of it, before memory is asked for */
+        if ((size_t)(r->end - p) < step || *p != tl_slab_level(at, end)) return 0;
+        at += (int64_t)1 << *p;
+    }
+    tl_slab *const s = *slab = tl_slab_new(start, end, rows, op->state_bytes);
+    if (!s) return -2;
+    for (int n = 0; n < s->count; n++, r->at += step) {
+        *level = s->level[n];
         if (!r->counted)
-            memcpy(&c->node[c->count], r->at + 1, op->state_bytes);
-        else if (!from_version_1(&c->node[c->count], r->at + 1, op, *r->at))
+            memcpy(tl_slab_state(s, n, 0), r->at + 1, states);
+        else if (!from_version_1(tl_slab_state(s, n, 0), r->at + 1, op, *level))
             return -1;
-        c->end += (int64_t)1 << *r->at;
     }
     return 1;
 }
@@ -147,17 +165,18 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     const unsigned char *list = (const unsigned char *)&h->start; /* and end, which follows */
     int64_t range[2], last = -1;
     *ranges = h->end > h->start;
-    if (h->version < VERSION) return list;
+    if (h->version < VERSION_RANGES) return list;
     if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
     memcpy(ranges, r->at, sizeof *ranges);
     list = r->at + sizeof *ranges;
-    if (*ranges < 2 || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
+    if ((*ranges < 2 && h->version < VERSION) || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
     for (uint64_t i = 0; i < *ranges; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
         if (range[0] <= last || range[1] <= range[0] || (!i && range[0] != h->start)) return NULL;
         last = range[1];
     }
     r->at = list + *ranges * sizeof range;
+    if (!*ranges) return h->end == h->start ? list : NULL;
     return last == h->end ? list : NULL;
 }
 
@@ -167,14 +186,19 @@ static tally_status read_nodes(tally_fragment *f, reader *r, const header *h)
     uint64_t ranges;
     int64_t range[2], nodes = 0;
     int level = 0, good = 1;
-    tl_counter c;
+    tl_slab *s;
     const unsigned char *list = find_ranges(r, h, &ranges);
     if (!list) return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: its ranges are not in order");
-    for (uint64_t i = 0; i < ranges && good > 0; i++, nodes += c.count) {
+    for (uint64_t i = 0; i < ranges && good > 0; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
-        good = read_range(r, f->plan.op, range[0], range[1], &c, &level);
-        if (good > 0 && !tl_slabs_append(&f->slabs, &c)) return tl_no_memory(f->ctx, sizeof c, "a fragment");
+        good = read_range(r, f->plan.op, range[0], range[1], f->rows, &s, &level);
+        if (good > 0) nodes += s->count;
+        if (good < 0)
+            free(s);
+        else if (good && !tl_slabs_append(&f->slabs, s))
+            good = -2;
     }
+    if (good == -2) return tl_no_memory(f->ctx, (size_t)f->rows * sizeof(tl_state), "a fragment");
     if (good < 0)
         return tl_fail(f->ctx, TALLY_BAD_DATA, "fragment: a node of 2^%d elements says another number of them", level);
     if (!good || nodes != h->nodes || r->at != r->end)
@@ -200,7 +224,7 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: these bytes are not a fragment");
     if (h.version < 1 || h.version > VERSION)
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: version %u, this library reads 1 to %d", h.version, VERSION);
-    if (sum != checksum(p, bytes - sizeof sum))
+    if (sum != checksum(p, bytes - sizeof sum, h.version))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: truncated or altered (checksum)");
     if (h.name == 0 || h.name >= HASHED_MOST || h.start < 0 || h.end < h.start || h.end >> 62 ||
         bytes < sizeof h + h.name + sizeof sum || memchr(p + sizeof h, 0, h.name))
@@ -216,9 +240,17 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (user && (!at || strcmp(hash, at + 1)))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op,
                        user->where);
-    tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, fragment);
+    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, 0};
+    uint64_t rows = 1;
+    if (h.version >= VERSION) {
+        if ((size_t)(r.end - r.at) >= sizeof rows) memcpy(&rows, r.at, sizeof rows);
+        r.at += sizeof rows;
+        if (rows == 1 || rows > TL_GRID_MOST)
+            return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
+    }
+    tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
-    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, h.version == 1 && counted_in_1((*fragment)->plan.op)};
+    r.counted = h.version == 1 && counted_in_1((*fragment)->plan.op);
     status = read_nodes(*fragment, &r, &h);
     if (status) {
         tally_fragment_free(*fragment);

@@ -6,32 +6,15 @@
  *     the chunk itself                   the windows that start in the chunk
  *
  * The first w - 1 elements of the stream are only collected. Their results come when the tail is complete. */
+#include "stream.h"
 #include "checks.h"
 #include "context/user.h"
-#include "cpu/exact/exact.h"
 #include "fragment.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum { REDUCE, SCAN, WINDOW } stream_verb;
-
-struct tally_stream {
-    tally *ctx;
-    tl_device *device;
-    stream_verb verb;
-    int finished, broken; /* broken: a window push failed half-way */
-    tl_plan plan, count_plan;
-    tl_scan scan;   /* also the counter of reduce */
-    tl_exact exact; /* instead, of a plan with `exact` */
-    tally_window_options window;
-    char *tail;         /* space for 2 (w - 1) elements */
-    int64_t kept, have; /* w - 1; elements in the tail */
-    int64_t pushed;
-    int started; /* the windows at the left end are done */
-};
-
-static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)
+tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream)
 {
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
@@ -55,7 +38,7 @@ static tally_status open(tally *ctx, stream_verb verb, const char *op, tally_dty
 
 tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream)
 {
-    return open(ctx, REDUCE, op, dtype, stream);
+    return tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
 }
 
 tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o,
@@ -64,7 +47,7 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
     if (stream) *stream = NULL;
     if (ctx && o && o->reverse)
         return tl_fail(ctx, TALLY_UNSUPPORTED, "reverse: a stream's last element is not known yet; use tally_scan");
-    tally_status status = open(ctx, SCAN, op, dtype, stream);
+    tally_status status = tl_stream_open(ctx, TL_STREAM_SCAN, op, dtype, stream);
     if (status) return status;
     status = tl_check_scan(ctx, &(*stream)->plan, o);
     if (status) {
@@ -84,7 +67,7 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
 tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
                                  tally_stream **stream)
 {
-    tally_status status = open(ctx, WINDOW, op, dtype, stream);
+    tally_status status = tl_stream_open(ctx, TL_STREAM_WINDOW, op, dtype, stream);
     if (status) return status;
     tally_stream *s = *stream;
     int64_t bytes;
@@ -113,25 +96,35 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0) return s->verb == REDUCE ? 1 : s->verb == SCAN ? 0 : s->kept;
-    if (s->verb != WINDOW) return s->verb == REDUCE ? 0 : n;
+    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->grid ? s->rows : 1;
+    if (n < 0) return s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (s->verb == TL_STREAM_REDUCE) return 0;
+    int64_t all;
+    if (s->verb == TL_STREAM_SCAN) return __builtin_mul_overflow(n, s->grid ? s->rows : 1, &all) ? INT64_MAX : all;
     return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
 }
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
 {
     if (!s || !f) return tl_fail(NULL, TALLY_INVALID, "stream or before is NULL");
-    if (s->verb == WINDOW)
+    if (s->verb == TL_STREAM_WINDOW)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
+    if (s->grid)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of %lld sequences: merge fragments of views instead",
+                       (long long)s->rows);
     if (s->pushed || s->finished)
         return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none", (long long)s->pushed);
     if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
         return tl_fail(s->ctx, TALLY_INVALID, "before is %s of %s: must be the stream's operator and dtype", f->op,
                        tally_dtype_name(f->dtype));
-    const tally_status status = tl_fragment_whole(s->ctx, f, &s->scan.done);
-    if (!status) s->pushed = s->scan.done.end;
-    return status;
+    if (f->rows != 1)
+        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of one", (long long)f->rows);
+    const tally_status status = tl_fragment_whole(s->ctx, f);
+    if (status) return status;
+    tl_fragment_row(f, 0, &s->scan.done);
+    s->pushed = s->scan.done.end;
+    return TALLY_OK;
 }
 
 /* One slice through the device's window; *out moves on by the results that it gave. */
@@ -176,25 +169,35 @@ static tally_status push_window(tally_stream *s, const char *x, int64_t n, char 
     return status;
 }
 
-static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
+tally_status tl_stream_check(tally_stream *s, int64_t n)
 {
-    int64_t in, room;
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished: it takes no more data");
     if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
     if (n < 0 || n >> 61 || s->pushed + n >= (int64_t)1 << 61)
         return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: must be at least 0, and all pushes together below 2^61",
                        (long long)n);
+    return TALLY_OK;
+}
+
+static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
+{
+    int64_t in, room;
+    if (s->grid)
+        return tl_fail(s->ctx, TALLY_INVALID, "stream is of %lld sequences: push a view (tally_stream_push_view)",
+                       (long long)s->rows);
+    tally_status status = tl_stream_check(s, n);
+    if (status) return status;
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
         __builtin_mul_overflow(tally_stream_room(s, n), (int64_t)s->plan.op->result_bytes, &room))
         return tl_fail(s->ctx, TALLY_INVALID, "n is %lld: its elements or results are more bytes than 2^63",
                        (long long)n);
     if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
-    if (s->verb == REDUCE || n == 0) return TALLY_OK;
-    if (!out && !(s->verb == WINDOW && !s->started && s->have + n <= s->kept))
+    if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
+    if (!out && !(s->verb == TL_STREAM_WINDOW && !s->started && s->have + n <= s->kept))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
-    int in_place = s->verb == SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
+    int in_place = s->verb == TL_STREAM_SCAN && a == c && s->plan.op->elem_bytes == s->plan.op->result_bytes;
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
     return TALLY_OK;
@@ -209,22 +212,22 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (status || n == 0) return status;
     if (s->plan.exact) {
         status = tl_on_processors(s->ctx, x, "x", "exact sums", n);
-        if (!status && s->verb != REDUCE) status = tl_on_processors(s->ctx, out, "out", "exact sums", 0);
-    } else if (s->verb == WINDOW) { /* elements go to the tail */
+        if (!status && s->verb != TL_STREAM_REDUCE) status = tl_on_processors(s->ctx, out, "out", "exact sums", 0);
+    } else if (s->verb == TL_STREAM_WINDOW) { /* elements go to the tail */
         status = tl_on_processors(s->ctx, x, "x", "streams of windows", 0);
         if (!status) status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
     }
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    if (s->plan.exact && s->verb != WINDOW) {
-        if (s->verb == REDUCE)
+    if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
+        if (s->verb == TL_STREAM_REDUCE)
             tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
         else
             tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        made = s->verb == REDUCE ? 0 : n;
-    } else if (s->verb == REDUCE) {
+        made = s->verb == TL_STREAM_REDUCE ? 0 : n;
+    } else if (s->verb == TL_STREAM_REDUCE) {
         status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
-    } else if (s->verb == SCAN) {
+    } else if (s->verb == TL_STREAM_SCAN) {
         status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
         made = status ? 0 : n;
     } else {
@@ -245,21 +248,25 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (s->finished) return tl_fail(s->ctx, TALLY_INVALID, "stream is finished already");
     if (s->broken) return tl_fail(s->ctx, TALLY_INVALID, "stream ran out of memory in an earlier push: close it");
-    if (!out && s->verb != SCAN && tally_stream_room(s, -1) > 0)
+    if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_fp fp = tl_fp_enter();
-    if (s->verb == REDUCE && s->plan.exact) {
+    if (s->grid && s->verb == TL_STREAM_REDUCE) {
+        status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
+        if (!status && s->rows) status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
+        made = status ? 0 : s->rows;
+    } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
         tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
         made = 1;
-    } else if (s->verb == REDUCE) {
+    } else if (s->verb == TL_STREAM_REDUCE) {
         tl_state state;
         if (tl_counter_fold(&s->scan.done, s->plan.op, NULL, &state))
             s->plan.op->lower(&state, s->pushed, 0, s->plan.par, out);
         else
             s->plan.op->empty(s->plan.par, out);
         made = 1;
-    } else if (s->verb == WINDOW && s->have) {
+    } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
         status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
     }
@@ -272,6 +279,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
 void tally_stream_close(tally_stream *s)
 {
     if (!s) return;
+    tl_grid_close(s->grid);
     free(s->tail);
     free(s);
 }

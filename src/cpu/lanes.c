@@ -266,7 +266,8 @@ static void empties(tl_lanes_room *room, const tl_lanes_to *to, int64_t width, i
 
 /* ---- the verbs ---- */
 
-void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends, int64_t to)
+void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *f, int64_t at, int64_t n, const int32_t *ends, int64_t to,
+                   int last)
 {
     tl_lanes k = room->k;
     k.vectors = (int)(padded(room, f->width) / room->lanes);
@@ -274,17 +275,24 @@ void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const
     k.ends = ends;
     k.ahead = f->ahead;
     const int64_t chunk = chunk_of(k.vectors * room->lanes);
-    for (int64_t at = 0; at < n; at += k.m) {
-        k.at = at;
-        k.m = f->direct || n - at < chunk ? n - at : chunk;
-        k.soa = at + k.m == n ? room->soa : NULL;
-        k.x = rows_of(room, f, at, k.m, &k.stride);
+    int64_t done = 0;
+    do { /* no rows at all are a last part too */
+        k.at = at + done;
+        k.m = f->direct || n - done < chunk ? n - done : chunk;
+        k.soa = last && done + k.m == n ? room->soa : NULL;
+        k.x = rows_of(room, f, done, k.m, &k.stride);
         room->job->plan->core->lanes_fold(&k, room->job->plan->par);
-    }
+        done += k.m;
+    } while (done < n);
 }
 
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t at, int64_t n,
-                   int64_t total)
+void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *f, int64_t n, const int32_t *ends, int64_t to)
+{
+    if (n > 0) tl_lanes_feed(room, f, 0, n, ends, to, 1);
+}
+
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_to *to, int64_t first, int64_t at,
+                   int64_t n, int64_t total)
 {
     const tl_lanes_job *job = room->job;
     const int64_t width = f->width, end = at + n;
@@ -300,7 +308,7 @@ void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *f, const tl_lanes_t
     for (; at < end; at += k.m) {
         k.at = at;
         k.m = end - at < chunk ? end - at : chunk;
-        const int64_t i = job->reverse ? total - at - k.m : at; /* the first of these rows in memory */
+        const int64_t i = job->reverse ? total - at - k.m : at - first; /* the first of these rows in memory */
         const char *x = rows_of(room, f, i, k.m, &k.stride);
         if (job->reverse) {
             x += (k.m - 1) * k.stride * room->elem;

@@ -79,9 +79,14 @@ int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int6
 
 /* S(n) of each lane, as soa[to + lane]; ends as in tl_lanes. */
 void tl_lanes_fold(tl_lanes_room *room, const tl_lanes_from *from, int64_t n, const int32_t *ends, int64_t to);
-/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. */
-void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t at, int64_t n,
-                   int64_t total);
+/* The same in parts: rows at .. at + n - 1, of which from->x is the first, after those that room->k.carry has. at is a
+ * multiple of 8, and n too but for the last part, which stages S(at + n). */
+void tl_lanes_feed(tl_lanes_room *room, const tl_lanes_from *from, int64_t at, int64_t n, const int32_t *ends,
+                   int64_t to, int last);
+/* Rows at .. at + n - 1 of a scan; at > 0: carry has what is before them. total: the rows of the whole sequence. from
+ * and to begin with row `first`, which is 0 in reverse. */
+void tl_lanes_scan(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t first, int64_t at,
+                   int64_t n, int64_t total);
 /* The windows with the centres i0 .. i1 - 1. */
 void tl_lanes_window(tl_lanes_room *room, const tl_lanes_from *from, const tl_lanes_to *to, int64_t n, int64_t i0,
                      int64_t i1);

@@ -93,7 +93,7 @@ static void whole_strip(const columns *c, tl_lanes_room *room, int64_t s)
     for (int part = 0; part < 2; part++) {
         if (!part_of(c, room, s, part, &from, &to)) continue;
         if (c->job->verb == TL_SCAN)
-            tl_lanes_scan(room, &from, &to, 0, n, n);
+            tl_lanes_scan(room, &from, &to, 0, 0, n, n);
         else
             tl_lanes_window(room, &from, &to, n, 0, n);
     }
@@ -203,7 +203,7 @@ static void scan_block(const columns *c, tl_lanes_room *room, const blocks *b, i
         if (!part_of(c, room, s, part, &from, &to)) continue;
         room->k.vectors = (int)((from.width + room->lanes - 1) / room->lanes);
         for (int64_t lane = 0; lane < from.width; lane++) put_lane(room, b, col + lane, lane, j);
-        tl_lanes_scan(room, &from, &to, at, m, n);
+        tl_lanes_scan(room, &from, &to, 0, at, m, n);
         col += from.width;
     }
 }

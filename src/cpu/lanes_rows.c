@@ -206,7 +206,7 @@ static void compute(tl_lanes_batch *b, int64_t s, int64_t lanes, int64_t n, cons
     if (b->job->verb == TL_REDUCE)
         tl_lanes_fold(&b->room, &from, n, ends, s);
     else if (b->job->verb == TL_SCAN)
-        tl_lanes_scan(&b->room, &from, to, 0, n, n);
+        tl_lanes_scan(&b->room, &from, to, 0, 0, n, n);
     else
         tl_lanes_window(&b->room, &from, to, n, 0, n);
 }

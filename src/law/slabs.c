@@ -12,25 +12,51 @@ void tl_slabs_free(tl_slabs *a)
     *a = (tl_slabs){0};
 }
 
-void tl_slabs_counter(const tl_slab *s, tl_counter *c)
+tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_bytes)
 {
+    unsigned char level[TL_MAX_NODES];
+    int64_t bytes = 0;
+    int count = 0;
+    for (int64_t at = start; at < end; at += (int64_t)1 << level[count++])
+        level[count] = (unsigned char)tl_slab_level(at, end);
+    tl_slab *s = NULL;
+    if (count && !__builtin_mul_overflow(rows, (int64_t)state_bytes * count, &bytes) &&
+        (s = malloc(sizeof *s + (size_t)bytes))) {
+        s->start = start;
+        s->end = end;
+        s->rows = rows;
+        s->count = count;
+        s->bytes = (unsigned char)state_bytes;
+        memcpy(s->level, level, (size_t)count);
+    }
+    return s;
+}
+
+/* Few bytes without a call: merges of many small slabs are nothing but such copies. */
+static inline void copy_state(void *to, const void *from, int bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes == 16)
+        memcpy(to, from, 16);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
+void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
+{
+    const unsigned char *state = s->state + row * s->bytes;
     c->start = s->start;
     c->end = s->end;
     c->count = s->count;
-    memcpy(c->node, s->node, (size_t)s->count * sizeof *s->node);
-    memcpy(c->level, tl_slab_levels(s), (size_t)s->count);
+    memcpy(c->level, s->level, (size_t)s->count);
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(&c->node[j], state, s->bytes);
 }
 
-static tl_slab *slab_of(const tl_counter *c)
+void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c)
 {
-    tl_slab *s = malloc(sizeof *s + (size_t)c->count * (sizeof *s->node + 1));
-    if (!s) return NULL;
-    s->start = c->start;
-    s->end = c->end;
-    s->count = c->count;
-    memcpy(s->node, c->node, (size_t)c->count * sizeof *s->node);
-    memcpy(s->node + c->count, c->level, (size_t)c->count);
-    return s;
+    unsigned char *state = s->state + row * s->bytes;
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(state, &c->node[j], s->bytes);
 }
 
 /* Room for `more` slabs. */
@@ -45,12 +71,14 @@ static int make_room(tl_slabs *a, int64_t more)
     return 1;
 }
 
-int tl_slabs_append(tl_slabs *a, const tl_counter *c)
+int tl_slabs_append(tl_slabs *a, tl_slab *s)
 {
-    if (!c->count) return 1;
-    tl_slab *s = make_room(a, 1) ? slab_of(c) : NULL;
-    if (s) a->slab[a->count++] = s;
-    return s != NULL;
+    if (s && make_room(a, 1)) {
+        a->slab[a->count++] = s;
+        return 1;
+    }
+    free(s);
+    return 0;
 }
 
 /* The number of slabs that begin before `at`. */
@@ -79,42 +107,67 @@ int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_
     return 0;
 }
 
-static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s)
+static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int64_t row)
 {
-    for (int j = 0; j < s->count; j++) tl_counter_push(c, op, tl_slab_levels(s)[j], &s->node[j]);
+    tl_state node;
+    const unsigned char *state = s->state + row * s->bytes;
+    for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
+        copy_state(&node, state, s->bytes);
+        tl_counter_push(c, op, s->level[j], &node);
+    }
 }
 
-/* Slabs of a from number `first` on, `count` of them, become one. */
+/* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of them, become one. */
 typedef struct {
-    int64_t first, count;
+    int64_t first, count, from, more;
     tl_slab *slab;
 } change;
+
+/* The next of those slabs, in order. */
+static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs *b, int64_t *i, int64_t *j)
+{
+    const tl_slab *const of_a = *i < x->count ? a->slab[x->first + *i] : NULL, *const of_b = *j < x->more
+                                                                                                 ? b->slab[x->from + *j]
+                                                                                                 : NULL;
+    const int take_a = of_a && (!of_b || of_a->start < of_b->start);
+    ++*(take_a ? i : j);
+    return take_a ? of_a : of_b;
+}
+
+/* The slab of a change: row by row, the nodes of its first slab become a counter, which takes those of the others. */
+static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op)
+{
+    tl_counter c;
+    int64_t i = 0, j = 0, first_i, first_j, end;
+    const tl_slab *const first = next_of(x, a, b, &i, &j);
+    first_i = i, first_j = j, end = first->end;
+    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, first->bytes);
+    for (int64_t row = 0; s && row < s->rows; row++) {
+        tl_slab_get(first, row, &c);
+        for (i = first_i, j = first_j; i + j < x->count + x->more;) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
+        tl_slab_set(s, row, &c);
+    }
+    return s;
+}
 
 /* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of a. Returns the number
  * of changes, -1: no memory. */
 static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, change *changes)
 {
     int64_t n = 0;
-    tl_counter c;
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
-        x->first = before(a, b->slab[j]->start);
-        x->count = 0;
-        if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) {
-            tl_slabs_counter(a->slab[--x->first], &c);
-            x->count = 1;
-        } else {
-            tl_counter_init(&c, b->slab[j]->start);
-        }
+        *x = (change){.first = before(a, b->slab[j]->start), .from = j};
+        if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
         for (;;) { /* from b, then what comes next in a, then again */
-            push_slab(&c, op, b->slab[j++]);
-            const int64_t next = x->first + x->count;
-            if (next == a->count || a->slab[next]->start != c.end) break;
-            push_slab(&c, op, a->slab[next]);
+            const int64_t end = b->slab[j++]->end, next = x->first + x->count;
+            x->more++;
+            if (next == a->count || a->slab[next]->start != end) break;
             x->count++;
-            if (j == b->count || b->slab[j]->start != c.end) break;
+            if (j == b->count || b->slab[j]->start != a->slab[next]->end) break;
         }
-        x->slab = slab_of(&c);
+        x->slab = join(x, a, b, op);
         if (x->slab) continue;
         while (n > 0) free(changes[--n].slab);
         return -1;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  * Slabs of one sequence, with gaps between them: what is known of it so far, in whatever order it came. Slabs that meet
- * become one (counter.h), so what is kept depends on what was given and not on the order. */
+ * become one (counter.h), so what is kept depends on what was given and not on the order. The same of many sequences
+ * ("rows") that have the same slabs: every node is then a state of each. */
 #ifndef TALLY_SLABS_H
 #define TALLY_SLABS_H
 #include "counter.h"
 
 /* As a counter, with room for its own nodes only. Never empty. */
 typedef struct tl_slab {
-    int64_t start, end;
+    int64_t start, end, rows;
     int count;
-    tl_state node[]; /* after them the levels, a byte each */
+    unsigned char bytes; /* of a state */
+    unsigned char level[TL_MAX_NODES];
+    unsigned char state[]; /* node by node, and in a node row by row */
 } tl_slab;
-static inline const unsigned char *tl_slab_levels(const tl_slab *s)
+static inline unsigned char *tl_slab_state(tl_slab *s, int node, int64_t row)
 {
-    return (const unsigned char *)(s->node + s->count);
+    return s->state + ((int64_t)node * s->rows + row) * s->bytes;
 }
 
 /* In order, and none begins where another ends. All zero: no slab. */
@@ -22,14 +25,19 @@ typedef struct tl_slabs {
     tl_slab **slab;
 } tl_slabs;
 
+/* A slab [start, end) with its levels; its states are not set. NULL: no memory, or no element. */
+tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_bytes);
+/* A row of a slab as a counter, and back: of the same range. */
+void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c);
+void tl_slab_set(tl_slab *s, int64_t row, const tl_counter *c);
+
 /* The first pair that overlaps, if there is one: places in a and b. */
 int tl_slabs_overlap(const tl_slabs *a, const tl_slabs *b, int64_t *in_a, int64_t *in_b);
 /* Adds the slabs of b to those of a, none of which may overlap; b stays as it is. Returns 0 if there is no memory, and
  * then a is as it was. */
 int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op);
-/* Appends a counter's slab, which must come after all others; an empty one is none. Returns 0: no memory. */
-int tl_slabs_append(tl_slabs *a, const tl_counter *c);
-/* A slab as a counter. */
-void tl_slabs_counter(const tl_slab *s, tl_counter *c);
+/* Appends a slab, which must come after all others; it becomes a's. Returns 0: no memory, or s is NULL, and s is freed.
+ */
+int tl_slabs_append(tl_slabs *a, tl_slab *s);
 void tl_slabs_free(tl_slabs *a);
 #endif

@@ -122,6 +122,47 @@ static void one(int64_t number)
     check(!status && !memcmp(got, want, (size_t)m * result), "allreduce", number);
 }
 
+/* Several fields in one message: sequences go on from rank to rank; some ranks have none of their elements. */
+static void fields(int64_t number)
+{
+    enum { FIELDS = 4, EACH = 4000 };
+    static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
+    static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
+                                      "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
+    static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
+    const char *const op = ops[below(3) ? below(8) : 8 + below(2)];
+    const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
+    tally_view mine[FIELDS], whole[FIELDS];
+    tally_operator_info info[FIELDS];
+    void *results[FIELDS];
+    for (int f = 0; f < count; f++) {
+        const tally_dtype dtype = types[below(exact ? 2 : 4)];
+        const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
+        const size_t size = tally_dtype_size(dtype);
+        int64_t first = 0, end = 0, a = 0, b = 0;
+        if (tally_operator(ctx, op, dtype, &info[f])) return;
+        fill(x[f], dtype, rows * n);
+        whole[f] = below(2) ? tally_columns(x[f], dtype, n, rows) : tally_rows(x[f], dtype, rows, n);
+        for (int r = 0; r < ranks; r++, first = end) {
+            end = r == ranks - 1 ? n : first + (below(4) ? below(2 * n / ranks + 1) : 0);
+            if (end > n) end = n;
+            if (r == rank) a = first, b = end;
+        }
+        mine[f] = whole[f];
+        mine[f].data = x[f] + (size_t)(a * whole[f].stride) * size;
+        mine[f].n = b - a;
+        results[f] = got[f];
+        memset(got[f], 0x5a, sizeof got[f]);
+        check(!tally_reduce(ctx, op, &whole[f], want[f]), "fields in one process", number);
+    }
+    const tally_status status = tally_mpi_fields(ctx, op, mine, count, results, MPI_COMM_WORLD);
+    check(!status, "fields", number);
+    for (int f = 0; f < count && !status; f++) {
+        const size_t bytes = (size_t)whole[f].rows * tally_dtype_size(info[f].output) * (size_t)info[f].lanes;
+        check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields", number);
+    }
+}
+
 /* One rank is wrong: all get the status and a sentence that has `says`. */
 static void refused(tally_status status, tally_status expected, const char *says)
 {
@@ -166,7 +207,25 @@ static void misuse(void)
             "before -1");
     refused(tally_mpi_window(ctx, "sum", &mine, -1, &to, is_bad ? NULL : &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
             "options is NULL");
+    tally_view two[2] = {tally_columns(x, TALLY_F64, 2, 5), tally_flat(x, TALLY_F64, 7)};
+    void *results[2] = {out, out + 10};
+    two[1].data = is_bad ? NULL : x;
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "x->data is NULL");
+    two[1].data = x;
+    two[1].n = is_bad ? -1 : 7;
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "n below 0");
+    two[1].n = 7;
+    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? -2 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, "count is -2");
+    results[0] = is_bad ? NULL : out;
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "results[0] is NULL");
+    results[0] = out;
+    refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
+            "fields or results is NULL");
     if (ranks == 1) return;
+    two[0].rows = is_bad ? 4 : 5;
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "sequences");
+    two[0].rows = 5;
+    refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, who);
     refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
     refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
     refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
@@ -187,7 +246,7 @@ int main(int argc, char **argv)
     const int64_t cases = argc > 1 ? atoll(argv[1]) : 100;
     seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
     if (tally_open(&ctx, rank % 2 ? "cpu,threads=1" : "cpu,threads=2")) return printf("%s\n", tally_error(NULL)), 1;
-    for (int64_t k = 0; k < cases; k++) one(k);
+    for (int64_t k = 0; k < cases; k++) one(k), fields(k), fields(k);
     misuse();
     int sum[2] = {passed, failures}, all[2];
     MPI_Reduce(sum, all, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT
+ * tally_mpi_ranks.h - what the calls of tally_mpi.h share; include that one. How ranks agree on one status and one
+ * sentence, what each knows of the parts of all, and fragments as an operation of MPI. Names that end in _ are not for
+ * others. */
+#ifndef TALLY_MPI_RANKS_H
+#define TALLY_MPI_RANKS_H
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tally.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
+
+enum { TALLY_MPI_SENTENCE = 640, TALLY_MPI_NAME = 64 };
+
+static inline char *tally_mpi_sentence_(void)
+{
+    static char sentence[TALLY_MPI_SENTENCE];
+    return sentence;
+}
+
+static inline void tally_mpi_copy_(char *to, size_t room, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    if (n >= room) n = room - 1;
+    if (n) memcpy(to, text, n);
+    to[n] = 0;
+}
+
+/* The sentence of the last call of this source file that failed, the same on every rank. */
+static inline const char *tally_mpi_error(void) { return tally_mpi_sentence_(); }
+
+static inline tally_status tally_mpi_fail_(tally_status status, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(tally_mpi_sentence_(), TALLY_MPI_SENTENCE, format, list);
+    va_end(list);
+    return status;
+}
+
+/* A part of the sequence, as every rank knows it of all others. */
+typedef struct tally_mpi_part_ {
+    long long start, n;
+    unsigned long long what; /* a hash of operator, dtype and the verb's options */
+    int status, rank;
+} tally_mpi_part_;
+
+typedef struct tally_mpi_ {
+    MPI_Comm comm;
+    int rank, ranks, here; /* here: my place in `part` */
+    tally_mpi_part_ *part; /* in the order of the sequence */
+    long long n;           /* of the whole sequence */
+} tally_mpi_;
+
+static inline unsigned long long tally_mpi_hash_(unsigned long long h, const void *bytes, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)bytes;
+    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3ull;
+    return h;
+}
+
+static inline int tally_mpi_by_start_(const void *a, const void *b)
+{
+    const tally_mpi_part_ *x = (const tally_mpi_part_ *)a, *y = (const tally_mpi_part_ *)b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if (!x->n != !y->n) return x->n ? 1 : -1; /* empty parts first */
+    return x->rank < y->rank ? -1 : 1;
+}
+
+/* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
+static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
+{
+    struct {
+        int failed, rank;
+    } in = {mine ? 0 : 1, 0}, out;
+    struct {
+        int status;
+        char text[TALLY_MPI_SENTENCE - 40];
+    } said;
+    MPI_Comm_rank(comm, &in.rank);
+    if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    if (out.failed) return TALLY_OK;
+    memset(&said, 0, sizeof said);
+    said.status = mine;
+    if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
+    if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
+    return tally_mpi_fail_((tally_status)said.status, "rank %d: %s", out.rank, said.text);
+}
+
+/* A dense view as one sequence: its length. */
+static inline tally_status tally_mpi_dense_(const tally_view *v, const char *name, long long *n)
+{
+    *n = 0;
+    if (!v) return tally_mpi_fail_(TALLY_INVALID, "%s is NULL: must be a view", name);
+    if (v->offsets || v->n < 0 || v->rows < 0 || (v->n > 1 && v->stride != 1) || (v->rows > 1 && v->row_stride != v->n))
+        return tally_mpi_fail_(TALLY_INVALID, "%s is not dense: must be tally_flat, or tally_rows without a pitch",
+                               name);
+    if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
+        return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
+    return TALLY_OK;
+}
+
+static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
+
+/* All ranks meet: what each has, whether all is well, and that the parts are one sequence. mine: this rank's status. */
+static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long long start, long long n,
+                                            unsigned long long what, tally_status mine)
+{
+    memset(m, 0, sizeof *m);
+    m->comm = comm;
+    if (MPI_Comm_rank(comm, &m->rank) || MPI_Comm_size(comm, &m->ranks))
+        return tally_mpi_fail_(TALLY_IO, "comm: the MPI library refuses it");
+    m->part = (tally_mpi_part_ *)malloc((size_t)m->ranks * sizeof *m->part);
+    if (!mine && !m->part) mine = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %d parts", m->ranks);
+    const tally_status all = tally_mpi_agree_(comm, mine);
+    if (all) return all;
+    const tally_mpi_part_ own = {start, n, what, mine, m->rank};
+    if (MPI_Allgather(&own, (int)sizeof own, MPI_BYTE, m->part, (int)sizeof own, MPI_BYTE, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Allgather failed");
+    const long long first = m->part[0].start;
+    long long at = 0;
+    for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
+        tally_mpi_part_ *p = &m->part[r];
+        if (p->what != m->part[0].what)
+            return tally_mpi_fail_(
+                TALLY_INVALID,
+                "rank %d has another operator, dtype or options (in allreduce: or length; in fields: or number of "
+                "fields or sequences) than rank 0: "
+                "must be the same on all",
+                r);
+        if ((p->start < 0) != (first < 0))
+            return tally_mpi_fail_(TALLY_INVALID,
+                                   "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
+                                   r, first);
+        if (p->start < 0) {
+            p->start = at;
+            at += p->n;
+        }
+    }
+    qsort(m->part, (size_t)m->ranks, sizeof *m->part, tally_mpi_by_start_);
+    for (int r = 0; r < m->ranks; r++) {
+        const tally_mpi_part_ *p = &m->part[r], *before = r ? p - 1 : NULL;
+        if (p->rank == m->rank) m->here = r;
+        if (!p->n) continue;
+        if (p->start > m->n)
+            return tally_mpi_fail_(TALLY_INVALID, "nobody has [%lld, %lld): the parts must be one sequence from 0 on",
+                                   m->n, p->start);
+        if (p->start < m->n)
+            return tally_mpi_fail_(TALLY_INVALID,
+                                   "rank %d has [%lld, %lld) and rank %d begins at %lld: must not overlap",
+                                   before->rank, before->start, before->start + before->n, p->rank, p->start);
+        m->n = p->start + p->n;
+        if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
+    }
+    return TALLY_OK;
+}
+
+static inline unsigned long long tally_mpi_what_(const char *verb, const char *op, const tally_view *v)
+{
+    const int dtype = v ? (int)v->dtype : 0;
+    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
+    if (op) h = tally_mpi_hash_(h, op, strlen(op));
+    return tally_mpi_hash_(h, &dtype, sizeof dtype);
+}
+
+/* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
+
+/* Messages of one size, with the bytes of `count` fragments. Each has its room: the length, then the bytes; length -1:
+ * it failed. */
+typedef struct tally_mpi_merge_ {
+    tally *ctx;
+    int count;
+    const size_t *room; /* multiples of TALLY_MPI_UNIT_ */
+    char sentence[TALLY_MPI_SENTENCE];
+} tally_mpi_merge_;
+enum { TALLY_MPI_UNIT_ = 16 };
+static inline tally_mpi_merge_ *tally_mpi_merging_(void)
+{
+    static tally_mpi_merge_ merging;
+    return &merging;
+}
+
+/* b = a then b, both a fragment's room in a message. */
+static inline void tally_mpi_merge_one_(tally_mpi_merge_ *x, size_t room, const char *a, char *b)
+{
+    long long a_bytes, b_bytes;
+    tally_fragment *left = NULL, *right = NULL;
+    memcpy(&a_bytes, a, sizeof a_bytes);
+    memcpy(&b_bytes, b, sizeof b_bytes);
+    tally_status status = a_bytes < 0 || b_bytes < 0 ? TALLY_BAD_DATA : TALLY_OK;
+    if (!status) status = tally_fragment_load(x->ctx, a + sizeof a_bytes, (size_t)a_bytes, &left);
+    if (!status) status = tally_fragment_load(x->ctx, b + sizeof b_bytes, (size_t)b_bytes, &right);
+    if (!status) status = tally_fragment_merge(left, right);
+    size_t bytes = room - sizeof b_bytes;
+    if (!status) status = tally_fragment_save(left, b + sizeof b_bytes, &bytes);
+    b_bytes = status ? -1 : (long long)bytes;
+    memcpy(b, &b_bytes, sizeof b_bytes);
+    if (status && !x->sentence[0]) tally_mpi_copy_(x->sentence, sizeof x->sentence, tally_error(x->ctx));
+    tally_fragment_free(left);
+    tally_fragment_free(right);
+}
+
+/* inout = in then inout. */
+static inline void tally_mpi_merge_function_(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    tally_mpi_merge_ *const x = tally_mpi_merging_();
+    char *a = (char *)in, *b = (char *)inout;
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        for (int f = 0; f < x->count; a += x->room[f], b += x->room[f], f++) tally_mpi_merge_one_(x, x->room[f], a, b);
+}
+
+/* Room for the fragment of any part of n elements: two nodes for each bit of the length, each of `node` bytes, and
+ * `more` bytes. */
+static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
+{
+    size_t nodes = 4;
+    while (n) nodes += 2, n >>= 1;
+    return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ * TALLY_MPI_UNIT_;
+}
+/* The same of one sequence: a state has 40 bytes at most. */
+static inline size_t tally_mpi_room_of_one_(long long n) { return tally_mpi_room_(n, 41, 40 + TALLY_MPI_NAME + 8); }
+
+typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
+
+/* Saved fragments into a message. */
+static inline tally_status tally_mpi_pack_(tally *ctx, int count, const size_t *room, tally_fragment *const *mine,
+                                           char *to)
+{
+    for (int f = 0; f < count; to += room[f], f++) {
+        size_t bytes = room[f] - sizeof(long long);
+        const tally_status status = tally_fragment_save(mine[f], to + sizeof(long long), &bytes);
+        if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+        const long long length = (long long)bytes;
+        memcpy(to, &length, sizeof length);
+    }
+    return TALLY_OK;
+}
+
+/* And a message into fragments. */
+static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t *room, const char *from,
+                                             tally_fragment **all)
+{
+    for (int f = 0; f < count; from += room[f], f++) {
+        long long have;
+        memcpy(&have, from, sizeof have);
+        if (have < 0) return tally_mpi_fail_(TALLY_BAD_DATA, "a merge failed on another rank");
+        const tally_status status = tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
+        if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    return TALLY_OK;
+}
+
+/* What the parts have together: on the rank `root`, on all, or of the parts before mine (nothing before the first,
+ * which gets NULL). `count` fragments of mine, each in a room that is the same on all ranks, are merged with what the
+ * MPI library brings; all[0 .. count - 1] must be freed, also after a failure. */
+static inline tally_status tally_mpi_merge_all_(tally *ctx, const tally_mpi_ *m, int count, const size_t *room,
+                                                tally_fragment *const *mine, tally_mpi_way_ way, int root,
+                                                tally_fragment **all)
+{
+    tally_mpi_merge_ *const x = tally_mpi_merging_();
+    size_t total = 0;
+    for (int f = 0; f < count; f++) total += room[f], all[f] = NULL;
+    const int fits = total / TALLY_MPI_UNIT_ <= 0x7fffffff;
+    char *const send = fits ? (char *)calloc(2, total + 1) : NULL, *const got = send ? send + total : NULL;
+    MPI_Comm comm = m->comm;
+    MPI_Datatype unit = MPI_DATATYPE_NULL, type = MPI_DATATYPE_NULL;
+    MPI_Op merge = MPI_OP_NULL;
+    int bad = 0, moved = 0, to = root;
+    x->ctx = ctx;
+    x->count = count;
+    x->room = room;
+    x->sentence[0] = 0;
+    tally_status status = TALLY_OK;
+    if (!fits)
+        status = tally_mpi_fail_(TALLY_UNSUPPORTED, "a message would have %zu bytes: at most 2^35 - 16", total);
+    else if (!send)
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a message of %zu bytes", total);
+    else
+        status = tally_mpi_pack_(ctx, count, room, mine, send);
+    status = tally_mpi_agree_(m->comm, status);
+    if (status) {
+        free(send);
+        return status;
+    }
+    for (int r = 0; r < m->ranks; r++) moved |= m->part[r].rank != r;
+    if (moved) { /* in the order of the sequence */
+        bad |= MPI_Comm_split(m->comm, 0, m->here, &comm);
+        for (int r = 0; r < m->ranks; r++)
+            if (m->part[r].rank == root) to = r;
+    }
+    bad |= MPI_Type_contiguous(TALLY_MPI_UNIT_, MPI_BYTE, &unit);
+    bad |= MPI_Type_contiguous((int)(total / TALLY_MPI_UNIT_), unit, &type);
+    bad |= MPI_Type_commit(&type);
+    bad |= MPI_Op_create(tally_mpi_merge_function_, 0, &merge);
+    if (!bad && way == TALLY_MPI_TO_ROOT_) bad = MPI_Reduce(send, got, 1, type, merge, to, comm);
+    if (!bad && way == TALLY_MPI_TO_ALL_) bad = MPI_Allreduce(send, got, 1, type, merge, comm);
+    if (!bad && way == TALLY_MPI_BEFORE_ME_) bad = MPI_Exscan(send, got, 1, type, merge, comm);
+    if (merge != MPI_OP_NULL) MPI_Op_free(&merge);
+    if (type != MPI_DATATYPE_NULL) MPI_Type_free(&type);
+    if (unit != MPI_DATATYPE_NULL) MPI_Type_free(&unit);
+    if (moved && comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+    const int mine_too = way == TALLY_MPI_TO_ALL_ || (way == TALLY_MPI_TO_ROOT_ && m->rank == root) ||
+                         (way == TALLY_MPI_BEFORE_ME_ && m->here > 0);
+    if (bad)
+        status = tally_mpi_fail_(TALLY_IO, "an MPI call failed while the fragments were merged");
+    else if (x->sentence[0])
+        status = tally_mpi_fail_(TALLY_BAD_DATA, "%s", x->sentence);
+    else if (mine_too)
+        status = tally_mpi_unpack_(ctx, count, room, got, all);
+    free(send);
+    return tally_mpi_agree_(m->comm, status);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

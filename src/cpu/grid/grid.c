@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ * Grids: strips of lanes that are kept from push to push (grid.h). */
+#include "grid.h"
+#include "cpu/lanes.h"
+#include "cpu/widen.h"
+#include "law/fp.h"
+#include "context/scratch.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BLOCK = 8,          /* steps that kernels take at a time */
+    TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
+    APART = 192,        /* unused ones between steps, so that not all of them lie in one set of a cache */
+    LEVELS_AT_ONCE = 3, /* counters that are added when there are too few */
+    LANES_MOST = TL_LANES_STRIP /* of a strip where its steps are staged */
+};
+
+typedef struct {
+    int64_t col, width; /* sequences */
+    char *rows, *carry; /* rows: of the grid's */
+    int levels;         /* counters in carry */
+    int seeded;         /* carry has S(0) */
+} strip;
+
+struct tl_grid {
+    tl_plan plan;
+    tl_lanes_job job;
+    int64_t width, count;  /* sequences, and steps that were pushed */
+    int64_t strips, pitch; /* pitch: sequences from a step in rows to the next */
+    strip *strip;
+    char *rows; /* BLOCK steps */
+};
+
+static int lanes_of(const tl_grid *g) { return g->plan.core->vector_lanes; }
+static int64_t padded(const tl_grid *g, int64_t width) { return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g); }
+
+/* A level of all lanes: a vector for each of their vectors. */
+static size_t level_bytes(const tl_grid *g, const strip *t)
+{
+    return (size_t)(padded(g, t->width) / lanes_of(g)) * (size_t)g->plan.core->vector_bytes;
+}
+
+tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_scan_options *options)
+{
+    tl_grid *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->plan = *plan;
+    g->width = rows;
+    tl_lanes_begin(&g->job, &g->plan, NULL);
+    if (scans) tl_lanes_of_scan(&g->job, NULL, options);
+    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less than a vector, alone. */
+    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
+    g->strips = (full + each - 1) / each + (full < rows);
+    g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
+    g->pitch = padded(g, rows) + APART;
+    const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
+    g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
+    if (!g->rows) {
+        tl_grid_close(g);
+        return NULL;
+    }
+    for (int64_t i = 1; i <= BLOCK && rows; i++) /* the lanes that nobody has are read too */
+        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
+               (size_t)(lanes_of(g) * plan->op->elem_bytes));
+    for (int64_t s = 0, col = 0; s < g->strips; s++) {
+        strip *t = &g->strip[s];
+        const int64_t left = col < full ? full - col : rows - col;
+        t->col = col;
+        t->width = left < each ? left : each;
+        t->rows = g->rows + col * plan->op->elem_bytes;
+        col += t->width;
+    }
+    return g;
+}
+
+void tl_grid_close(tl_grid *g)
+{
+    if (!g) return;
+    for (int64_t s = 0; g->strip && s < g->strips; s++) free(g->strip[s].carry);
+    free(g->rows);
+    free(g->strip);
+    free(g);
+}
+
+/* Counters for n steps: the nodes and, of a scan, what lies before them and S(0), as kernels have them (kernel.h). */
+static int grow(tl_grid *g, int64_t n)
+{
+    const int need = n >= BLOCK ? tl_top_level(n) - 2 : 1, scans = g->job.verb == TL_SCAN;
+    for (int64_t s = 0; s < g->strips; s++) {
+        strip *t = &g->strip[s];
+        if (t->levels >= need) continue;
+        const size_t level = level_bytes(g, t), levels = (size_t)(need + LEVELS_AT_ONCE), old = (size_t)t->levels;
+        char *const more = aligned_alloc(64, (level * (scans ? 2 * levels + 1 : levels) + 63) & ~(size_t)63);
+        if (!more) return 0;
+        if (old) memcpy(more, t->carry, level * old);
+        if (old && scans) {
+            memcpy(more + level * levels, t->carry + level * old, level * old);
+            memcpy(more + level * 2 * levels, t->carry + level * 2 * old, level);
+        }
+        free(t->carry);
+        t->carry = more;
+        t->levels = (int)levels;
+    }
+    return 1;
+}
+
+/* Steps 0 .. n - 1 of x into the strip's rows from `at` on. */
+static void keep(const tl_grid *g, const strip *t, const tally_view *in, const char *x, int64_t at, int64_t n)
+{
+    const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
+    for (int64_t i = 0; i < n; i++)
+        tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride, t->width, bytes);
+}
+
+static tl_lanes_from kept(const tl_grid *g, const strip *t)
+{
+    return (tl_lanes_from){t->rows, g->pitch, t->width, !g->plan.in, 1, 0};
+}
+
+/* Do kernels read steps of these strides where they lie? */
+static int is_direct(const tl_grid *g, const strip *t, const tally_view *in)
+{
+    return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
+}
+
+/* some: room for TURNED steps. */
+static void fold_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead, char *some)
+{
+    const int64_t bytes = g->plan.op->elem_bytes;
+    const tl_lanes_from block = kept(g, t);
+    const int direct = is_direct(g, t, in), turns = !direct && in->stride == 1 && t->width % TL_ABREAST == 0;
+    int64_t n, at = g->count, left = in->n;
+    const char *x = tl_view_row(in, t->col, bytes, &n);
+    for (int64_t now; left > 0; at += now, left -= now, x += now * in->stride * bytes) {
+        const int64_t have = at & (BLOCK - 1);
+        if (!have && left >= BLOCK && turns) {
+            const tl_lanes_from from = {some, t->width, t->width, !g->plan.in, 1, 0};
+            now = left < TURNED ? BLOCK : TURNED;
+            g->plan.transpose->to_lanes(some, t->width, NULL, x, in->row_stride * bytes, t->width, now, (int)bytes,
+                                        (tl_next){0});
+            tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
+            continue;
+        }
+        if (!have && left >= BLOCK && (direct || t->width <= LANES_MOST)) {
+            const tl_lanes_from from = {x, in->stride, t->width, direct, in->row_stride, ahead};
+            now = left & -(int64_t)BLOCK;
+            tl_lanes_feed(room, &from, at, now, NULL, 0, 0);
+            continue;
+        }
+        now = left < BLOCK - have ? left : BLOCK - have;
+        keep(g, t, in, x, have, now);
+        if (have + now == BLOCK) tl_lanes_feed(room, &block, at - have, BLOCK, NULL, 0, 0);
+    }
+}
+
+/* some: room for the results of a block. */
+static void scan_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, const tally_view *out,
+                       int64_t ahead, char *some)
+{
+    const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
+    const tl_lanes_from block = kept(g, t);
+    const int whole = !g->plan.out && t->width % lanes_of(g) == 0;
+    tl_lanes_to to = {.out = some, .step = t->width, .col_step = 1, .direct = whole};
+    int64_t n, at = g->count, left = in->n;
+    const char *x = tl_view_row(in, t->col, bytes, &n);
+    char *y = tl_view_row(out, t->col, result, &n);
+    room->seeded = t->seeded ? (int)(padded(g, t->width) / lanes_of(g)) : 0;
+    t->seeded = 1;
+    for (int64_t now; left > 0;
+         at += now, left -= now, x += now * in->stride * bytes, y += now * out->stride * result) {
+        const int64_t have = at & (BLOCK - 1);
+        if (!have && left >= BLOCK) {
+            const tl_lanes_from from = {x, in->stride, t->width, is_direct(g, t, in), in->row_stride, ahead};
+            const tl_lanes_to there = {
+                .out = y, .step = out->stride, .col_step = out->row_stride, .direct = whole && out->row_stride == 1};
+            now = left & -(int64_t)BLOCK;
+            tl_lanes_scan(room, &from, &there, at, at, now, at + now);
+            continue;
+        }
+        now = left < BLOCK - have ? left : BLOCK - have;
+        keep(g, t, in, x, have, now);
+        tl_lanes_scan(room, &block, &to, at - have, at - have, have + now, at + now);
+        for (int64_t i = 0; i < now; i++)
+            tl_copy_strided(y + i * out->stride * result, out->row_stride, some + (have + i) * t->width * result, 1,
+                            t->width, result);
+    }
+}
+
+static void result_strip(const tl_grid *g, tl_lanes_room *room, strip *t, char *out)
+{
+    const int64_t at = g->count & -(int64_t)BLOCK, result = g->plan.op->result_bytes;
+    const tl_lanes_from block = kept(g, t);
+    out += t->col * result;
+    if (g->count) {
+        tl_lanes_feed(room, &block, at, g->count - at, NULL, 0, 1);
+        tl_lower_row(&g->plan, (tl_staging){room->soa, room->r}, out, 0, t->width, g->count, 0, 0, 0, 0);
+    } else {
+        for (int64_t i = 0; i < t->width; i++) g->plan.op->empty(g->plan.par, out + i * result);
+    }
+}
+
+/* All strips, on the threads: in is pushed, or (NULL) the results go to `results`. */
+static tally_status run(tally *ctx, tl_grid *g, int threads, const tally_view *in, const tally_view *out, char *results)
+{
+    int failed = 0;
+    const int scans = g->job.verb == TL_SCAN;
+    const int64_t bytes = g->width * (in ? in->n : 1) * g->plan.op->elem_bytes;
+    const int64_t ahead = tl_fetches(bytes) ? TL_GRID_AHEAD : 0;
+    const size_t some_bytes = scans ? (size_t)BLOCK * LANES_MOST * g->plan.op->result_bytes
+                                    : (size_t)TURNED * TL_GRID_STRIP * g->plan.op->elem_bytes;
+    if (bytes <= TL_PARALLEL_BYTES) threads = 1;
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+        tl_lanes_room room;
+        char *const some = tl_scratch(ctx, omp_get_thread_num(), TL_STAGE, some_bytes);
+        if (!some || !tl_lanes_open(&room, ctx, &g->job, g->strip[0].width, 0, 0)) {
+#pragma omp atomic write
+            failed = 1;
+        }
+#pragma omp barrier
+        int stop; /* before anything has changed */
+#pragma omp atomic read
+        stop = failed;
+#pragma omp for schedule(static)
+        for (int64_t s = 0; s < g->strips; s++) {
+            strip *const t = &g->strip[s];
+            if (stop) continue;
+            room.k.carry = t->carry;
+            room.k.levels = t->levels;
+            if (!in)
+                result_strip(g, &room, t, results);
+            else if (scans)
+                scan_strip(g, &room, t, in, out, ahead, some);
+            else
+                fold_strip(g, &room, t, in, ahead, some);
+        }
+        tl_fp_leave(fp);
+    }
+    return failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
+}
+
+tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view *in, const tally_view *out)
+{
+    if (!grow(g, g->count + in->n))
+        return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
+    tally_status status = run(ctx, g, threads, in, out, NULL);
+    if (!status) g->count += in->n;
+    return status;
+}
+
+tally_status tl_grid_result(tally *ctx, tl_grid *g, int threads, void *out)
+{
+    return run(ctx, g, threads, NULL, NULL, out);
+}
