@@ -44,7 +44,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->table = has(o, OPT_axis) && !has(o, OPT_shape);
     f->keep = has(o, OPT_keep);
     f->by = o->value[OPT_by];
-    const int code = dtype_option(o, &f->dtype);
+    const int code = dtype_option(o, OPT_dtype, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 
@@ -93,11 +93,10 @@ int input_open(input *in, tally *ctx, const options *o, const char *path)
     return open_as(in, ctx, &f, path);
 }
 
-int input_open_offsets(input *in, tally *ctx, const char *path)
+int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path)
 {
-    const tally_file_options f = {.assume = TALLY_I64};
     memset(in, 0, sizeof *in);
-    return open_as(in, ctx, &f, path);
+    return open_as(in, ctx, f, path);
 }
 
 /* Elements [from, from + count) of the C order out of column-major data. */

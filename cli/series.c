@@ -21,6 +21,7 @@ typedef struct run {
     operators ops;
     series how;
     tally_window_options fitted; /* how.window, cut to the length of the data */
+    second beside;
     uint64_t *init;              /* --init as a value of each operator's output */
     progress p;
 } run;
@@ -219,7 +220,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
 {
     const tally_operator_info *const info = &r->ops.info[i];
     const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
-    tally_view from, into;
+    tally_view from, into, next;
     int64_t at, step;
     int code = DONE;
     *out = calloc((size_t)count + 1, each);
@@ -227,6 +228,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
         return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
     for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
         layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
+        second_view(&r->beside, in->data, &from, &next);
         code = batch(r, i, &from, &into);
     }
     return code;
@@ -256,6 +258,7 @@ static int run_whole(run *r, input *in)
     if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
     for (int i = 0; i < r->ops.count && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
+    if (!code) code = second_sound(&r->beside);
     if (!code)
         code =
             sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
@@ -273,13 +276,17 @@ static int run_whole(run *r, input *in)
 static int group_column(const run *r, const groups *g, const input *in, int64_t column, char *dense, char *made,
                         char **out)
 {
-    tally_view from;
+    tally_view from, next;
+    second part = {.on = 0};
     int code = groups_take(g, in, column, dense, &from);
+    if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
+    second_view(&part, dense, &from, &next);
     for (int i = 0; i < r->ops.count && !code; i++) {
         const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
         code = batch(r, i, &from, &into);
         if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
     }
+    second_close(&part);
     return code;
 }
 
@@ -302,6 +309,7 @@ static int run_groups(run *r, input *in)
     if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g.lines * (int64_t)(8 + most));
     for (int64_t c = 0; c < g.width && !code; c++) code = group_column(r, &g, in, c, dense, made, out);
     const int64_t shape[2] = {g.lines, in->columns};
+    if (!code) code = second_sound(&r->beside);
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
     if (!code) code = sink_write(to, (const char *const *)out, in->n);
     code = sink_close(to, code);
@@ -335,13 +343,15 @@ int series_run(const options *o, const series *how)
     int code = operators_split(&r.ops, o->args[0]);
     if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path);
-    if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
     if (!code && !has(o, OPT_by)) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
     if (!code && has(o, OPT_by))
         code = run_groups(&r, &in);
+    else if (!code && r.beside.on)
+        code = run_whole(&r, &in);
     else if (!code)
         code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns || needs_all(how)
                    ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
@@ -359,6 +369,7 @@ int series_run(const options *o, const series *how)
             explain(o, r.ctx, &in, &e);
         }
     }
+    second_close(&r.beside);
     input_close(&in);
     tally_close(r.ctx);
     operators_free(&r.ops);
