@@ -41,7 +41,9 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
         return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name, beside->label,
                     (long long)beside->n, beside->n == 1 ? "" : "s", in->label, (long long)in->n);
     if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
-    if (code || (line && beside->ndim == 1)) return code;
+    /* A table of one column has no shape to speak of. */
+    const int flat = beside->ndim == 1 || beside->columns == 1;
+    if (code || (flat && (line || in->ndim == 1 || in->columns == 1))) return code;
     if (beside->ndim == in->ndim && !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape)) return DONE;
     shape_text(beside, given, sizeof given);
     shape_text(in, wanted, sizeof wanted);
