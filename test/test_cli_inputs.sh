@@ -110,6 +110,15 @@ for a in $kinds; do
     done
 done
 
+# ---- validity: with nothing left out the bits are those without ----
+awk 'BEGIN { srand(5); for (i = 0; i < 3001; i++) print int(rand() * 120) }' >r.txt
+awk '{ print 1 }' r.txt >ones.txt
+for d in $kinds; do
+    ops=sum,prod,mean,var,min,max,minmax,argmin,argmax,any,all,count,first,last,ema:0.3
+    same "tally reduce $ops --hex --dtype $d --valid ones.txt r.txt" "tally reduce $ops --hex --dtype $d r.txt"
+    same "tally reduce dot,cov,corr --hex --dtype $d --valid ones.txt --with r.txt r.txt" "tally reduce dot,cov,corr --hex --dtype $d --with r.txt r.txt"
+done
+
 # ---- validity: of integers what the filtered elements give ----
 awk 'BEGIN { srand(3); for (i = 0; i < 5000; i++) print int(rand() * 2001) - 1000 }' >n.txt
 awk 'BEGIN { srand(4); for (i = 0; i < 5000; i++) print rand() < 0.3 ? 0 : int(rand() * 3) - 1 }' >k.txt
