@@ -52,9 +52,9 @@ const char *const *device_names(void); /* auto and those of tally_device; static
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
 int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
-int session_operators(const options *o);                /* takes note of every --op-file, for the calls below */
-int operator_check(const char *op, size_t length);      /* a known name before the colon? */
-int is_operator(const char *name);                      /* a built-in one, before a colon or comma */
+int session_operators(const options *o);           /* takes note of every --op-file, for the calls below */
+int operator_check(const char *op, size_t length); /* a known name before the colon? */
+int is_operator(const char *name);                 /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
 /* OP[,OP...], cut at the commas. */
@@ -108,7 +108,7 @@ typedef struct input {
 int input_open(input *in, tally *ctx, const options *o, const char *path);
 /* A file beside another one, with options of its own. */
 int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path);
-int input_load(input *in, int any_order);                        /* data := everything; in C order unless any_order */
+int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
 int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
 int input_sound(input *in);                                         /* what was read is what the file had */
@@ -189,7 +189,7 @@ void groups_back(const groups *g, const char *made, size_t bytes, int64_t column
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 
-/* ---- second.c: a second input (--with, two columns), and validity (--valid) --------------------------------------- */
+/* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------------------------- */
 typedef struct second {
     int on;            /* there is one of the two, and the input is in memory */
     size_t size;       /* of the input's elements */

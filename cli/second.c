@@ -44,7 +44,8 @@ static int load_beside(input *beside, const input *in, const options *o, enum op
     /* A table of one column has no shape to speak of. */
     const int flat = beside->ndim == 1 || beside->columns == 1;
     if (code || (flat && (line || in->ndim == 1 || in->columns == 1))) return code;
-    if (beside->ndim == in->ndim && !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape)) return DONE;
+    if (beside->ndim == in->ndim && !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape))
+        return DONE;
     shape_text(beside, given, sizeof given);
     shape_text(in, wanted, sizeof wanted);
     return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name, beside->label,

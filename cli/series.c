@@ -22,7 +22,7 @@ typedef struct run {
     series how;
     tally_window_options fitted; /* how.window, cut to the length of the data */
     second beside;
-    uint64_t *init;              /* --init as a value of each operator's output */
+    uint64_t *init; /* --init as a value of each operator's output */
     progress p;
 } run;
 
