@@ -51,10 +51,10 @@ int session_open(tally **ctx, const options *o);
 const char *const *device_names(void); /* auto and those of tally_device; static memory */
 const char *const *isa_names(void);
 const char *const *dtype_names(void);
-int dtype_option(const options *o, tally_dtype *dtype); /* 0 if not given */
-int session_operators(const options *o);                /* takes note of every --op-file, for the calls below */
-int operator_check(const char *op, size_t length);      /* a known name before the colon? */
-int is_operator(const char *name);                      /* a built-in one, before a colon or comma */
+int dtype_option(const options *o, enum option id, tally_dtype *dtype); /* 0 if not given */
+int session_operators(const options *o);           /* takes note of every --op-file, for the calls below */
+int operator_check(const char *op, size_t length); /* a known name before the colon? */
+int is_operator(const char *name);                 /* a built-in one, before a colon or comma */
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info);
 size_t result_bytes(const tally_operator_info *info); /* of one result, all lanes */
 /* OP[,OP...], cut at the commas. */
@@ -110,8 +110,9 @@ typedef struct input {
 } input;
 /* more: NULL, or files that --axis NAME joins with it, and NULL. */
 int input_open(input *in, tally *ctx, const options *o, const char *path, char *const *more);
-int input_open_offsets(input *in, tally *ctx, const char *path); /* whole numbers in any format */
-int input_load(input *in, int any_order);                        /* data := everything; in C order unless any_order */
+/* A file beside another one, with options of its own. */
+int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path);
+int input_load(input *in, int any_order); /* data := everything; in C order unless any_order */
 int input_read(input *in, void *buffer, int64_t max, int64_t *got); /* the next elements, in C order */
 int input_reshape(input *in, const char *shape);                    /* --shape; loads if the length is unknown */
 int input_sound(input *in);                                         /* what was read is what the file had */
@@ -213,6 +214,25 @@ int span_options(const options *o, span *s);
 /* The window of each line among the values that groups_take gives, as tally_window_ranges takes them; the caller frees
  * both, also after a failure. */
 int span_bounds(const span *s, const groups *g, const input *in, int64_t **start, int64_t **end);
+/* ---- second.c: a second input (--with, two columns), and validity (--valid) ------------------------------------- */
+typedef struct second {
+    int on;            /* there is one of the two, and the input is in memory */
+    size_t size;       /* of the input's elements */
+    tally_dtype dtype; /* of what the operators work on: of two inputs their common type */
+    input with;
+    const char *data; /* the second input, in the order of the first; or NULL */
+    tally_dtype type;
+    unsigned char *bits; /* one for each element; or NULL */
+    char *own;
+} second;
+/* Sets ops->info. With a second input, two columns of `in` become one. Close also after a failure. */
+int second_open(second *s, input *in, const options *o, operators *ops);
+/* What belongs to a view that points into `elements`; next: room for the view of the second input. */
+void second_view(const second *s, const char *elements, tally_view *view, tally_view *next);
+/* The same for a column's values, group after group, as groups_take has them. */
+int second_group(const second *s, const groups *g, int64_t column, second *part);
+int second_sound(second *s); /* as input_sound */
+void second_close(second *s);
 
 /* ---- table.c ----------------------------------------------------------------------------------------------------- */
 typedef struct look {

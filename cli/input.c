@@ -46,7 +46,7 @@ static int file_options(const options *o, tally_file_options *f)
     f->by = o->value[OPT_by];
     f->variable = o->value[OPT_variable];
     f->by_time = has(o, OPT_last) || has(o, OPT_next);
-    const int code = dtype_option(o, &f->dtype);
+    const int code = dtype_option(o, OPT_dtype, &f->dtype);
     return code ? code : delimiter_option(o, &f->delimiter);
 }
 
@@ -98,11 +98,10 @@ int input_open(input *in, tally *ctx, const options *o, const char *path, char *
     return open_as(in, ctx, &f, path);
 }
 
-int input_open_offsets(input *in, tally *ctx, const char *path)
+int input_open_beside(input *in, tally *ctx, const tally_file_options *f, const char *path)
 {
-    const tally_file_options f = {.assume = TALLY_I64};
     memset(in, 0, sizeof *in);
-    return open_as(in, ctx, &f, path);
+    return open_as(in, ctx, f, path);
 }
 
 /* Elements [from, from + count) of the C order out of column-major data. */

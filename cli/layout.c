@@ -101,9 +101,10 @@ static int open_axis(layout *l, input *in, const options *o, int boxes)
 /* Offsets are whole numbers in any readable format; npy says its own integer type, everything else is read as i64. */
 static int read_offsets(layout *l, tally *ctx, const char *path, int64_t *count)
 {
+    const tally_file_options numbers = {.assume = TALLY_I64};
     options none = {.nargs = 0};
     input in;
-    int code = input_open_offsets(&in, ctx, path);
+    int code = input_open_beside(&in, ctx, &numbers, path);
     if (code) return code;
     code = in.dtype >= TALLY_F16 ? fail(BAD_DATA, "--segments %s: offsets must be whole numbers, and these are %s",
                                         path, tally_dtype_name(in.dtype))

@@ -24,8 +24,8 @@ static void json_row(const char *name, tally_dtype dtype, const tally_operator_i
         print_json_string(stdout, tally_dtype_name(i->accumulator));
     else
         fputs("null", stdout);
-    printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"parameter\": ", i->lanes, i->exact ? "X" : "R",
-           i->seedable ? "true" : "false");
+    printf(", \"lanes\": %d, \"class\": \"%s\", \"init\": %s, \"inputs\": %d, \"parameter\": ", i->lanes,
+           i->exact ? "X" : "R", i->seedable ? "true" : "false", i->inputs);
     print_json_string(stdout, i->param);
     fputs(", \"empty\": ", stdout);
     print_json_string(stdout, i->empty);
@@ -110,6 +110,7 @@ static int detail(const char *op, int json)
                                            : "accumulates f16, bf16 and f32 in f64");
             if (takes_exact(i.name))
                 printf("  suffix      %s:exact gives the real value, rounded once, for floats\n", i.name);
+            if (i.inputs > 1) puts("  inputs      two: --with FILE, or two columns");
             if (i.lanes > 1) printf("  values      %d per result, side by side\n", i.lanes);
             printf("\n  %-6s %-6s %-11s %-6s %-40s %s\n", "dtype", "output", "accumulator", "class", "of nothing",
                    "what");
@@ -128,7 +129,7 @@ static int detail(const char *op, int json)
 int run_ops(const options *o)
 {
     tally_dtype dtype;
-    const int code = dtype_option(o, &dtype);
+    const int code = dtype_option(o, OPT_dtype, &dtype);
     if (code) return code;
     if (o->nargs > 1) return fail(USAGE, "`tally ops` explains one operator, and '%s' is a second one", o->args[1]);
     if (o->nargs && dtype) {

@@ -19,6 +19,7 @@ typedef struct job {
     const options *o;
     tally *ctx;
     operators ops;
+    second beside; /* of the file that is read */
 } job;
 
 /* The sequences that pass through at once: one, or the columns of a table; each with a stream for each operator. */
@@ -154,7 +155,7 @@ static int rows(const job *j, input *in, answer *a, const layout *l, char *buffe
 static int batches(const job *j, const void *data, tally_dtype dtype, answer *a, const layout *l, int64_t row)
 {
     const size_t size = tally_dtype_size(dtype);
-    tally_view view;
+    tally_view view, next;
     int64_t at, step;
     for (int64_t b = 0; layout_batch(l, b, data, dtype, size, l->len, &view, &at, &step); b++)
         for (int i = 0; i < j->ops.count; i++) {
@@ -162,6 +163,7 @@ static int batches(const job *j, const void *data, tally_dtype dtype, answer *a,
             char *const out = (char *)a->results[i].bits + (size_t)(row + at) * each;
             char *const near = step == 1 ? out : malloc((size_t)view.rows * each + 1);
             if (!near) return fail_memory("--axis", view.rows * (int64_t)each);
+            second_view(&j->beside, data, &view, &next);
             const tally_status status = tally_reduce(j->ctx, j->ops.name[i], &view, near);
             if (step != 1 && !status)
                 for (int64_t r = 0; r < view.rows; r++)
@@ -246,25 +248,29 @@ static int by_groups(const job *j, input *in, answer *a)
     a->results = code ? NULL : calloc((size_t)a->ops, sizeof *a->results);
     if (!code && !a->results) code = fail_memory("the results", a->ops * (int64_t)sizeof *a->results);
     for (int64_t c = 0; c < g.width && !code; c++) {
-        tally_view view;
+        tally_view view, next;
+        second part = {.on = 0};
         code = groups_take(&g, in, c, dense, &view);
+        if (!code && j->beside.on) code = second_group(&j->beside, &g, c, &part);
+        second_view(&part, dense, &view, &next);
         for (int i = 0; i < j->ops.count && !code; i++) {
             result *const r = &a->results[c * j->ops.count + i];
             r->op = j->ops.name[i];
             if (g.width > 1 && !(r->op = r->name = column_name(in, r->op, c))) code = fail_memory("the results", c);
-            if (!code) code = operator_info(j->ctx, j->ops.name[i], in->dtype, &r->info);
+            if (!code) code = operator_info(j->ctx, j->ops.name[i], j->beside.dtype, &r->info);
             if (!code && !(r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info))))
                 code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
             const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &view, r->bits);
             if (status) code = fail_status(j->ctx, status);
         }
+        second_close(&part);
     }
     free(dense);
     groups_close(&g);
     return code;
 }
 
-static int answer_room(const job *j, const input *in, answer *a)
+static int answer_room(const job *j, answer *a)
 {
     a->results = calloc((size_t)j->ops.count, sizeof *a->results);
     if (!a->results) return fail_memory("the results", j->ops.count * (int64_t)sizeof *a->results);
@@ -272,7 +278,7 @@ static int answer_room(const job *j, const input *in, answer *a)
     for (int i = 0; i < j->ops.count; i++) {
         result *const r = &a->results[i];
         r->op = j->ops.name[i];
-        const int code = operator_info(j->ctx, r->op, in->dtype, &r->info);
+        const int code = operator_info(j->ctx, r->op, j->beside.dtype, &r->info);
         if (code) return code;
         r->bits = calloc((size_t)a->count + 1, result_bytes(&r->info));
         if (!r->bits) return fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
@@ -291,7 +297,7 @@ static int copy_names(answer *a, const input *in)
 }
 
 /* more: files that are one array with it, or NULL. */
-static int reduce_file(const job *j, const char *path, char *const *more, answer *a)
+static int reduce_file(job *j, const char *path, char *const *more, answer *a)
 {
     const options *const o = j->o;
     const double start = seconds();
@@ -306,29 +312,34 @@ static int reduce_file(const job *j, const char *path, char *const *more, answer
     progress_begin(&p, o, path);
     char *const buffer = malloc(READ_BYTES);
     const int by = has(o, OPT_by);
-    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
+    second *const beside = &j->beside;
     if (!buffer) code = fail_memory("the reading buffer", READ_BYTES);
-    if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = second_open(beside, &in, o, &j->ops);
+    a->flat = !has(o, OPT_axis) && !has(o, OPT_segments) && !in.columns && !by;
+    if (!code && by) code = by_groups(j, &in, a);
     if (!code && !by) code = layout_columns(&in, o, &columns);
     const int boxed = in.info.dimensions && in.n > 0 && !has(o, OPT_shape) && !has(o, OPT_segments);
-    if (!code && !by && !a->flat && !columns) code = layout_open(&l, &in, o, boxed);
+    if (!code && !by && !a->flat && (!columns || beside->on)) code = layout_open(&l, &in, o, boxed && !beside->on);
+    if (a->flat) l = (layout){.outer = 1, .len = in.n, .inner = 1};
     if (!by) {
         a->count = a->flat ? 1 : columns ? columns : layout_sequences(&l);
         a->per = a->flat ? "file" : columns ? "column" : layout_per(&l, &in);
     }
-    if (!code && !by) code = answer_room(j, &in, a);
+    if (!code && !by) code = answer_room(j, a);
     if (!code && columns) code = copy_names(a, &in);
     a->axis = a->flat || by || columns || has(o, OPT_segments) ? -1 : l.axis;
     if (a->axis >= 0) a->dimensions = dimensions_of(&in, a->axis);
     if (!code && !by)
-        code = columns                         ? fold(j, &in, a, 0, -1, columns, buffer, &p)
+        code = beside->on                      ? batches(j, in.data, in.dtype, a, &l, 0)
+               : columns                       ? fold(j, &in, a, 0, -1, columns, buffer, &p)
                : a->flat                       ? flat(j, &in, a, buffer, &p)
                : in.data                       ? batches(j, in.data, in.dtype, a, &l, 0)
                : boxed && l.axis < in.ndim - 1 ? boxes(j, &in, a, &l, &p)
                                                : rows(j, &in, a, &l, buffer, &p);
     progress_end(&p);
     if (!code) code = input_sound(&in);
+    if (!code) code = second_sound(beside);
     if (!code) {
         input_note(&in, o);
         a->file = path;
@@ -349,6 +360,7 @@ static int reduce_file(const job *j, const char *path, char *const *more, answer
     }
     free(buffer);
     layout_close(&l);
+    second_close(beside);
     input_close(&in);
     return code;
 }

@@ -21,7 +21,8 @@ typedef struct run {
     operators ops;
     series how;
     tally_window_options fitted; /* how.window, cut to the length of the data */
-    uint64_t *init;              /* --init as a value of each operator's output */
+    second beside;
+    uint64_t *init; /* --init as a value of each operator's output */
     progress p;
 } run;
 
@@ -220,7 +221,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
 {
     const tally_operator_info *const info = &r->ops.info[i];
     const size_t size = tally_dtype_size(in->dtype), each = result_bytes(info);
-    tally_view from, into;
+    tally_view from, into, next;
     int64_t at, step;
     int code = DONE;
     *out = calloc((size_t)count + 1, each);
@@ -228,6 +229,7 @@ static int whole(const run *r, const input *in, const layout *l, int i, int64_t 
         return fail_memory("holding all the results (--reverse, --axis and --segments do)", count * (int64_t)each);
     for (int64_t b = 0; !code && layout_batch(l, b, in->data, in->dtype, size, l->len, &from, &at, &step); b++) {
         layout_batch(l, b, *out, info->output, each, len, &into, &at, &step);
+        second_view(&r->beside, in->data, &from, &next);
         code = batch(r, i, &from, &into);
     }
     return code;
@@ -257,6 +259,7 @@ static int run_whole(run *r, input *in)
     if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
     for (int i = 0; i < r->ops.count && !code; i++) code = whole(r, in, &l, i, len, count, &out[i]);
     if (!code) code = input_sound(in);
+    if (!code) code = second_sound(&r->beside);
     if (!code)
         code =
             sink_open(&to, r->ctx, r->o, in, &r->ops, array ? in->ndim : 1, shape, l.axis == 0 ? lines_before(r) : 0);
@@ -290,13 +293,17 @@ static int group_column(const run *r, const grouped *b, const input *in, int64_t
                         char **out)
 {
     const groups *const g = &b->g;
-    tally_view from;
+    tally_view from, next;
+    second part = {.on = 0};
     int code = groups_take(g, in, column, dense, &from);
+    if (!code && r->beside.on) code = second_group(&r->beside, g, column, &part);
+    second_view(&part, dense, &from, &next);
     for (int i = 0; i < r->ops.count && !code; i++) {
         const tally_view into = tally_segments(made, r->ops.info[i].output, g->offsets, g->count);
         code = b->start ? group_windows(r, b, i, dense, in->dtype, made) : batch(r, i, &from, &into);
         if (!code) groups_back(g, made, result_bytes(&r->ops.info[i]), column, out[i]);
     }
+    second_close(&part);
     return code;
 }
 
@@ -306,7 +313,9 @@ static int run_groups(run *r, input *in)
     groups *const g = &b.g;
     sink *to = NULL;
     size_t most = 1;
-    int code = groups_open(g, in, r->o);
+    int code = r->how.span && r->beside.on
+                   ? fail(USAGE, "--last and --next are for operators of one input, and without --valid")
+                   : groups_open(g, in, r->o);
     if (!code && r->how.span) code = span_bounds(r->how.span, g, in, &b.start, &b.end);
     char **const out = calloc((size_t)r->ops.count, sizeof *out);
     if (!out) code = fail_memory("the results", r->ops.count * (int64_t)sizeof *out);
@@ -321,6 +330,7 @@ static int run_groups(run *r, input *in)
     if (!code && (!dense || !made)) code = fail_memory("the values of the groups", g->lines * (int64_t)(8 + most));
     for (int64_t c = 0; c < g->width && !code; c++) code = group_column(r, &b, in, c, dense, made, out);
     const int64_t shape[2] = {g->lines, in->columns};
+    if (!code) code = second_sound(&r->beside);
     if (!code) code = sink_open(&to, r->ctx, r->o, in, &r->ops, in->columns ? 2 : 1, shape, 0);
     if (!code) code = sink_write(to, (const char *const *)out, in->n);
     code = sink_close(to, code);
@@ -356,13 +366,15 @@ int series_run(const options *o, const series *how)
     int code = operators_split(&r.ops, o->args[0]);
     if (!code) code = session_open(&r.ctx, o);
     if (!code) code = input_open(&in, r.ctx, o, path, o->nargs > 2 ? o->args + 2 : NULL);
-    if (!code) code = operators_info(&r.ops, r.ctx, in.dtype);
     if (!code && has(o, OPT_shape)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = second_open(&r.beside, &in, o, &r.ops);
     if (!code && has(o, OPT_init)) code = parse_init(&r);
     if (!code && !has(o, OPT_by)) code = layout_columns(&in, o, &columns);
     progress_begin(&r.p, o, path);
     if (!code && has(o, OPT_by))
         code = run_groups(&r, &in);
+    else if (!code && r.beside.on)
+        code = run_whole(&r, &in);
     else if (!code)
         code = has(o, OPT_reverse) || has(o, OPT_axis) || has(o, OPT_segments) || in.columns || needs_all(how)
                    ? columns && !needs_all(how) ? run_stream(&r, &in, columns) : run_whole(&r, &in)
@@ -380,6 +392,7 @@ int series_run(const options *o, const series *how)
             explain(o, r.ctx, &in, &e);
         }
     }
+    second_close(&r.beside);
     input_close(&in);
     tally_close(r.ctx);
     operators_free(&r.ops);

@@ -37,9 +37,9 @@ const char *const *dtype_names(void)
     return names;
 }
 
-int dtype_option(const options *o, tally_dtype *dtype)
+int dtype_option(const options *o, enum option id, tally_dtype *dtype)
 {
-    const char *text = o->value[OPT_dtype];
+    const char *text = o->value[id];
     *dtype = text ? tally_dtype_parse(text) : (tally_dtype)0;
     return text && !*dtype ? fail_choice(USAGE, "dtype", text, dtype_names()) : DONE;
 }

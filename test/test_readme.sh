@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs what README.md shows. A fenced block marked sh is run line by line in a folder of its own that has data/ and
+# Runs what README.md and doc/inputs.md show. A fenced block marked sh is run line by line in a folder of its own that has data/ and
 # examples/; a line that ends in "# WORDS" must print WORDS as its first line. A block marked c is compiled and run; the
 # words of a comment on its printf line are its output. Blocks without a mark are not run.
 set -uo pipefail
@@ -12,7 +12,8 @@ fail() {
     echo "readme: $*"
     bad=1
 }
-block() { awk -v mark="$1" '$0 == "```" mark { on = 1; next } /^```/ { on = 0 } on' "$TALLY_SOURCE/README.md"; }
+shown=("$TALLY_SOURCE/README.md" "$TALLY_SOURCE/doc/inputs.md")
+block() { awk -v mark="$1" '$0 == "```" mark { on = 1; next } /^```/ { on = 0 } on' "${shown[@]}"; }
 
 while IFS= read -r line; do
     [ -n "$line" ] || continue
@@ -24,7 +25,7 @@ while IFS= read -r line; do
     [ -z "$want" ] || [ "$(head -n 1 <<<"$out")" = "$want" ] || fail "'$line' printed '$(head -n 1 <<<"$out")'"
 done < <(block sh)
 
-awk '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program" n ".c") }' "$TALLY_SOURCE/README.md"
+awk '$0 == "```c" { on = 1; n++; next } /^```/ { on = 0 } on { print > ("program" n ".c") }' "${shown[@]}"
 for source in program*.c; do
     programs=$((programs + 1))
     want=$(sed -nE 's,.*printf.*/\* (.*) \*/.*,\1,p' "$source")

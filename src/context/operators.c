@@ -171,7 +171,7 @@ tally_status tally_operator(tally *ctx, const char *op, tally_dtype dtype, tally
     while (strlen(row->name) != length || memcmp(op, row->name, length) || !strchr(row->kinds, tl_dtype_kind(dtype)))
         row++;
     *info = (tally_operator_info){row->name, row->text, row->empty, row->param,  s->out,
-                                  s->acc,    s->lanes,  s->exact,   s->seedable, s->user ? 1 : s->inputs};
+                                  s->acc,    s->lanes,  s->exact,   s->seedable, s->inputs};
     if (tl_exact_form_of(s)) {
         info->name = s->file;
         tl_exact_find(op, length, dtype, 0, &info->text, &info->empty);

@@ -21,6 +21,7 @@ static void nan_f64(tl_par p, void *out)
       .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
       .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
       .lanes = 1,                                                                                                      \
+      .inputs = 1,                                                                                                     \
       .elem_bytes = bytes,                                                                                             \
       .result_bytes = to_bytes,                                                                                        \
       .exact = 1,                                                                                                      \

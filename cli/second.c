@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ * second.c - what stands beside the elements: a second input (--with, or the second of two columns) and validity
+ * (--valid). Both belong to the elements by their places in C order, so everything is in memory, and a view of the
+ * elements says where its part of them is.
+ *
+ *     elements  x0 x1 x2 | x3 x4 x5        a view from x3 on: next from y3 on, valid_offset 3
+ *     second    y0 y1 y2 | y3 y4 y5
+ *     bits       1  0  1 |  1  1  0 */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The type to which two inputs are widened, as doc/inputs.md says. */
+static tally_dtype common_dtype(tally_dtype a, tally_dtype b)
+{
+    const int a_float = a >= TALLY_F16, b_float = b >= TALLY_F16, a_signed = tally_dtype_name(a)[0] == 'i',
+              b_signed = tally_dtype_name(b)[0] == 'i';
+    if (a == b) return a;
+    if (a_float && b_float) return a == TALLY_F64 || b == TALLY_F64 ? TALLY_F64 : TALLY_F32;
+    if (a_float || b_float) return TALLY_F64;
+    if (a_signed == b_signed) return a_signed ? TALLY_I64 : TALLY_U64;
+    return a == TALLY_U64 || b == TALLY_U64 ? TALLY_F64 : TALLY_I64;
+}
+
+static void shape_text(const input *in, char *text, size_t bytes)
+{
+    size_t at = 0;
+    for (int d = 0; d < in->ndim && at < bytes; d++)
+        at += (size_t)snprintf(text + at, bytes - at, "%s%lld", d ? "x" : "", (long long)in->shape[d]);
+}
+
+/* `beside` is in memory, and has as many elements as `in`, in the same shape; `line`: or in no shape of its own. */
+static int load_beside(input *beside, const input *in, const options *o, enum option id, int line)
+{
+    const char *const name = option_table[id].name;
+    char given[DIMS * 24], wanted[DIMS * 24];
+    int code = input_load(beside, 0);
+    if (code) return code;
+    if (beside->n != in->n)
+        return fail(BAD_DATA, "--%s %s has %lld element%s, and %s has %lld: must be as many", name, beside->label,
+                    (long long)beside->n, beside->n == 1 ? "" : "s", in->label, (long long)in->n);
+    if (has(o, OPT_shape) && beside->ndim == 1) code = input_reshape(beside, o->value[OPT_shape]);
+    /* A table of one column has no shape to speak of. */
+    const int flat = beside->ndim == 1 || beside->columns == 1;
+    if (code || (flat && (line || in->ndim == 1 || in->columns == 1))) return code;
+    if (beside->ndim == in->ndim && !memcmp(beside->shape, in->shape, (size_t)in->ndim * sizeof *in->shape))
+        return DONE;
+    shape_text(beside, given, sizeof given);
+    shape_text(in, wanted, sizeof wanted);
+    return fail(BAD_DATA, "--%s %s is an array of %s, and %s is one of %s: must be the same", name, beside->label,
+                given, in->label, wanted);
+}
+
+/* Standard input is read once. */
+static int check_source(const options *o, enum option id, const char *first)
+{
+    const char *const path = o->value[id];
+    if (!path || strcmp(path, "-")) return DONE;
+    if (!strcmp(first, "-")) return fail(USAGE, "--%s is -, and standard input is FILE", option_table[id].name);
+    if (id == OPT_valid && has(o, OPT_with) && !strcmp(o->value[OPT_with], "-"))
+        return fail(USAGE, "--valid is -, and standard input is that of --with");
+    if (o->verb == VERB_reduce && o->nargs > 2)
+        return fail(USAGE, "--%s is -, and standard input cannot be read again for every FILE", option_table[id].name);
+    return DONE;
+}
+
+/* What the operators and the options say of a second input; *two: there must be one. */
+static int check_inputs(const input *in, const options *o, const operators *ops, int *two)
+{
+    *two = ops->info[0].inputs == 2;
+    for (int i = 1; i < ops->count; i++)
+        if (ops->info[i].inputs != ops->info[0].inputs)
+            return fail(USAGE, "operator '%s' takes %s, and '%s' takes %s: one call has operators of one kind",
+                        ops->name[0], *two ? "two inputs" : "one input", ops->name[i], *two ? "one" : "two");
+    if (has(o, OPT_with_dtype) && !has(o, OPT_with))
+        return fail(USAGE, "--with-dtype is %s, the type of --with, which is not there", o->value[OPT_with_dtype]);
+    if (!*two && has(o, OPT_with))
+        return fail(USAGE, "--with %s is a second input, and operator '%s' takes one", o->value[OPT_with],
+                    ops->name[0]);
+    if (!*two || has(o, OPT_with) || in->columns == 2) return DONE;
+    if (in->columns)
+        return fail(USAGE, "operator '%s' takes two inputs, and %s is read as a table of %lld column%s: choose two",
+                    ops->name[0], in->label, (long long)in->columns, in->columns == 1 ? "" : "s");
+    return fail(USAGE, "operator '%s' takes two inputs: the second is --with FILE, or the second of --column X,Y",
+                ops->name[0]);
+}
+
+/* A table of two columns becomes two inputs. */
+static int split_columns(second *s, input *in)
+{
+    const size_t size = tally_dtype_size(in->dtype);
+    const int64_t n = in->n / 2;
+    char *const x = malloc((size_t)n * size + 1), *const y = malloc((size_t)n * size + 1);
+    s->own = y;
+    if (!x || !y) {
+        free(x);
+        return fail_memory("two columns", 2 * n * (int64_t)size);
+    }
+    layout_gather(in->data, n, 2, 0, size, x);
+    layout_gather(in->data, n, 2, 1, size, y);
+    free(in->own);
+    in->data = in->own = x;
+    in->n = in->shape[0] = n;
+    in->ndim = 1;
+    in->columns = 0;
+    s->data = y;
+    s->type = in->dtype;
+    return DONE;
+}
+
+static int open_with(second *s, const input *in, const options *o)
+{
+    tally_file_options f = {.table = in->columns > 0};
+    int code = dtype_option(o, OPT_dtype, &f.assume);
+    if (!code) code = dtype_option(o, OPT_with_dtype, &f.dtype);
+    if (!code) code = input_open_beside(&s->with, in->ctx, &f, o->value[OPT_with]);
+    if (!code) code = load_beside(&s->with, in, o, OPT_with, 0);
+    s->data = s->with.data;
+    s->type = s->with.dtype;
+    return code;
+}
+
+/* Whole numbers: raw ones of a byte each, others as the file says or i64. */
+static int open_valid(second *s, const input *in, const options *o)
+{
+    const char *const path = o->value[OPT_valid];
+    tally_file_options f = {.assume = TALLY_I64, .table = in->columns > 0};
+    input valid;
+    int code = input_open_beside(&valid, in->ctx, &f, path);
+    if (!code && !strcmp(valid.info.format, "raw")) {
+        input_close(&valid);
+        f.assume = TALLY_U8;
+        code = input_open_beside(&valid, in->ctx, &f, path);
+    }
+    if (!code && valid.dtype >= TALLY_F16)
+        code = fail(BAD_DATA, "--valid %s: must be whole numbers, 0 where an element is left out, and these are %s",
+                    valid.label, tally_dtype_name(valid.dtype));
+    if (!code) code = load_beside(&valid, in, o, OPT_valid, 1);
+    if (!code && !(s->bits = calloc((size_t)in->n / 8 + 1, 1))) code = fail_memory("--valid", in->n / 8 + 1);
+    const size_t size = tally_dtype_size(valid.dtype);
+    for (int64_t i = 0; i < in->n && !code; i++) {
+        uint64_t number = 0;
+        memcpy(&number, valid.data + (size_t)i * size, size);
+        if (number) s->bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+    }
+    if (!code) code = input_sound(&valid);
+    input_close(&valid);
+    return code;
+}
+
+int second_open(second *s, input *in, const options *o, operators *ops)
+{
+    int two;
+    memset(s, 0, sizeof *s);
+    s->dtype = in->dtype;
+    int code = operators_info(ops, in->ctx, in->dtype);
+    if (!code) code = check_inputs(in, o, ops, &two);
+    if (!code) code = check_source(o, OPT_with, in->name);
+    if (!code) code = check_source(o, OPT_valid, in->name);
+    if (code || (!two && !has(o, OPT_valid))) return code;
+    s->on = 1;
+    s->size = tally_dtype_size(in->dtype);
+    code = input_load(in, 0);
+    if (!code && two) code = has(o, OPT_with) ? open_with(s, in, o) : split_columns(s, in);
+    if (!code && has(o, OPT_valid)) code = open_valid(s, in, o);
+    if (code || !two) return code;
+    s->dtype = common_dtype(in->dtype, s->type);
+    return operators_info(ops, in->ctx, s->dtype);
+}
+
+void second_view(const second *s, const char *elements, tally_view *view, tally_view *next)
+{
+    if (!s->on) return;
+    const int64_t at = view->data ? ((const char *)view->data - elements) / (int64_t)s->size : 0;
+    if (s->bits) {
+        view->valid = s->bits;
+        view->valid_offset = at;
+    }
+    if (!s->data) return;
+    *next = *view;
+    next->valid = NULL;
+    next->valid_offset = 0;
+    next->next = NULL;
+    next->dtype = s->type;
+    next->data = (char *)(uintptr_t)s->data + at * (int64_t)tally_dtype_size(s->type);
+    view->next = next;
+}
+
+int second_group(const second *s, const groups *g, int64_t column, second *part)
+{
+    *part = *s;
+    memset(&part->with, 0, sizeof part->with);
+    part->own = NULL;
+    part->bits = NULL;
+    if (s->data) {
+        const size_t size = tally_dtype_size(s->type);
+        part->data = part->own = malloc((size_t)g->lines * size + 1);
+        if (!part->own) return fail_memory("the values of the groups", g->lines * (int64_t)size);
+        for (int64_t i = 0; i < g->lines; i++)
+            memcpy(part->own + (size_t)i * size, s->data + (size_t)(g->order[i] * g->width + column) * size, size);
+    }
+    if (!s->bits) return DONE;
+    part->bits = calloc((size_t)g->lines / 8 + 1, 1);
+    if (!part->bits) return fail_memory("--valid", g->lines / 8 + 1);
+    for (int64_t i = 0; i < g->lines; i++) {
+        const int64_t from = g->order[i] * g->width + column;
+        if (s->bits[from >> 3] >> (from & 7) & 1) part->bits[i >> 3] |= (unsigned char)(1u << (i & 7));
+    }
+    return DONE;
+}
+
+int second_sound(second *s) { return s->with.file ? input_sound(&s->with) : DONE; }
+
+void second_close(second *s)
+{
+    if (s->with.file) input_close(&s->with);
+    free(s->own);
+    free(s->bits);
+    s->own = NULL;
+    s->bits = NULL;
+}

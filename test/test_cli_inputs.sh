@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Second inputs (--with, two columns) and validity (--valid) on the command line.
+# shellcheck source=test/cli/check.sh
+source "$(dirname "${BASH_SOURCE[0]}")/cli/check.sh"
+
+printf 'x,y\n1,4\n2,5\n3,7\n' >a.csv
+seq 1 3 >x.txt
+printf '4\n5\n7\n' >y.txt
+printf '1\n0\n1\n' >v.txt
+
+# ---- two inputs: a file, or two columns ----
+all='dot,wmean,cov,cov:1,corr,slope'
+values="35${t}2.1875${t}1${t}1.5${t}0.9819805060619659${t}1.5"
+header="dot${t}wmean${t}cov${t}cov:1${t}corr${t}slope"
+ok "tally reduce $all --column x,y a.csv" "$header
+$values"
+ok "tally reduce $all --column 1-2 a.csv --threads 1" "$header
+$values"
+ok "tally reduce $all --with y.txt x.txt" "$header
+$values"
+ok "tally reduce $all --axis 0 --column x,y a.csv" "$header
+$values"
+ok 'cat x.txt | tally reduce dot --with y.txt' 35
+ok 'cat y.txt | tally reduce dot --with - x.txt' 35
+ok 'tally reduce dot --with y.txt x.txt y.txt' "file${t}dot
+x.txt${t}35
+y.txt${t}90"
+ok 'tally scan dot --with y.txt x.txt' $'4\n14\n35'
+ok 'tally scan dot --reverse --init 100 --with y.txt x.txt' $'135\n131\n121'
+ok 'tally scan dot --exclusive --with y.txt x.txt' $'0\n4\n14'
+ok 'tally window dot -w 2 --edges valid --with y.txt x.txt' $'14\n31'
+ok 'tally window dot --before=-1 --after 2 --edges shrink --with y.txt x.txt' $'31\n21\n0'
+ok 'tally scan dot,wmean --column x,y --keep a.csv' 'x,y,dot,wmean
+1,4,4,1
+2,5,14,1.5555555555555556
+3,7,35,2.1875'
+ok 'tally scan dot --column y,x a.csv -o d.npy && tally reduce last,count d.npy' "last${t}count
+35${t}3"
+ok 'tally reduce corr --column x,y a.csv --skip-bad --quiet' 0.9819805060619659
+has 'tally reduce dot --column x,y a.csv --json' '"per": "file", "value": 35, .*"n": 3, "shape": \[3\]'
+ok 'tally reduce dot --column x,y a.csv a.csv --to csv' 'file,dot
+a.csv,35
+a.csv,35'
+
+# arrays: C and Fortran order, axes, segments
+for first in m f b fb; do
+    for second in m f; do
+        ok "tally reduce dot --with $second.npy $first.npy" 91
+        ok "tally reduce dot --axis 0 --with $second.npy $first.npy" $'17\n29\n45'
+        ok "tally reduce dot --axis 1 --with $second.npy $first.npy" $'14\n77'
+        ok "tally scan dot --axis 0 --with $second.npy $first.npy" $'1\t4\t9\n17\t29\t45'
+    done
+done
+ok 'seq 6 | tally reduce dot --shape 2x3 --axis 1 --with m.npy' $'14\n77'
+ok 'seq 6 >s.txt; tally reduce dot --shape 2x3 --axis 1 --with s.txt s.txt' $'14\n77'
+ok 'printf "0\n2\n2\n6\n" >g.txt; tally reduce dot --segments g.txt --with s.txt s.txt' $'5\n0\n86'
+ok 'tally scan dot --segments g.txt --with s.txt s.txt' $'1\n5\n9\n25\n50\n86'
+ok 'tally window dot -w 2 --edges shrink --segments g.txt --with s.txt s.txt' $'1\n5\n9\n25\n41\n61'
+ok 'printf "1,2\n3,4\n" >u.csv; tally reduce dot --axis 0 --with u.csv u.csv' $'10\n20'
+
+# groups
+printf 'city,temp,rain\nOslo,1,4\nRome,2,5\nOslo,3,7\nRome,4,8\nRome,0,9\n' >c.csv
+ok 'tally reduce dot,slope --by city --column temp,rain c.csv' "city${t}dot${t}slope
+Oslo${t}25${t}1.5
+Rome${t}42${t}-0.25"
+ok 'tally scan dot --by city --column temp,rain c.csv' $'4\n10\n25\n42\n42'
+ok 'tally window dot -w 2 --edges shrink --by city --column temp,rain --keep c.csv' 'city,temp,rain,dot
+Oslo,1,4,4
+Rome,2,5,10
+Oslo,3,7,25
+Rome,4,8,42
+Rome,0,9,32'
+ok 'seq 5 | tally reduce dot --by city --column temp --with - c.csv' "city${t}dot
+Oslo${t}10
+Rome${t}20"
+ok 'printf "1 0\n1 1\n0 1\n1 1\n1 1\n" >cv.txt; tr " " "\n" <cv.txt >ce.txt; tally reduce sum,count --by city --column temp,rain --valid cv.txt c.csv' \
+    "city${t}sum.temp${t}count.temp${t}sum.rain${t}count.rain
+Oslo${t}1${t}1${t}7${t}1
+Rome${t}6${t}3${t}22${t}3"
+same 'tally reduce sum,count --by city --column temp,rain --valid ce.txt c.csv' 'tally reduce sum,count --by city --column temp,rain --valid cv.txt c.csv'
+ok 'printf "0\n1\n1\n1\n0\n" >cl.txt; tally reduce dot --by city --column temp,rain --valid cl.txt c.csv' "city${t}dot
+Oslo${t}21
+Rome${t}42"
+ok 'tally scan sum --by city --column temp --valid cl.txt c.csv' $'0\n2\n3\n6\n6'
+
+# ---- the common type: its result, of every pair of types. 3 x 5 + 1 x 2 in each of them ----
+kinds='i8 u8 i16 u16 i32 u32 i64 u64 f16 bf16 f32 f64'
+for d in $kinds; do
+    printf '3\n1\n' | tally scan first --dtype "$d" >/dev/null
+    printf '3\n1\n' | tally window first -w 1 --dtype "$d" -o "x_$d.raw"
+    printf '5\n2\n' | tally window first -w 1 --dtype "$d" -o "y_$d.raw"
+done
+wide() # A B: the output of dot
+{
+    case $1,$2 in
+        f64,* | *,f64) echo f64 ;;
+        *f*,*f*) echo f32 ;;
+        *f*,* | *,*f*) echo f64 ;;
+        u*,u*) echo u64 ;;
+        i*,u64 | u64,i*) echo f64 ;;
+        *) echo i64 ;;
+    esac
+}
+for a in $kinds; do
+    for b in $kinds; do
+        out=$(tally reduce dot --dtype "$a" --with "y_$b.raw" --with-dtype "$b" "x_$a.raw" --json | sed -nE 's/.*"dtype": "([a-z0-9]+)", "per".*"value": ([0-9]+),.*/\1 \2/p')
+        [ "$out" = "$(wide "$a" "$b") 17" ]
+        verdict "dot of $a and $b" $? "'$out' instead of '$(wide "$a" "$b") 17'"
+    done
+done
+
+# ---- validity: with nothing left out the bits are those without ----
+awk 'BEGIN { srand(5); for (i = 0; i < 3001; i++) print int(rand() * 120) }' >r.txt
+awk '{ print 1 }' r.txt >ones.txt
+for d in $kinds; do
+    ops=sum,prod,mean,var,min,max,minmax,argmin,argmax,any,all,count,first,last,ema:0.3
+    same "tally reduce $ops --hex --dtype $d --valid ones.txt r.txt" "tally reduce $ops --hex --dtype $d r.txt"
+    same "tally reduce dot,cov,corr --hex --dtype $d --valid ones.txt --with r.txt r.txt" "tally reduce dot,cov,corr --hex --dtype $d --with r.txt r.txt"
+done
+
+# ---- validity: of integers what the filtered elements give ----
+awk 'BEGIN { srand(3); for (i = 0; i < 5000; i++) print int(rand() * 2001) - 1000 }' >n.txt
+awk 'BEGIN { srand(4); for (i = 0; i < 5000; i++) print rand() < 0.3 ? 0 : int(rand() * 3) - 1 }' >k.txt
+paste n.txt k.txt | awk '$2 { print $1 }' >left.txt
+for d in i16 i32 i64 f32 f64; do
+    same "tally reduce sum,min,max,count,minmax,any,prod,xor --dtype $d --valid k.txt n.txt 2>/dev/null || tally reduce sum,min,max,count,minmax,any --dtype $d --valid k.txt n.txt" \
+        "tally reduce sum,min,max,count,minmax,any,prod,xor --dtype $d left.txt 2>/dev/null || tally reduce sum,min,max,count,minmax,any --dtype $d left.txt"
+done
+same 'tally scan sum --dtype i32 --valid k.txt n.txt | paste - k.txt | grep -v "	0$" | cut -f1' 'tally scan sum --dtype i32 left.txt'
+same 'paste n.txt k.txt | tally reduce sum,mean --dtype i64 --format text --column 1 --valid k.txt' 'tally reduce sum,mean --dtype i64 left.txt'
+tally window first -w 1 --dtype u8 -o k.raw <(awk '{ print $1 != 0 }' k.txt)
+tally window first -w 1 --dtype i64 -o k.npy k.txt
+for file in k.raw k.npy; do
+    same "tally reduce sum,mean,argmin,var --dtype i32 --valid $file n.txt" 'tally reduce sum,mean,argmin,var --dtype i32 --valid k.txt n.txt'
+done
+ok 'tally reduce sum,min,argmax,count,mean --valid v.txt x.txt' "sum${t}min${t}argmax${t}count${t}mean
+4${t}1${t}2${t}2${t}2"
+ok 'tally reduce dot,wmean --valid v.txt --column x,y a.csv' "dot${t}wmean
+25${t}2.272727272727273"
+ok 'tally scan sum --valid v.txt x.txt' $'1\n1\n4'
+ok 'tally window mean -w 2 --edges shrink --valid v.txt x.txt' $'1\n1\n3'
+ok 'tally window mean -w 2 --min-count 2 --edges shrink --valid v.txt x.txt' $'nan\nnan\nnan'
+ok 'tally reduce sum --axis 0 --valid seg.npy --shape 2x2 --dtype i32 <(seq 4)' $'3\n6'
+ok 'tally reduce sum --axis 1 --valid m.npy m.npy' $'6\n15'
+ok 'printf "1\nnan\n3\n" | tally reduce mean,nanmean,max --valid v.txt' "mean${t}nanmean${t}max
+2${t}2${t}3"
+ok 'printf "nan\n2\n3\n" | tally reduce mean,nanmean,max --valid v.txt' "mean${t}nanmean${t}max
+nan${t}3${t}nan"
+ok 'printf "0\n0\n0\n" >none.txt; tally reduce sum,mean,count,argmin --valid none.txt x.txt' "sum${t}mean${t}count${t}argmin
+0${t}nan${t}0${t}-1"
+ok 'printf "" >none.txt; tally reduce sum --valid none.txt empty.npy' 0
+ok 'printf "" | tally reduce corr --with none.txt' nan
+# an operator of the user's own
+operators=$here/../examples/operators
+same "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h --valid k.txt n.txt" \
+    "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h left.txt"
+
+# ---- mistakes ----
+printf 'city,temp,rain\n1,2,3\n' >d.csv
+bad 2 'tally reduce dot x.txt' "tally: operator 'dot' takes two inputs: the second is --with FILE, or the second of --column X,Y"
+bad 2 'tally scan corr --column x a.csv' "tally: operator 'corr' takes two inputs: the second is --with FILE, or the second of --column X,Y"
+bad 2 'tally reduce dot --axis 0 --column city,temp,rain d.csv' "tally: operator 'dot' takes two inputs, and d.csv is read as a table of 3 columns: choose two"
+bad 2 'tally reduce sum --with y.txt x.txt' "tally: --with y.txt is a second input, and operator 'sum' takes one"
+bad 2 'tally reduce sum,dot --with y.txt x.txt' "tally: operator 'sum' takes one input, and 'dot' takes two: one call has operators of one kind"
+bad 2 'tally window dot,max -w 2 --with y.txt x.txt' "tally: operator 'dot' takes two inputs, and 'max' takes one: one call has operators of one kind"
+bad 1 'tally reduce dot --with s.txt x.txt' 'tally: --with s.txt has 6 elements, and x.txt has 3: must be as many'
+bad 1 'seq 1 | tally reduce dot --with - x.txt' 'tally: --with standard input has 1 element, and x.txt has 3: must be as many'
+bad 1 'tally reduce dot --axis 0 --with s.txt m.npy' 'tally: --with s.txt is an array of 6, and m.npy is one of 2x3: must be the same'
+bad 1 'tally reduce sum --valid s.txt x.txt' 'tally: --valid s.txt has 6 elements, and x.txt has 3: must be as many'
+bad 1 'tally reduce sum --valid empty.npy x.txt' 'tally: --valid empty.npy: must be whole numbers, 0 where an element is left out, and these are f32'
+bad 1 'printf "1\n0.5\n1\n" >h.txt; tally reduce sum --valid h.txt x.txt' "tally: h.txt:2:1: '0.5' is not a whole number, as i64 needs"
+bad 1 'tally reduce sum --valid nope x.txt' 'tally: nope: No such file or directory'
+bad 1 'tally reduce dot --with nope x.txt' 'tally: nope: No such file or directory'
+bad 2 'tally reduce dot --with - <x.txt' 'tally: --with is -, and standard input is FILE'
+bad 2 'tally reduce dot --valid - --with - x.txt' 'tally: --valid is -, and standard input is that of --with'
+bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standard input cannot be read again for every FILE'
+bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
+bad 2 'tally fragment make sum --with y.txt x.txt' 'tally: --with is not an option of `tally fragment`; it belongs to: reduce, scan, window'
+bad 2 'tally reduce sum,sum:exact --valid v.txt x.txt' "tally: op is 'sum:exact': exact sums take no validity yet (reduce)"
+
+finish
