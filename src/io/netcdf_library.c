@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Opens libnetcdf, once for each process. */
 #include "netcdf.h"
+#include "store/note.h"
 #include <dlfcn.h>
 #include <stdio.h>
+
+TL_OPENS("netcdf", "NetCDF and HDF5 files",
+         "\"libnetcdf.so.22\",\"libnetcdf.so.19\",\"libnetcdf.so.18\",\"libnetcdf.so.15\"");
 
 static tl_netcdf_api calls;
 static char reason[200];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The driver (libcuda), opened at run time, once a process; which devices it has; its errors. */
 #include "cuda.h"
-#include "gpu/note.h"
+#include "store/note.h"
 #include <stdio.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * NVRTC (nvrtc.h). The few declarations needed are here, with the names and values of NVIDIA's headers. */
 #include "nvrtc.h"
 #include "gpu/gpu.h"
-#include "gpu/note.h"
+#include "store/note.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * ICD loader is opened at run time, once per process, and asked. Its functions and its errors are here too. This file
  * sees no other file of this folder. */
 #include "opencl.h"
-#include "gpu/note.h"
+#include "store/note.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
