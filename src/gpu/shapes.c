@@ -173,8 +173,8 @@ static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
 
 /* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those would be at most half
  * as many as processors: on an H200 up to 2^18 f32 (1.2 to 2.8 times as fast at 2^16, mean i8 most of all), 2^19 i16,
- * 2^20 i8 (1.0 to 1.8). With a tile for each processor it is 0.95 times as fast for f32 and 0.7 to 1.0 for i8. Of keys of
- * 4 bytes, which a lane of scan_once folds by lines, it never pays (argmax f32: 0.73 at 2^16). */
+ * 2^20 i8 (1.0 to 1.8). With a tile for each processor it is 0.95 times as fast for f32 and 0.7 to 1.0 for i8. Of keys
+ * of 4 bytes, which a lane of scan_once folds by lines, it never pays (argmax f32: 0.73 at 2^16). */
 static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
 {
     if (!d->gpu->calls->once || !tl_gpu_once_blocks(b->plan->op, 0) || b->listed || !b->longs || tl_batch_across(b))
