@@ -78,7 +78,8 @@ int main(int argc, char **argv)
             double start = now();
             if (call(ctx, p, p->op, &in, out)) return fprintf(stderr, "%s\n", tally_error(ctx)), 1;
             took[0][round] = now() - start, start = now();
-            if (call(ctx, p, p->second ? "sum" : p->op, &plain, out)) return fprintf(stderr, "%s\n", tally_error(ctx)), 1;
+            if (call(ctx, p, p->second ? "sum" : p->op, &plain, out))
+                return fprintf(stderr, "%s\n", tally_error(ctx)), 1;
             took[1][round] = now() - start, start = now();
             if (tally_reduce(ctx, "max", &plain, out)) return 1;
             took[2][round] = now() - start;
