@@ -142,7 +142,7 @@ char *tl_unpack_place(const tl_packing *p, char *out, int64_t n)
         for (int k = 0; k < count; k++) is |= x == none[k];                                                            \
         return is;                                                                                                     \
     }                                                                                                                  \
-    static inline int64_t look_##T(const tl_packing *p, const char *at, int64_t n)                                     \
+    static inline __attribute__((unused)) int64_t look_##T(const tl_packing *p, const char *at, int64_t n)             \
     {                                                                                                                  \
         T none[TL_MISSING_MOST], x;                                                                                    \
         for (int k = 0; k < p->missing; k++) memcpy(&none[k], p->value[k], sizeof x);                                  \
