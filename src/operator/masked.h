@@ -76,7 +76,11 @@
 #if OP_INPUTS == 2
 #define INPUTS elem x, elem y
 #define GIVEN  x, y
-fn mask present(elem x, elem y, par p) { return is_present(x, p) & is_present(y, p); }
+fn mask present(elem x, elem y, par p)
+{
+    mask a = is_present(x, p), b = is_present(y, p);
+    return a & b;
+}
 #else
 #define INPUTS elem x
 #define GIVEN  x
