@@ -3,11 +3,13 @@
 #include "pt.h"
 #include <string.h>
 
-/* operators() -> list of names */
+/* operators() -> list of names; not yet those of two inputs */
 PyObject *pt_operators(PyObject *module, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
     for (const char *const *name = tally_operators(); list && *name; name++) {
+        tally_operator_info info;
+        if (!tally_operator(NULL, *name, TALLY_F64, &info) && info.inputs == 2) continue;
         PyObject *text = PyUnicode_FromString(*name);
         if (!text || PyList_Append(list, text)) Py_CLEAR(list);
         Py_XDECREF(text);
