@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Verbs one state after the other, by the law's own steps: for operators that have no form in which an element can be
- * left out (context/inputs.h, TL_FORM_STATES). An element takes 16 ns in a reduction and 21 to 24 in a scan (mean, first
- * and argmin of i64, one thread of an AMD EPYC); a window takes all of its elements anew. */
+ * left out (context/inputs.h, TL_FORM_STATES). An element takes 16 ns in a reduction and 21 to 24 in a scan (mean,
+ * first and argmin of i64, one thread of an AMD EPYC); a window takes all of its elements anew. */
 #ifndef TALLY_STATES_H
 #define TALLY_STATES_H
 #include "cpu/keys/ranges.h"
