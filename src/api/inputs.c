@@ -6,6 +6,7 @@
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include "dtype/dtype.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
@@ -26,6 +27,20 @@ typedef struct {
 
 static const char what[] = "views with validity, or of two inputs,";
 
+tally_dtype tl_inputs_dtype(const tally_view *in)
+{
+    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
+    return tl_common_dtype(in->dtype, in->next->dtype);
+}
+
+tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
+{
+    tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
+    const tally_status status =
+        ctx->device->calls->plan_host(ctx->device, ctx, feed->form.op, feed->form.par, &feed->plan);
+    return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
+}
+
 /* ---- checks ---- */
 
 static tally_status check_bits(tally *ctx, const tally_view *v, const char *name)
@@ -42,8 +57,7 @@ static tally_status check_bits(tally *ctx, const tally_view *v, const char *name
     return TALLY_OK;
 }
 
-/* *to becomes the view without what a single dense view has not. */
-static tally_status check_input(tally *ctx, const tally_view *given, const char *name, tally_view *to)
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(given->dtype);
     *to = *given;
@@ -59,8 +73,7 @@ static tally_status check_input(tally *ctx, const tally_view *given, const char 
     return status;
 }
 
-/* Of a sequence of one element no stride matters: it is as dense as can be. */
-static void normal(tally_view *v)
+void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
@@ -71,8 +84,8 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tally_vie
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     tally_status status = tl_form_of(ctx, op, in, &j->form);
-    if (!status) status = check_input(ctx, in, "in", &j->in);
-    if (!status && in->next) status = check_input(ctx, in->next, "in->next", &j->next);
+    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
+    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
     if (status) return status;
     if (tl_exact_form_of(j->form.op))
         return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
@@ -102,8 +115,8 @@ static void close_job(job *j)
 static tally_status prepare(job *j, const tally_view *out, int reverse)
 {
     const int states = j->form.kind == TL_FORM_STATES;
-    normal(&j->in);
-    if (j->in.next) normal(&j->next);
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
         tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
@@ -184,25 +197,22 @@ static tally_status ranges(job *j, const tally_view *out, const tally_window_opt
 
 /* ---- verbs ---- */
 
-/* out, or its bitmap, must not overlap the second input or a bitmap; in place is for `in` alone. */
-static tally_status check_apart(job *j, const tally_view *out)
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
-    const int64_t bytes = j->form.op->result_bytes;
-    if (j->in.next) {
-        tally_status status =
-            tl_view_overlap(j->ctx, j->in.next, (int64_t)tally_dtype_size(j->next.dtype), out, bytes, 0);
-        if (status) return tl_fail(j->ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+    if (in->next) {
+        tally_status status = tl_view_overlap(ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
+        if (status) return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
     }
-    for (const tally_view *v = &j->in; v; v = v->next) {
+    for (const tally_view *v = in; v; v = v->next) {
         int64_t low, high;
         if (!v->valid) continue;
         tl_view_extent(v, 1, &low, &high);
         low = (v->valid_offset + low) >> 3;
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
-        if (tl_view_overlap(j->ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(j->ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
-                           v == &j->in ? "in" : "in->next");
+        if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
+            return tl_fail(ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
+                           v == in ? "in" : "in->next");
     }
     return TALLY_OK;
 }
@@ -221,7 +231,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status)
             status =
                 tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
-        if (!status) status = check_apart(&j, &dense);
+        if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
         tl_fp fp = tl_fp_enter();
@@ -245,11 +255,11 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     tally_status status = open_job(&j, ctx, op, in, "scan");
     if (!status) status = tl_check_scan(ctx, &j.plan, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
-    if (!status) status = check_apart(&j, out);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in)) {
         tl_fp fp = tl_fp_enter();
         y = *out;
-        normal(&y);
+        tl_inputs_normal(&y);
         status = prepare(&j, &y, reverse);
         tally_scan_options forward = o ? *o : (tally_scan_options){0};
         char start[16];
@@ -281,11 +291,11 @@ tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, 
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
-    if (!status) status = check_apart(&j, out);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in) && (out->offsets || out->n > 0)) {
         tl_fp fp = tl_fp_enter();
         y = *out;
-        normal(&y);
+        tl_inputs_normal(&y);
         status = prepare(&j, NULL, 0);
         if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
             status = ranges(&j, &y, o);

@@ -20,7 +20,7 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
     *stream = NULL;
     tl_plan plan;
-    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
+    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
     tally_stream *s = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");

@@ -43,7 +43,10 @@ static void find_form(tl_form *form)
     const tl_scalar *s = form->op, *nan = NULL, *as_f64 = NULL;
     const int real = tl_dtype_kind(s->dtype) == 'F';
     form->kind = TL_FORM_STATES;
-    if (s->user) return;
+    if (s->user) { /* what a text says of itself is known when it is compiled */
+        if (s->blank) form->kind = TL_FORM_BLANK, s->blank(&form->fill);
+        return;
+    }
     if (s->masked) {
         form->kind = TL_FORM_NAN;
         form->fill = mark_of(s->dtype);
@@ -87,6 +90,19 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
     return TALLY_OK;
 }
 
+void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
+{
+    *form = (tl_form){TL_FORM_PLAIN, named, named, par, 0};
+    if (absent) find_form(form);
+}
+
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in)
+{
+    if (in->next && !tl_dtype_kind(in->next->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d", (int)in->next->dtype, TL_DTYPES);
+    return check_second(ctx, op, named, in);
+}
+
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
 {
     tally_dtype dtype = in->dtype;
@@ -96,8 +112,6 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
     if (in->next && tl_dtype_kind(dtype)) dtype = tl_common_dtype(dtype, in->next->dtype);
     tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
     if (!status) status = check_second(ctx, op, form->op, in);
-    form->named = form->op;
-    if (status) return status;
-    if (in->valid || (in->next && in->next->valid)) find_form(form);
-    return TALLY_OK;
+    if (!status) tl_form_begin(form, form->op, form->par, tl_has_absent(in));
+    return status;
 }

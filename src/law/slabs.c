@@ -12,8 +12,9 @@ void tl_slabs_free(tl_slabs *a)
     *a = (tl_slabs){0};
 }
 
-tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_bytes)
+tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *op, int counted)
 {
+    const size_t state_bytes = op->state_bytes + (counted ? sizeof(int64_t) : 0);
     unsigned char level[TL_MAX_NODES];
     int64_t bytes = 0;
     int count = 0;
@@ -27,6 +28,7 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_byte
         s->rows = rows;
         s->count = count;
         s->bytes = (unsigned char)state_bytes;
+        s->counted = (unsigned char)counted;
         memcpy(s->level, level, (size_t)count);
     }
     return s;
@@ -49,6 +51,7 @@ void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
     c->start = s->start;
     c->end = s->end;
     c->count = s->count;
+    c->counted = s->counted;
     memcpy(c->level, s->level, (size_t)s->count);
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(&c->node[j], state, s->bytes);
 }
@@ -113,6 +116,7 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     const unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
         copy_state(&node, state, s->bytes);
+        if (c->counted > s->counted) tl_set_kept(op, &node, (int64_t)1 << s->level[j]);
         tl_counter_push(c, op, s->level[j], &node);
     }
 }
@@ -120,6 +124,7 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
 /* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of them, become one. */
 typedef struct {
     int64_t first, count, from, more;
+    int counted;
     tl_slab *slab;
 } change;
 
@@ -142,9 +147,10 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
     const tl_slab *const first = next_of(x, a, b, &i, &j);
     first_i = i, first_j = j, end = first->end;
     while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
-    tl_slab *const s = tl_slab_new(first->start, end, first->rows, first->bytes);
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, op, x->counted);
     for (int64_t row = 0; s && row < s->rows; row++) {
         tl_slab_get(first, row, &c);
+        if (x->counted) tl_counter_raise(&c, op);
         for (i = first_i, j = first_j; i + j < x->count + x->more;) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
         tl_slab_set(s, row, &c);
     }
@@ -153,12 +159,12 @@ static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, cons
 
 /* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of a. Returns the number
  * of changes, -1: no memory. */
-static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, change *changes)
+static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted, change *changes)
 {
     int64_t n = 0;
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
-        *x = (change){.first = before(a, b->slab[j]->start), .from = j};
+        *x = (change){.first = before(a, b->slab[j]->start), .from = j, .counted = counted};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
         for (;;) { /* from b, then what comes next in a, then again */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
@@ -175,10 +181,38 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
     return n;
 }
 
+int tl_slabs_counted(const tl_slabs *a) { return a->count && a->slab[0]->counted; }
+
+/* All of its slabs, counted. */
+static int raise_all(tl_slabs *a, const tl_scalar *op)
+{
+    tl_slab **const raised = calloc((size_t)a->count + 1, sizeof *raised);
+    tl_counter c;
+    int good = raised != NULL;
+    for (int64_t i = 0; i < a->count && good; i++) {
+        const tl_slab *const s = a->slab[i];
+        raised[i] = tl_slab_new(s->start, s->end, s->rows, op, 1);
+        good = raised[i] != NULL;
+        for (int64_t row = 0; row < s->rows && good; row++) {
+            tl_slab_get(s, row, &c);
+            tl_counter_raise(&c, op);
+            tl_slab_set(raised[i], row, &c);
+        }
+    }
+    for (int64_t i = 0; i < a->count && raised; i++) {
+        free(good ? a->slab[i] : raised[i]);
+        if (good) a->slab[i] = raised[i];
+    }
+    free(raised);
+    return good;
+}
+
 int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op)
 {
+    const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
+    if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
-    const int64_t n = changes && make_room(a, b->count) ? find_changes(a, b, op, changes) : -1;
+    const int64_t n = changes && make_room(a, b->count) ? find_changes(a, b, op, counted, changes) : -1;
     for (int64_t k = n - 1; k >= 0; k--) { /* from the last on, so that places before it stay what they are */
         const change *x = &changes[k];
         for (int64_t i = 0; i < x->count; i++) free(a->slab[x->first + i]);
