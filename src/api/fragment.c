@@ -64,8 +64,9 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     tally_fragment *f = *fragment;
     int64_t bytes;
     if (n && f->plan.op->inputs == 2) {
-        status = tl_fail(ctx, TALLY_INVALID,
-                         "op is '%.60s': it takes two inputs, a view whose next is another (tally_fragment_of_view)", op);
+        status =
+            tl_fail(ctx, TALLY_INVALID,
+                    "op is '%.60s': it takes two inputs, a view whose next is another (tally_fragment_of_view)", op);
     } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
         status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
     } else if (n) {
@@ -119,7 +120,7 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (status) return status;
     tally_fragment *f = *fragment;
     tally_view in, next;
-    status = tl_form_fits(ctx, op, f->plan.op, x);
+    status = tl_form_fits(ctx, op, f->plan.op, x, "x");
     if (!status) status = tl_inputs_check(ctx, x, "x", &in);
     if (!status && x->next) status = tl_inputs_check(ctx, x->next, "x->next", &next);
     if (!status) status = tl_on_processors(ctx, x->data, "x->data", "fragments of views", x->rows * x->n);

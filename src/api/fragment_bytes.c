@@ -84,12 +84,13 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
                        (long long)info.nodes);
     const int counted = tl_slabs_counted(&f->slabs);
-    const uint32_t version = counted          ? VERSION
-                             : info.rows != 1 ? VERSION_ROWS
+    const uint32_t version = counted           ? VERSION
+                             : info.rows != 1  ? VERSION_ROWS
                              : info.ranges > 1 ? VERSION_RANGES
                                                : VERSION_ONE_RANGE;
     const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
-    const size_t states = (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)), name = strlen(op), room = *bytes,
+    const size_t states = (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)), name = strlen(op),
+                 room = *bytes,
                  list = version < VERSION_RANGES ? 0 : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
                  need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + list +
                         (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
@@ -161,9 +162,8 @@ static int read_counted(unsigned char *to, const unsigned char *from, int64_t ro
 static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows, tl_slab **slab,
                       int *level)
 {
-    const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0),
-                 most = (size_t)(r->end - r->at) / bytes, states = (size_t)rows * bytes,
-                 step = 1 + states + (r->version_1 ? sizeof(double) : 0);
+    const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0), most = (size_t)(r->end - r->at) / bytes,
+                 states = (size_t)rows * bytes, step = 1 + states + (r->version_1 ? sizeof(double) : 0);
     const unsigned char *p = r->at;
     *slab = NULL;
     if (start < end && (uint64_t)rows > most) return 0;

@@ -5,6 +5,7 @@
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"
+#include "law/slabs.h"
 
 typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
 
@@ -21,11 +22,24 @@ struct tally_stream {
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;     /* elements of each sequence */
     int started;        /* the windows at the left end are done */
-    tl_grid *grid;      /* many sequences: all the rest of them is there; NULL: one */
-    int64_t rows;
+    int seeded;         /* init is what a scan starts with */
+    char init[16];
+    int many;           /* a stream of rows; what they have so far is in the grid, or (by_slabs) one slab or none: */
+    int64_t rows;       /* where kernels do not take the steps as they came, for want of a form without numbers of */
+    tl_grid *grid;      /* elements (cpu/inputs/feed.h), or of whole blocks. grid NULL: an operator of two inputs */
+    int by_slabs;
+    tl_slabs slabs;
 };
 
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream);
+/* Keeps what a scan starts with. */
+void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
 /* May it take n more elements of each sequence? */
 tally_status tl_stream_check(tally_stream *s, int64_t n);
+/* n > 0 elements of a stream of one sequence, after all checks; *made: results. */
+tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made);
+/* The same of a view, by a feed. */
+tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
+/* A stream of many sequences takes over what a fragment has of them. */
+tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
 #endif

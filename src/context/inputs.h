@@ -29,7 +29,7 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
 /* The same in parts: the form of an instance, for elements that may be left out (absent) or not; and does `in` have as
  * many inputs, which fit each other? */
 void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent);
-tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in);
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in, const char *name);
 static inline int tl_has_absent(const tally_view *in) { return in->valid || (in->next && in->next->valid); }
 
 /* The type to which two inputs are widened. */

@@ -67,8 +67,8 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     enum { LONG = 128 }; /* rows from here on go one by one */
     const slab b = {plan, in, start, count, level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
-    const int alone = in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 ||
-                      (in->stride == 1 && in->n >= LONG);
+    const int alone =
+        in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 || (in->stride == 1 && in->n >= LONG);
     const int64_t each = alone    ? 1
                          : direct ? TL_GRID_STRIP
                                   : TL_LANES_STRIP,

@@ -3,7 +3,6 @@
 #include "feed.h"
 #include "context/threads.h"
 #include "context/view.h"
-#include "cpu/grid/grid.h"
 #include "cpu/shape.h"
 #include "gather.h"
 #include "law/fp.h"
@@ -26,10 +25,10 @@ void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, i
 {
     *f = (tl_feed){.counted = 0};
     tl_form_begin(&f->form, named, par, absent);
-    const int kind = f->form.kind;
-    f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES;
+    const int kind = f->form.kind, own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
+    f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
     if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
-        f->form = (tl_form){TL_FORM_STATES, named, named, par, 0};
+        f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
 }
 
 /* ---- elements, ready to be folded ---- */
@@ -39,7 +38,7 @@ typedef struct {
     tl_gather gather, counting;
     tl_gathered made, counts;
     tally_view work, next, count_work; /* count_work: what the plan `count` reads */
-    const float *there; /* of the law's steps: an element is there if this is not a NaN */
+    const float *there;                /* of the law's steps: an element is there if this is not a NaN */
 } ready;
 
 static void put_away(ready *r)
@@ -140,11 +139,11 @@ static void walk_result(const walk *w, const tl_plan *plan, void *out)
         plan->op->empty(plan->par, out);
 }
 
-/* The node of the element at x, which is there or not, with its number. */
+/* The node of the element at x, which is there or not: with its number, or it is one that changes nothing. */
 static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
 {
     tl_state s = {{0}};
-    if (is_there) plan->op->lift(&s, x, c->end, plan->par);
+    if (is_there || !c->counted) plan->op->lift(&s, x, c->end, plan->par);
     if (c->counted) tl_set_kept(plan->op, &s, is_there);
     tl_counter_push(c, plan->op, 0, &s);
 }
@@ -398,7 +397,7 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
                 tl_counter c;
                 tl_counter_init(&c, 0);
                 if (from) tl_slab_get(from, first + row, &c);
-                c.counted = to->counted;
+                if (to->counted) tl_counter_raise(&c, f->form.op);
                 walk_begin(w, f->form.op, &c, init);
                 walk_on(w, &r.plan, e.x, e.there, in->n, exclusive, tl_view_row(out, first + row, bytes, &m),
                         tl_step(out->stride, bytes));
@@ -410,6 +409,38 @@ tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const 
         }
         if (!status && !good) status = tl_no_memory(ctx, sizeof(walk), "a scan");
         put_away(&r);
+    }
+    return status;
+}
+
+/* ---- grids ---- */
+
+/* Steps at .. at + n - 1 of a view. */
+static tally_view steps_of(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
+{
+    tally_view part = *v;
+    part.n = n;
+    part.data = tl_offset(v->data, at * v->stride * bytes);
+    part.valid_offset += at * v->stride;
+    return part;
+}
+
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
+                          tl_grid *grid)
+{
+    const tl_scalar *op = f->form.op;
+    const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
+                  each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;
+    tally_status status = TALLY_OK;
+    for (int64_t at = 0; at < in->n && !status; at += each) {
+        const int64_t n = in->n - at < each ? in->n - at : each;
+        const tally_view part = steps_of(in, at, n, (int64_t)tally_dtype_size(in->dtype)), side = turned(&part),
+                         to = steps_of(out, at, n, op->result_bytes);
+        tl_gathered made = {.memory = NULL};
+        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
+        const tally_view steps = turned(&made.view);
+        if (!status) status = tl_grid_push(ctx, grid, threads, &steps, &to);
+        free(made.memory);
     }
     return status;
 }

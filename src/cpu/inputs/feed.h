@@ -12,6 +12,7 @@
 #ifndef TALLY_FEED_H
 #define TALLY_FEED_H
 #include "context/inputs.h"
+#include "cpu/grid/grid.h"
 #include "law/scan.h"
 #include "law/slabs.h"
 
@@ -21,8 +22,8 @@ typedef struct tl_feed {
     int counted;         /* are its states? */
 } tl_feed;
 
-/* The form in which `named` takes elements that may be left out (absent) or not. by_states: by the law's steps. The
- * caller fills the plans. */
+/* The form in which `named` takes elements that may be left out (absent) or not. by_states: by the law's
+ * steps, counted if absent (but not nan forms, and what has a blank). The caller fills the plans. */
 void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states);
 
 /* Fills the states of a slab of in->rows sequences, whose elements are those of a checked and normal view; it is
@@ -38,4 +39,12 @@ tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally
  * before, without gaps from 0 on, NULL: nothing; to: of all. init: NULL, or a state. */
 tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
                                const tl_slab *from, tl_slab *to, int exclusive, const tl_state *init);
+
+/* A view of one input, whose form is the operator itself and not counted, into a grid (cpu/grid). */
+static inline int tl_feed_fits_grid(const tl_feed *f)
+{
+    return !f->counted && f->form.op == f->form.named && f->form.op->inputs == 1;
+}
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
+                          tl_grid *grid);
 #endif
