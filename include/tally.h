@@ -346,7 +346,13 @@ TALLY_API tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tall
                                                 tally_stream **stream);
 TALLY_API tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                               const tally_scan_options *options, tally_stream **stream);
+TALLY_API tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                                const tally_window_options *options, tally_stream **stream);
 TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_view *in, const tally_view *out);
+/* The results of each sequence that a push of a view of n more elements gives; with n = -1, those of the finish. */
+TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
+/* As tally_stream_finish, into a view of as many results of each sequence. */
+TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
 
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
  * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n aligned nodes. Fragments

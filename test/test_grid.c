@@ -69,6 +69,19 @@ static void guarded(int64_t bytes, const char *what)
     check(!bad, "written behind the results: %s", what);
 }
 
+/* Sometimes a stream goes on from a fragment; returns after how many steps. */
+static int64_t resumed(tally *ctx, tally_stream *s, const field *f)
+{
+    tally_fragment *before;
+    if (check_below(3)) return 0;
+    const int64_t n = chunk(f->all.n);
+    const tally_view v = part(f, 0, n);
+    if (!check_ok(ctx, tally_fragment_of_view(ctx, f->o.op, &v, 0, &before), f->what)) return 0;
+    check_ok(ctx, tally_stream_resume(s, before), f->what);
+    tally_fragment_free(before);
+    return n;
+}
+
 static void reduced(void)
 {
     const field f = pick();
@@ -77,7 +90,7 @@ static void reduced(void)
     int64_t made = -1;
     check_ok(ctx, tally_reduce(ctx, f.o.op, &f.all, want), f.what);
     if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &s), f.what)) return;
-    for (int64_t at = 0, m; at < f.all.n; at += m) {
+    for (int64_t at = resumed(ctx, s, &f), m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         check_ok(ctx, tally_stream_push_view(s, &v, NULL), f.what);
@@ -115,7 +128,13 @@ static void scanned(void)
     out.data = got;
     if (!check_ok(ctx, tally_stream_scan_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
     memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
-    for (int64_t at = 0, m; at < f.all.n; at += m) {
+    const int64_t before = resumed(ctx, s, &f);
+    for (int64_t i = 0; i < before; i++) /* the fragment has no results of these */
+        for (int64_t r = 0; r < f.all.rows; r++) {
+            const int64_t place = (r * out.row_stride + i * out.stride) * f.o.result;
+            memcpy(got + place, want + place, (size_t)f.o.result);
+        }
+    for (int64_t at = before, m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         tally_view to = out;
@@ -458,6 +477,43 @@ static void misuse(void)
     check(tally_fragment_of_view(ctx, "sum", &v, 0, NULL) == TALLY_INVALID, "fragment NULL");
 }
 
+static void windowed(void)
+{
+    const field f = pick();
+    tally *ctx = any();
+    tally_stream *s;
+    tally_window_options o = {.before = check_size(30), .after = check_below(3) ? 0 : check_below(6)};
+    o.edges = (tally_edges)check_below(3);
+    if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
+    const int columns = (int)check_below(3);
+    const int64_t n = tally_window_length(f.all.n, &o), places = f.all.rows * n;
+    tally_view out = tally_flat(want, f.o.info.output, n);
+    out.rows = f.all.rows;
+    out.row_stride = columns ? 1 : n;
+    out.stride = columns ? f.all.rows : 1;
+    memset(want, 0x5a, (size_t)(places * f.o.result + GUARD));
+    memset(got, 0x5a, (size_t)(places * f.o.result + GUARD));
+    check_ok(ctx, tally_window(ctx, f.o.op, &f.all, &out, &o), f.what);
+    if (!check_ok(ctx, tally_stream_window_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
+    int64_t made = 0;
+    for (int64_t at = 0, m; at < f.all.n; at += m) {
+        m = chunk(f.all.n - at);
+        const tally_view v = part(&f, at, at + m);
+        tally_view to = out;
+        to.n = tally_stream_results(s, m);
+        to.data = got + made * out.stride * f.o.result;
+        check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
+        made += to.n;
+    }
+    tally_view rest = out;
+    rest.n = tally_stream_results(s, -1);
+    rest.data = got + made * out.stride * f.o.result;
+    check_ok(ctx, tally_stream_finish_view(s, &rest), f.what);
+    check_same(got, want, places * f.o.result + GUARD, 1, "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s",
+               (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
+    tally_stream_close(s);
+}
+
 int main(void)
 {
     check_start();
@@ -471,6 +527,7 @@ int main(void)
     for (int k = 0; k < (check_quick ? 100 : 1200); k++) {
         reduced();
         scanned();
+        if (check_below(3) == 0) windowed();
         merged();
         same_bytes();
     }

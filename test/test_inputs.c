@@ -489,6 +489,68 @@ static void stream_scan(tally *ctx, const problem *c)
     streams(ctx, c, &o);
 }
 
+/* One of the windows of a sequence, or `empty`. */
+static void window_at(const sequence *q, const tally_window_options *o, int64_t i)
+{
+    const int64_t low = i - o->before, high = i + o->after + 1, a = low < 0 ? 0 : low, b = high > q->n ? q->n : high;
+    if ((low >= 0 && high <= q->n) || o->edges == TALLY_EDGES_SHRINK || o->min_count > 0)
+        fold(q, a, b - a, NULL, o->min_count, line);
+    else
+        q->op->empty(q->p, line);
+}
+
+static void stream_window(tally *ctx, const problem *c)
+{
+    const int64_t bytes = c->s->result_bytes, rows = c->in.rows;
+    const int many = rows != 1 || check_below(3) == 0;
+    tally_window_options o = {.before = check_size(60), .after = check_below(3) ? 0 : check_below(9)};
+    o.edges = (tally_edges)check_below(3);
+    if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
+    int64_t cut[CUTS + 1], at = 0, made;
+    const int parts = cut_up(c->in.n, cut);
+    tally_stream *s = NULL;
+    if (c->in.offsets) return;
+    if (!check_ok(ctx,
+                  many ? tally_stream_window_rows(ctx, c->op, c->s->dtype, rows, &o, &s)
+                       : tally_stream_window(ctx, c->op, c->s->dtype, &o, &s),
+                  c->op))
+        exit(check_finish());
+    const tally_view out = results(c, tally_window_length(c->in.n, &o));
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    for (int i = 0; i < parts; i++, at += made) {
+        tally_view next, to = out;
+        const tally_view part = take(c, cut[i], cut[i + 1], &next);
+        to.data = got + at * out.stride * bytes;
+        made = tally_stream_results(s, part.n);
+        to.n = made;
+        if (!many && !part.valid && !part.next && part.stride == 1 && out.stride == 1 && check_below(4))
+            check_ok(ctx, tally_stream_push(s, part.data, part.n, to.data, &made), c->op);
+        else
+            check_ok(ctx, tally_stream_push_view(s, &part, &to), c->op);
+    }
+    tally_view to = out;
+    to.data = got + at * out.stride * bytes;
+    to.n = tally_stream_results(s, -1);
+    check(at + to.n == out.n || !rows, "%s: %lld and %lld results, not %lld", c->op, (long long)at, (long long)to.n,
+          (long long)out.n);
+    check_ok(ctx, tally_stream_finish_view(s, &to), c->op);
+    tally_stream_close(s);
+    for (int64_t r = 0; r < rows; r++) {
+        const sequence q = bring(&c->in, c->s, c->p, r, 0);
+        for (int64_t i = 0; i < out.n; i++) {
+            window_at(&q, &o, i + (o.edges == TALLY_EDGES_VALID ? o.before : 0));
+            put(c, &out, r, i, line);
+        }
+    }
+    check_same(got, want, (int64_t)sizeof got, 1,
+               "stream window %s of %s, %lld x %lld, stride %lld to %lld, %lld + 1 + %lld, edges %d, min_count %lld, "
+               "%d parts, many %d",
+               c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n, (long long)c->in.stride,
+               (long long)out.stride, (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count,
+               parts, many);
+}
+
 int main(void)
 {
     check_start();
@@ -503,6 +565,7 @@ int main(void)
             if (check_below(2)) fragments(ctx, &c);
             if (check_below(2)) streams(ctx, &c, NULL);
             if (check_below(4) == 0 && c.in.n <= 600) stream_scan(ctx, &c);
+            if (check_below(4) == 0 && c.in.n <= 600) stream_window(ctx, &c);
             if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
             if (check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
         }

@@ -79,11 +79,14 @@ void tl_inputs_normal(tally_view *v)
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
-static tally_status open_job(job *j, tally *ctx, const char *op, const tally_view *in, const char *verb)
+/* named: NULL, or the operator that op was when a stream was opened. */
+static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                             const char *verb)
 {
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    tally_status status = tl_form_of(ctx, op, in, &j->form);
+    tally_status status = named ? tl_form_fits(ctx, op, named->op, in, "in") : tl_form_of(ctx, op, in, &j->form);
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
     if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
     if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
     if (status) return status;
@@ -222,7 +225,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, in, "reduce");
+    tally_status status = open_job(&j, ctx, op, NULL, in, "reduce");
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -252,7 +255,7 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     job j;
     tally_view y;
     const int reverse = o && o->reverse;
-    tally_status status = open_job(&j, ctx, op, in, "scan");
+    tally_status status = open_job(&j, ctx, op, NULL, in, "scan");
     if (!status) status = tl_check_scan(ctx, &j.plan, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
@@ -282,12 +285,12 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     return status;
 }
 
-tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                              const tally_window_options *o)
+static tally_status window(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                           const tally_view *out, const tally_window_options *o)
 {
     job j;
     tally_view y;
-    tally_status status = open_job(&j, ctx, op, in, "window");
+    tally_status status = open_job(&j, ctx, op, named, in, "window");
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
@@ -305,4 +308,16 @@ tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, 
     }
     close_job(&j);
     return status;
+}
+
+tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                              const tally_window_options *o)
+{
+    return window(ctx, op, NULL, in, out, o);
+}
+
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o)
+{
+    return window(ctx, plan->op->file, plan, in, out, o);
 }

@@ -12,6 +12,9 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *options);
+/* The same by a plan of processors instead of a name. */
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *options);
 
 /* The type of the elements that an operator gets of a view: the common one, if there are two (and these are types). */
 tally_dtype tl_inputs_dtype(const tally_view *in);

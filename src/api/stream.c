@@ -72,13 +72,14 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
     return TALLY_OK;
 }
 
-tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
-                                 tally_stream **stream)
+tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                              const tally_window_options *o, tally_stream **stream)
 {
     tally_status status = tl_stream_open(ctx, TL_STREAM_WINDOW, op, dtype, stream);
     if (status) return status;
     tally_stream *s = *stream;
     int64_t bytes;
+    s->rows = rows;
     status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
         status =
@@ -90,7 +91,7 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
         s->window = *o;
         s->kept = o->before + o->after;
         if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-            !(s->tail = malloc((size_t)bytes + 1)))
+            __builtin_mul_overflow(bytes, rows, &bytes) || (rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
             status = tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: a window of %lld elements cannot be kept",
                              (long long)s->kept + 1);
     }
@@ -101,15 +102,20 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     return status;
 }
 
+tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
+                                 tally_stream **stream)
+{
+    return tl_stream_window(ctx, op, dtype, 1, o, stream);
+}
+
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
     if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
-    if (n < 0) return s->verb == TL_STREAM_SCAN ? 0 : s->kept;
-    if (s->verb == TL_STREAM_REDUCE) return 0;
-    int64_t all;
-    if (s->verb == TL_STREAM_SCAN) return __builtin_mul_overflow(n, s->rows, &all) ? INT64_MAX : all;
-    return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
+    if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
+    int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) || __builtin_mul_overflow(all, s->rows, &all)) return INT64_MAX;
+    return all;
 }
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
@@ -203,7 +209,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
                        (long long)n);
     if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
-    if (!out && !(s->verb == TL_STREAM_WINDOW && !s->started && s->have + n <= s->kept))
+    const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->have + n <= s->kept;
+    if (!out && !(s->verb == TL_STREAM_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
@@ -223,6 +230,11 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
         if (!status) status = tl_stream_feed(s, &in, &to);
         *made = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
         return status;
+    }
+    if (s->steps) {
+        *made = tl_steps_known(s, n);
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, *made);
+        return tl_steps_push(s, &in, &to);
     }
     tl_fp fp = tl_fp_enter();
     if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
@@ -295,6 +307,12 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         else
             s->plan.op->empty(s->plan.par, out);
         made = 1;
+    } else if (s->steps) {
+        const int64_t n = tl_steps_known(s, -1);
+        const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
+        status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
+        if (!status) status = tl_steps_finish(s, &to);
+        made = status ? 0 : n * s->rows;
     } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
         status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
@@ -310,6 +328,7 @@ void tally_stream_close(tally_stream *s)
     if (!s) return;
     tl_grid_close(s->grid);
     tl_slabs_free(&s->slabs);
+    tl_steps_close(s->steps);
     free(s->tail);
     free(s);
 }

@@ -21,6 +21,8 @@ struct tally_stream {
     char *tail;         /* space for 2 (w - 1) elements */
     int64_t kept, have; /* w - 1; elements in the tail */
     int64_t pushed;     /* elements of each sequence */
+    struct tl_steps *steps; /* windows of views: NULL, or what is kept instead of the tail (stream_window.c); */
+    int64_t given;          /* results of each sequence so far */
     int started;        /* the windows at the left end are done */
     int seeded;         /* init is what a scan starts with */
     char init[16];
@@ -32,6 +34,8 @@ struct tally_stream {
 };
 
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream);
+tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                              const tally_window_options *options, tally_stream **stream);
 /* Keeps what a scan starts with. */
 void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
 /* May it take n more elements of each sequence? */
@@ -42,4 +46,10 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
 /* A stream of many sequences takes over what a fragment has of them. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
+/* Windows of views. out has as many results of each sequence as are known after n more elements, and were not given
+ * yet (n = -1: after the last one). A failed push breaks the stream. */
+int64_t tl_steps_known(const tally_stream *s, int64_t n);
+tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out);
+tally_status tl_steps_finish(tally_stream *s, const tally_view *out);
+void tl_steps_close(struct tl_steps *steps);
 #endif

@@ -53,6 +53,29 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
     return open_rows(ctx, TL_STREAM_SCAN, op, dtype, rows, o, stream);
 }
 
+tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                      const tally_window_options *o, tally_stream **stream)
+{
+    if (stream) *stream = NULL;
+    if (ctx && (rows < 0 || rows > TL_GRID_MOST))
+        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
+    tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
+    if (status) return status;
+    (*stream)->many = 1;
+    if (!(*stream)->plan.exact) return TALLY_OK;
+    tally_stream_close(*stream);
+    *stream = NULL;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': a stream of many sequences takes none that is exact", op);
+}
+
+int64_t tally_stream_results(const tally_stream *s, int64_t n)
+{
+    if (!s) return 0;
+    if (s->verb == TL_STREAM_REDUCE) return n < 0;
+    if (s->verb == TL_STREAM_SCAN) return n < 0 ? 0 : n;
+    return s->rows ? tl_steps_known(s, n) : 0;
+}
+
 /* ---- pushes ---- */
 
 static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->scan.init : NULL; }
@@ -211,11 +234,29 @@ static tally_status check_shape(const tally_stream *s, const tally_view *in, con
         return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
-    if (s->verb == TL_STREAM_WINDOW)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is a window: views are for the other two verbs");
     if (s->plan.exact)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of an exact sum: it takes no views, but dense elements");
     return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
+}
+
+/* The results of a push, as a view of exactly so many. */
+static tally_status check_results(const tally_stream *s, const tally_view *in, const tally_view *out, tally_view *to)
+{
+    const int window = s->verb == TL_STREAM_WINDOW;
+    const int64_t results = tally_stream_results(s, in->n);
+    if (window && !results) {
+        *to = tally_flat(NULL, s->plan.op->out, 0);
+        return TALLY_OK;
+    }
+    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    *to = *out;
+    if (window && out->n < results)
+        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                       (long long)out->n, (long long)results);
+    if (window) to->n = results;
+    tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
+    if (!status) status = tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
+    return status ? status : tl_on_processors(s->ctx, out->data, "out->data", "pushes of views", 0);
 }
 
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
@@ -231,19 +272,23 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     if (!status) status = tl_on_processors(s->ctx, in->data, "in->data", what, in->rows * in->n);
     if (status) return status;
     from.next = in->next ? &next : NULL;
-    if (s->verb == TL_STREAM_SCAN) {
-        status = tl_check_output(s->ctx, s->plan.op, &from, out, in->n, !s->many);
-        if (!status) status = tl_inputs_apart(s->ctx, &from, out, s->plan.op->result_bytes);
-        if (!status) status = tl_on_processors(s->ctx, out->data, "out->data", what, 0);
-    }
+    to = from;
+    if (s->verb == TL_STREAM_REDUCE)
+        to.n = 0;
+    else
+        status = check_results(s, &from, out, &to);
     if (status) return status;
-    if (in->rows == 0 || in->n == 0) {
+    if (in->rows == 0 || (in->n == 0 && !to.n)) {
         s->pushed += in->n;
         return TALLY_OK;
     }
-    to = out ? *out : from;
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
+    if (s->verb == TL_STREAM_WINDOW) {
+        status = tl_steps_push(s, &from, &to);
+        if (!status) s->pushed += in->n;
+        return status;
+    }
     tl_inputs_normal(&to);
     if (s->many) {
         tl_fp fp = tl_fp_enter();
@@ -257,5 +302,28 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     else
         status = tl_stream_feed(s, &from, &to);
     if (!status) s->pushed += in->n;
+    return status;
+}
+
+tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
+{
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
+    if (out->n < results)
+        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                       (long long)out->n, (long long)results);
+    tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
+    none.rows = s->rows;
+    to.n = results;
+    tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
+    if (!status) status = tl_on_processors(s->ctx, out->data, "out->data", "streams of views", 0);
+    char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
+    if (!status && !dense) status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
+    if (!status) status = tally_stream_finish(s, dense, NULL);
+    for (int64_t r = 0; r < s->rows && !status; r++)
+        tl_copy_strided((char *)out->data + r * out->row_stride * bytes, out->stride, dense + r * results * bytes, 1,
+                        results, bytes);
+    free(dense);
     return status;
 }
