@@ -275,12 +275,41 @@ static void scan(tally *ctx, const problem *c)
                (long long)out.stride, o.exclusive, o.reverse, o.init != NULL);
 }
 
+/* Any ranges of a sequence. */
+static void window_ranges(tally *ctx, const problem *c)
+{
+    static int64_t start[700], end[700];
+    const int64_t results = check_below(600), n = c->in.n, least = check_below(2) ? 0 : check_below(9);
+    if (c->in.rows != 1 || c->in.offsets) return;
+    const int strided = (int)check_below(3) == 0;
+    tally_view out = {got, c->s->out, 1, results, results, 1 + strided};
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    for (int64_t r = 0; r < results; r++) {
+        start[r] = check_below(n + 1);
+        end[r] = start[r] + check_below(check_below(2) ? 9 : n + 1);
+        if (end[r] > n) end[r] = n;
+        if (r && check_below(4) == 0) start[r] = start[r - 1], end[r] = end[r - 1];
+    }
+    if (!check_ok(ctx, tally_window_ranges(ctx, c->op, &c->in, start, end, results, &out, least), c->op)) return;
+    const sequence q = bring(&c->in, c->s, c->p, 0, 0);
+    for (int64_t r = 0; r < results; r++) {
+        fold(&q, start[r], end[r] - start[r], NULL, least, line);
+        put(c, &out, 0, r, line);
+    }
+    check_same(got, want, (int64_t)sizeof got, 1, "ranges %s of %s, %lld, stride %lld to %lld, min_count %lld", c->op,
+               tally_dtype_name(c->in.dtype), (long long)n, (long long)c->in.stride, (long long)out.stride,
+               (long long)least);
+}
+
 static void window(tally *ctx, const problem *c)
 {
     tally_window_options o = {.before = check_size(200), .after = check_below(3) ? 0 : check_below(9)};
     o.edges = (tally_edges)check_below(c->in.offsets ? 2 : 3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     if (check_below(6) == 0 && !c->in.offsets) o.step = 1 + check_below(5);
+    const int64_t shift = check_below(4) ? 0 : check_below(2) ? -o.after - check_below(20) - 1 : o.before + 1 + check_below(20);
+    o.before -= shift, o.after += shift; /* all of it before its position, or after it */
     const tally_view out = results(c, c->in.offsets ? 0 : tally_window_length(c->in.n, &o));
     memset(got, 0x55, sizeof got);
     memset(want, 0x55, sizeof want);
@@ -294,7 +323,7 @@ static void window(tally *ctx, const problem *c)
             const int full = low >= 0 && high <= q.n;
             if (!full && o.edges == TALLY_EDGES_VALID) continue;
             if (number++ % step) continue;
-            const int64_t a = low < 0 ? 0 : low, b = high > q.n ? q.n : high;
+            const int64_t a = low < 0 ? 0 : low > q.n ? q.n : low, e = high > q.n ? q.n : high, b = e < a ? a : e;
             if (full || o.edges == TALLY_EDGES_SHRINK || o.min_count > 0)
                 fold(&q, a, b - a, NULL, o.min_count, line);
             else
@@ -568,6 +597,7 @@ int main(void)
             if (check_below(4) == 0 && c.in.n <= 600) stream_window(ctx, &c);
             if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
             if (check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
+            if (check_below(4) == 0 && c.in.n <= 600) window_ranges(ctx, &c);
         }
         tally_close(ctx);
     }

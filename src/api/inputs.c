@@ -179,20 +179,26 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
     }
 }
 
+/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results, `step` bytes apart. */
+static tally_status run_ranges(job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
+{
+    const int threads = tally_threads(j->ctx);
+    if (j->form.kind != TL_FORM_STATES)
+        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    tl_states_ranges(&j->plan, threads, all, x, there(j) + first, y, step);
+    return TALLY_OK;
+}
+
 static tally_status ranges(job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->plan.op->result_bytes;
-    const int threads = tally_threads(j->ctx);
     tally_status status = TALLY_OK;
     for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        if (j->form.kind == TL_FORM_STATES)
-            tl_states_ranges(&j->plan, threads, &all, x, there(j) + first, y, out->stride * bytes);
-        else
-            status = tl_ranges_run(j->ctx, &j->plan, &j->count, threads, &all, x, 1, y, out->stride * bytes);
+        status = run_ranges(j, &all, x, first, y, out->stride * bytes);
         first += n;
     }
     return status;
@@ -320,4 +326,21 @@ tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_vi
                                  const tally_window_options *o)
 {
     return window(ctx, plan->op->file, plan, in, out, o);
+}
+
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *all,
+                              const tally_view *out)
+{
+    job j;
+    tally_status status = open_job(&j, ctx, op, NULL, in, "window");
+    const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
+    if (!status) {
+        tl_fp fp = tl_fp_enter();
+        status = prepare(&j, NULL, 0);
+        if (!status) status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
+        tl_fp_leave(fp);
+    }
+    close_job(&j);
+    return status;
 }

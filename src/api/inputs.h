@@ -4,6 +4,7 @@
 #define TALLY_API_INPUTS_H
 #include "context/inputs.h"
 #include "cpu/inputs/feed.h"
+#include "cpu/keys/ranges.h"
 
 static inline int tl_has_inputs(const tally_view *in) { return in && (in->valid || in->next); }
 
@@ -15,6 +16,9 @@ tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, 
 /* The same by a plan of processors instead of a name. */
 tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
                                  const tally_window_options *options);
+/* tally_window_ranges: one sequence; good ranges, and a good and normal view of their results. */
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *ranges,
+                              const tally_view *out);
 
 /* The type of the elements that an operator gets of a view: the common one, if there are two (and these are types). */
 tally_dtype tl_inputs_dtype(const tally_view *in);
