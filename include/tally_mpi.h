@@ -19,6 +19,7 @@
  *   root    the rank that gets the result; -1: all of them
  *
  * Views are in host memory, and dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence.
+ * They may have validity and a second input (next), but for tally_mpi_allreduce; validity on some ranks alone, too.
  * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
  * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
  * into a project of yours, take tally_mpi_ranks.h too, which lies beside it. */
@@ -32,6 +33,25 @@ extern "C" {
 #endif
 
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
+
+/* The fragment of my part. */
+static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m, const tally_view *mine,
+                                              long long n, tally_fragment **f)
+{
+    const long long start = m->part[m->here].n ? m->part[m->here].start : 0;
+    tally_view next;
+    if (!tally_mpi_has_inputs_(mine)) return tally_fragment_make(ctx, op, mine->dtype, mine->data, start, n, f);
+    const tally_view flat = tally_mpi_flat_(mine, n, &next);
+    return tally_fragment_of_view(ctx, op, &flat, start, f);
+}
+
+/* The type of the elements that the operator gets: of two inputs the common one. */
+static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
+{
+    tally_fragment_info about;
+    tally_fragment_about(f, &about);
+    return f ? about.dtype : mine->dtype;
+}
 
 /* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks that get it. */
 static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine, int64_t start,
@@ -54,7 +74,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
         tally_mpi_end_(&m);
         return status;
     }
-    status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0, n, &f);
+    status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     status = tally_mpi_agree_(comm, status);
     const size_t room = tally_mpi_room_of_one_(m.n);
@@ -93,15 +113,13 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
         return status;
     }
     tally_operator_info info;
-    status = tally_operator(ctx, op, mine->dtype, &info);
+    status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
+    if (!status) status = tally_operator(ctx, op, tally_mpi_dtype_(f, mine), &info);
     if (!status && out->dtype != info.output) {
         status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
                                  tally_dtype_name(info.output));
     } else {
-        if (!status) status = tally_stream_scan(ctx, op, mine->dtype, options, &s);
-        if (!status)
-            status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0,
-                                         n, &f);
+        if (!status) status = tally_stream_scan(ctx, op, tally_mpi_dtype_(f, mine), options, &s);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
@@ -109,7 +127,13 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     if (!status) status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
         status = n && before ? tally_stream_resume(s, before) : TALLY_OK;
-        if (!status && n) status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
+        if (!status && n && tally_mpi_has_inputs_(mine)) {
+            tally_view next;
+            const tally_view in = tally_mpi_flat_(mine, n, &next), to = tally_flat(out->data, out->dtype, n);
+            status = tally_stream_push_view(s, &in, &to);
+        } else if (!status && n) {
+            status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
+        }
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
     }
@@ -212,6 +236,79 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tal
     return status;
 }
 
+/* Elements of `size` bytes, those before mine, mine and those after, as neighbours: free *all. */
+static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *data, size_t size, long long n,
+                                             const tally_window_options *o, char **all, long long *left,
+                                             long long *right)
+{
+    const tally_view mine = tally_flat(data, TALLY_U8, n); /* of which the exchange takes the address alone */
+    char *halo = NULL;
+    *all = NULL;
+    tally_status status = tally_mpi_exchange_(m, &mine, o, size, &halo, left, right);
+    if (!status && !(*all = (char *)malloc((size_t)(*left + n + *right) * size + 1)))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements and those around them", n);
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status) {
+        memcpy(*all, halo, (size_t)*left * size);
+        if (n) memcpy(*all + (size_t)*left * size, data, (size_t)n * size);
+        memcpy(*all + (size_t)(*left + n) * size, halo + (size_t)*left * size, (size_t)*right * size);
+    }
+    free(halo);
+    return status;
+}
+
+/* The same where ranks have validity or a second input: all that windows see is copied beside each other. */
+static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, const tally_operator_info *info,
+                                                    const tally_mpi_ *m, const tally_view *mine, long long n,
+                                                    const tally_window_options *o, const tally_view *out,
+                                                    int64_t *results)
+{
+    const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
+    char *x = NULL, *y = NULL, *there = NULL;
+    unsigned char *bits = NULL;
+    long long left = 0, right = 0, made = 0;
+    char *const own = (char *)malloc((size_t)n + 1);
+    tally_status status = own ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements", n);
+    for (long long i = 0; i < n && own; i++) { /* is it there, in all inputs? */
+        own[i] = 1;
+        for (const tally_view *v = mine; v; v = v->next) {
+            const long long bit = (long long)v->valid_offset + i;
+            if (v->valid && !(((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1)) own[i] = 0;
+        }
+    }
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status) status = tally_mpi_around_(m, mine->data, tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
+    if (!status && mine->next)
+        status =
+            tally_mpi_around_(m, mine->next->data, tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
+    if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
+    const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
+    char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);
+    if (!status && (!to || !(bits = (unsigned char *)calloc((size_t)all / 8 + 1, 1))))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", length);
+    if (!status && n) {
+        tally_view in = tally_flat(x, mine->dtype, all), beside = in, made_there = tally_flat(to, info->output, length);
+        for (long long i = 0; i < all; i++)
+            if (there[i]) bits[i >> 3] = (unsigned char)(bits[i >> 3] | 1u << (i & 7));
+        in.valid = bits;
+        if (mine->next) beside = tally_flat(y, mine->next->dtype, all), in.next = &beside;
+        status = tally_window(ctx, op, &in, &made_there, o);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        made = o->edges == TALLY_EDGES_VALID ? length : n;
+        const long long first = o->edges == TALLY_EDGES_VALID ? 0 : left;
+        if (!status && made) memcpy((char *)(uintptr_t)out->data, to + (size_t)first * result, (size_t)made * result);
+    }
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status && results) *results = made;
+    free(own);
+    free(x);
+    free(y);
+    free(there);
+    free(bits);
+    free(to);
+    return status;
+}
+
 /* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
  * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
  * all of mine. */
@@ -234,9 +331,14 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         status =
             tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
                             (long long)options->before, (long long)options->after, (long long)options->step);
+    const int inputs = tally_mpi_has_inputs_(mine);
     if (!status) { /* what the library says of such a window */
-        const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
-        status = tally_operator(ctx, op, mine->dtype, &info);
+        tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0), beside;
+        if (mine->next) beside = tally_flat(NULL, mine->next->dtype, 0), none.next = &beside;
+        tally_fragment *f = NULL;
+        status = inputs ? tally_fragment_of_view(ctx, op, &none, 0, &f) : TALLY_OK;
+        if (!status) status = tally_operator(ctx, op, tally_mpi_dtype_(f, mine), &info);
+        tally_fragment_free(f);
         if (!status) status = tally_window(ctx, op, &none, &to, options);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
@@ -246,6 +348,14 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     }
     status = tally_mpi_begin_(&m, comm, start, n,
                               tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+    long long any = inputs; /* on any rank */
+    if (!status && MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_LONG_LONG, MPI_MAX, comm))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    if (!status && any) {
+        status = tally_mpi_window_inputs_(ctx, op, &info, &m, mine, n, options, out, results);
+        tally_mpi_end_(&m);
+        return status;
+    }
     if (!status) status = tally_mpi_exchange_(&m, mine, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
     if (status) {
         free(halo);
@@ -415,12 +525,14 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
     int exact = count > 0;
     for (int f = 0; f < count && !status; f++) {
-        const long long known[2] = {(long long)fields[f].dtype, (long long)fields[f].rows};
+        const tally_view *const beside = fields[f].next;
+        const long long known[3] = {(long long)fields[f].dtype, (long long)fields[f].rows,
+                                    beside ? (long long)beside->dtype : 0};
         tally_exact none;
         double value[2];
         what = tally_mpi_hash_(what, known, sizeof known);
         tally_exact_init(&none);
-        status = tally_operator(ctx, op, fields[f].dtype, &info);
+        status = beside ? TALLY_OK : tally_operator(ctx, op, fields[f].dtype, &info);
         if (status)
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         else if (fields[f].offsets || fields[f].n < 0 || fields[f].rows < 0)
@@ -429,7 +541,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             status = tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results", f,
                                      (long long)fields[f].rows);
         else
-            exact = exact && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
+            exact = exact && !beside && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
         if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) || sequences >> 54)
             status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
     }
@@ -454,11 +566,12 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
     for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f];
+        tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f];
         tally_fragment *empty = NULL;
         tally_fragment_info about;
         size_t least = 0, bytes = 0;
-        none.n = 0;
+        none.n = none_beside.n = 0;
+        if (none.next) none.next = &none_beside;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
             status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
         if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
@@ -469,7 +582,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (!status) {
             tally_fragment_about(mine[f], &about);
             node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
-            room[f] = least + 16; /* of the range */
+            room[f] = least + 48; /* of a range, and of its list */
         }
         tally_fragment_free(empty);
     }
