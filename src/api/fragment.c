@@ -3,6 +3,7 @@
  * fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each of its sequences. */
 #include "fragment.h"
 #include "context/inputs.h"
+#include "context/threads.h"
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
@@ -132,6 +133,18 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     return done(status, fragment);
 }
 
+void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
+{
+    enum { SHARE = 4096 };
+    const int64_t shares = (rows + SHARE - 1) / SHARE;
+#pragma omp parallel for schedule(static) num_threads(tl_threads(shares > 1 ? threads : 1))
+    for (int64_t k = 0; k < shares; k++) {
+        tl_fp fp = tl_fp_enter();
+        part(job, k * SHARE, k + 1 < shares ? (k + 1) * SHARE : rows);
+        tl_fp_leave(fp);
+    }
+}
+
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
 {
     int64_t i, j;
@@ -149,7 +162,7 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                        (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
     }
     tl_fp fp = tl_fp_enter();
-    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op);
+    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs, tally_threads(left->ctx));
     tl_fp_leave(fp);
     return good ? TALLY_OK : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
@@ -187,26 +200,38 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
                        f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
     const tally_status status = tl_fragment_whole(f->ctx, f);
     if (status) return status;
-    tl_slabs_lower(&f->slabs, &f->plan, f->rows, out);
+    tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
     return TALLY_OK;
 }
 
-void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int64_t rows, void *out)
+typedef struct {
+    const tl_slabs *slabs;
+    const tl_plan *plan;
+    char *out;
+} lowering;
+
+static void lower_rows(void *with, int64_t a, int64_t b)
 {
-    char *to = out;
+    const lowering *const job = with;
+    const tl_plan *const plan = job->plan;
     tl_counter c;
     tl_state s;
     int64_t n;
-    tl_fp fp = tl_fp_enter();
     tl_counter_init(&c, 0);
-    for (int64_t row = 0; row < rows; row++, to += plan->op->result_bytes) {
-        if (slabs->count) tl_slab_get(slabs->slab[0], row, &c);
+    for (int64_t row = a; row < b; row++) {
+        char *const to = job->out + row * plan->op->result_bytes;
+        if (job->slabs->count) tl_slab_get(job->slabs->slab[0], row, &c);
         if (tl_counter_total(&c, plan->op, NULL, &s, &n))
             plan->op->lower(&s, n, 0, plan->par, to);
         else
             plan->op->empty(plan->par, to);
     }
-    tl_fp_leave(fp);
+}
+
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows, void *out)
+{
+    lowering job = {slabs, plan, out};
+    tl_share_slabs(threads, rows, lower_rows, &job);
 }
 
 void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)

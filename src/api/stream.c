@@ -292,7 +292,7 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (s->many && s->verb == TL_STREAM_REDUCE) {
         status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
         if (!status && s->by_slabs)
-            tl_slabs_lower(&s->slabs, &s->plan, s->rows, out);
+            tl_slabs_lower(&s->slabs, &s->plan, tally_threads(s->ctx), s->rows, out);
         else if (!status && s->rows)
             status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
         made = status ? 0 : s->rows;

@@ -4,6 +4,7 @@
 #include "stream.h"
 #include "checks.h"
 #include "context/view.h"
+#include "fragment.h"
 #include "inputs.h"
 #include "law/fp.h"
 #include <stdlib.h>
@@ -160,7 +161,7 @@ static tally_status push_slabs(tally_stream *s, const tally_view *in, const tall
         const tl_slabs old = s->slabs;
         s->slabs = more;
         more = old;
-    } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op)) {
+    } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op, tl_share_slabs, tally_threads(s->ctx))) {
         status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
     tl_slabs_free(&more);
@@ -210,7 +211,7 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
     tl_fp fp = tl_fp_enter();
-    const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op);
+    const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs, tally_threads(s->ctx));
     if (good && slabs->count) {
         s->by_slabs = 1;
         s->pushed = slabs->slab[0]->end;
