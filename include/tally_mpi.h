@@ -279,8 +279,7 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, 
     status = tally_mpi_agree_(m->comm, status);
     if (!status) status = tally_mpi_around_(m, mine->data, tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
     if (!status && mine->next)
-        status =
-            tally_mpi_around_(m, mine->next->data, tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
+        status = tally_mpi_around_(m, mine->next->data, tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
     if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
     const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
     char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);

@@ -254,7 +254,10 @@ static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
     return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ * TALLY_MPI_UNIT_;
 }
 /* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and a range are listed. */
-static inline size_t tally_mpi_room_of_one_(long long n) { return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32); }
+static inline size_t tally_mpi_room_of_one_(long long n)
+{
+    return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
+}
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 

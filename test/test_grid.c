@@ -401,7 +401,8 @@ static void misuse(void)
     w = v;
     w.next = &v;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->next is given: operator 'sum' takes one input");
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->next is given: operator 'sum' takes one input");
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID,
+         "x->next is given: operator 'sum' takes one input");
     says(tally_fragment_of_view(ctx, "dot", &v, 0, &b), TALLY_INVALID, "x->next is NULL");
     w = v;
     w.n = -1;
@@ -509,8 +510,9 @@ static void windowed(void)
     rest.n = tally_stream_results(s, -1);
     rest.data = got + made * out.stride * f.o.result;
     check_ok(ctx, tally_stream_finish_view(s, &rest), f.what);
-    check_same(got, want, places * f.o.result + GUARD, 1, "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s",
-               (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, f.what);
+    check_same(got, want, places * f.o.result + GUARD, 1,
+               "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s", (long long)o.before, (long long)o.after,
+               (int)o.edges, (long long)o.min_count, f.what);
     tally_stream_close(s);
 }
 

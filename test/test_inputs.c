@@ -185,7 +185,7 @@ typedef struct {
     tally_view in, next;
     const tl_scalar *s;
     tl_par p;
-    int64_t offsets[12];
+    int64_t offsets[262];
 } problem;
 
 /* 0: no such operator for these types. */
@@ -203,7 +203,8 @@ static int make(problem *c)
     if (tally_operator(NULL, c->op, a, &info)) return 0;
     const tally_dtype d = info.inputs == 2 ? tl_common_dtype(a, b) : a;
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
-    int64_t rows = check_below(3) ? 1 : check_below(11), n = check_size(rows > 1 ? MOST / rows : MOST);
+    int64_t rows = check_below(3) ? 1 : check_below(20) ? check_below(11) : 60 + check_below(200);
+    int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
     const int segments = check_below(4) == 0, dense = check_below(2) == 0;
     if (segments) {
         c->offsets[0] = check_below(20);
@@ -308,7 +309,9 @@ static void window(tally *ctx, const problem *c)
     o.edges = (tally_edges)check_below(c->in.offsets ? 2 : 3);
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     if (check_below(6) == 0 && !c->in.offsets) o.step = 1 + check_below(5);
-    const int64_t shift = check_below(4) ? 0 : check_below(2) ? -o.after - check_below(20) - 1 : o.before + 1 + check_below(20);
+    const int64_t shift = check_below(4)   ? 0
+                          : check_below(2) ? -o.after - check_below(20) - 1
+                                           : o.before + 1 + check_below(20);
     o.before -= shift, o.after += shift; /* all of it before its position, or after it */
     const tally_view out = results(c, c->in.offsets ? 0 : tally_window_length(c->in.n, &o));
     memset(got, 0x55, sizeof got);
@@ -502,8 +505,8 @@ static void streams(tally *ctx, const problem *c, const tally_scan_options *o)
             }
             check_same(got, want, (int64_t)sizeof got, 1,
                        "stream %s %s of %s, %lld x %lld, stride %lld to %lld, %d parts, many %d, resumes %d",
-                       o ? "scan" : "reduce", c->op, tally_dtype_name(c->in.dtype), (long long)rows,
-                       (long long)c->in.n, (long long)c->in.stride, (long long)out.stride, parts, many, resumes);
+                       o ? "scan" : "reduce", c->op, tally_dtype_name(c->in.dtype), (long long)rows, (long long)c->in.n,
+                       (long long)c->in.stride, (long long)out.stride, parts, many, resumes);
         }
     }
     tally_stream_close(s);

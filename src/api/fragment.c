@@ -162,7 +162,8 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                        (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
     }
     tl_fp fp = tl_fp_enter();
-    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs, tally_threads(left->ctx));
+    const int good =
+        tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs, tally_threads(left->ctx));
     tl_fp_leave(fp);
     return good ? TALLY_OK : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }

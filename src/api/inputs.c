@@ -183,8 +183,7 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
 static tally_status run_ranges(job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
 {
     const int threads = tally_threads(j->ctx);
-    if (j->form.kind != TL_FORM_STATES)
-        return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    if (j->form.kind != TL_FORM_STATES) return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
     tl_states_ranges(&j->plan, threads, all, x, there(j) + first, y, step);
     return TALLY_OK;
 }

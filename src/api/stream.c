@@ -114,7 +114,8 @@ int64_t tally_stream_room(const tally_stream *s, int64_t n)
     if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
     if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
     int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
-    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) || __builtin_mul_overflow(all, s->rows, &all)) return INT64_MAX;
+    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) || __builtin_mul_overflow(all, s->rows, &all))
+        return INT64_MAX;
     return all;
 }
 
@@ -199,8 +200,9 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
         return tl_fail(s->ctx, TALLY_INVALID, "stream is of %lld sequences: push a view (tally_stream_push_view)",
                        (long long)s->rows);
     if (s->plan.op->inputs == 2)
-        return tl_fail(s->ctx, TALLY_INVALID, "stream takes two inputs: push a view whose next is another "
-                                              "(tally_stream_push_view)");
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream takes two inputs: push a view whose next is another "
+                       "(tally_stream_push_view)");
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||

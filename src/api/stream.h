@@ -5,6 +5,7 @@
 #include "context/device.h"
 #include "cpu/exact/exact.h"
 #include "cpu/grid/grid.h"
+#include "cpu/inputs/feed.h"
 #include "law/slabs.h"
 
 typedef enum { TL_STREAM_REDUCE, TL_STREAM_SCAN, TL_STREAM_WINDOW } tl_stream_verb;
@@ -18,19 +19,21 @@ struct tally_stream {
     tl_scan scan;   /* also the counter of reduce */
     tl_exact exact; /* instead, of a plan with `exact` */
     tally_window_options window;
-    char *tail;         /* space for 2 (w - 1) elements */
-    int64_t kept, have; /* w - 1; elements in the tail */
-    int64_t pushed;     /* elements of each sequence */
+    char *tail;             /* space for 2 (w - 1) elements */
+    int64_t kept, have;     /* w - 1; elements in the tail */
+    int64_t pushed;         /* elements of each sequence */
     struct tl_steps *steps; /* windows of views: NULL, or what is kept instead of the tail (stream_window.c); */
     int64_t given;          /* results of each sequence so far */
-    int started;        /* the windows at the left end are done */
-    int seeded;         /* init is what a scan starts with */
+    int started;            /* the windows at the left end are done */
+    int seeded;             /* init is what a scan starts with */
     char init[16];
-    int many;           /* a stream of rows; what they have so far is in the grid, or (by_slabs) one slab or none: */
-    int64_t rows;       /* where kernels do not take the steps as they came, for want of a form without numbers of */
-    tl_grid *grid;      /* elements (cpu/inputs/feed.h), or of whole blocks. grid NULL: an operator of two inputs */
+    int many;      /* a stream of rows; what they have so far is in the grid, or (by_slabs) one slab or none: */
+    int64_t rows;  /* where kernels do not take the steps as they came, for want of a form without numbers of */
+    tl_grid *grid; /* elements (cpu/inputs/feed.h), or of whole blocks. grid NULL: an operator of two inputs */
     int by_slabs;
     tl_slabs slabs;
+    int marked; /* the grid folds marked elements from the first step on, as `mark` has them (context/inputs.h) */
+    tl_feed mark;
 };
 
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream);

@@ -139,6 +139,27 @@ static void enter_grid(tally_stream *s)
     s->by_slabs = 0;
 }
 
+/* A stream whose first push has validity: if its operator has a form for marked elements, a grid folds that form. */
+static tally_status mark_grid(tally_stream *s)
+{
+    tl_feed *const f = &s->mark;
+    const int scans = s->verb == TL_STREAM_SCAN;
+    char quiet[16];
+    tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
+    if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
+    const tally_status status = s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
+    if (status) return status;
+    if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1); /* a NaN there is a value */
+    tl_grid *const grid =
+        tl_grid_open(&f->plan, s->rows, scans,
+                     &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? quiet : NULL});
+    if (!grid) return tl_no_memory(s->ctx, (size_t)s->rows * f->form.op->elem_bytes, "a field");
+    tl_grid_close(s->grid);
+    s->grid = grid;
+    s->marked = 1;
+    return TALLY_OK;
+}
+
 static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
 {
     const int scans = s->verb == TL_STREAM_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
@@ -190,7 +211,11 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
         status = push_rows(s, &a, &c);
         return status ? status : push_rows(s, &b, &d);
     }
-    if (!s->by_slabs && !plain) {
+    if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
+    if (status) return status;
+    if (s->marked) {
+        status = tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid);
+    } else if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
         if (!status && tl_feed_fits_grid(&f))
             status = tl_feed_grid(s->ctx, &f, threads, in, out, s->grid);
@@ -211,7 +236,8 @@ static tally_status push_rows(tally_stream *s, const tally_view *in, const tally
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
 {
     tl_fp fp = tl_fp_enter();
-    const int good = !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs, tally_threads(s->ctx));
+    const int good =
+        !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs, tally_threads(s->ctx));
     if (good && slabs->count) {
         s->by_slabs = 1;
         s->pushed = slabs->slab[0]->end;

@@ -46,8 +46,8 @@ static void fill(char *x, tally_dtype dtype, int64_t n)
 static void one(int64_t number)
 {
     static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
-    static const char *const ops[] = {"sum",   "mean",  "max",  "minmax",   "argmin", "var:1",
-                                      "prod",  "first", "last", "ema:0.25", "dot",    "corr"};
+    static const char *const ops[] = {"sum",  "mean",  "max",  "minmax",   "argmin", "var:1",
+                                      "prod", "first", "last", "ema:0.25", "dot",    "corr"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const int named = (int)below(12), two = named > 9, valid = below(3) == 0;
     const char *const op = ops[named];

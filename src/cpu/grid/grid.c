@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-    BLOCK_LOG = 3,      /* steps that kernels take at a time, */
+    BLOCK_LOG = 3, /* steps that kernels take at a time, */
     BLOCK = 1 << BLOCK_LOG,
     TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
     APART = 192,        /* unused ones between steps, so that not all of them lie in one set of a cache */
