@@ -18,10 +18,10 @@
  *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
  *   root    the rank that gets the result; -1: all of them
  *
- * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results, are
- * in host memory or in that of the context's device; a GPU for each rank is tally_mpi_open(&ctx, "cuda", comm). No MPI
- * library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through the
- * host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device.
+ * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results,
+ * are in host memory or in that of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No
+ * MPI library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through
+ * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device.
  * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
  * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
  * into a project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-/* ---- a device for each rank ----------------------------------------------------------------------------------------- */
+/* ---- a device for each rank -------------------------------------------------------------------------------------- */
 
 /* tally_open, collective: all ranks have a context, or none. "cuda" and "opencl", without a number and with options or
  * without ("cuda,code=best"), are for each rank another device of its machine; where there are more ranks than devices,
@@ -121,8 +121,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     if (!status)
         status =
             tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
-    if (!status && all) status = tally_mpi_result_(ctx, op, mine->dtype, all, 1, out);
-    status = tally_mpi_agree_(comm, status);
+    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, op, mine->dtype, all, 1, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
     tally_mpi_end_(&m);
@@ -182,6 +181,30 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
+/* A field on the host: itself, or if it is device memory what it spans, copied. Free *memory. */
+static inline tally_status tally_mpi_here_(tally *ctx, tally_view *v, void **memory)
+{
+    const int64_t size = (int64_t)tally_dtype_size(v->dtype);
+    int64_t along, across, low, bytes;
+    int owner = -1;
+    *memory = NULL;
+    if (!v->n || !v->rows) return v->data = NULL, TALLY_OK;
+    tally_status status = tally_owner(ctx, v->data, &owner);
+    if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if (owner < 0) return TALLY_OK;
+    if (__builtin_mul_overflow(v->n - 1, v->stride, &along) || along > INT64_MAX / 64 || along < INT64_MIN / 64 ||
+        __builtin_mul_overflow(v->rows - 1, v->row_stride, &across) || across > INT64_MAX / 64 ||
+        across < INT64_MIN / 64)
+        return tally_mpi_fail_(TALLY_INVALID, "a field spans more bytes than 2^60");
+    low = size * ((along < 0 ? along : 0) + (across < 0 ? across : 0));
+    bytes = size * ((along > 0 ? along : 0) + (across > 0 ? across : 0) + 1) - low;
+    if (!(*memory = malloc((size_t)bytes)))
+        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a field's %lld bytes", (long long)bytes);
+    status = tally_copy(ctx, *memory, (const char *)v->data + low, (size_t)bytes);
+    v->data = (char *)*memory - low;
+    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+}
+
 /* The results of an exact operator: the words of the states of all sequences add up, whatever the order. */
 static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields, int count,
                                             long long sequences, void *const *results, MPI_Comm comm)
@@ -190,14 +213,19 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     tally_exact *const sum = (tally_exact *)calloc((size_t)sequences + 1, sizeof *sum);
     tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
     tally_exact *at = sum;
-    for (int f = 0; f < count && !status; f++)
-        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
-            tally_view row = fields[f];
+    for (int f = 0; f < count && !status; f++) {
+        tally_view field = fields[f];
+        void *memory;
+        status = tally_mpi_here_(ctx, &field, &memory);
+        for (int64_t r = 0; r < field.rows && !status; r++, at++) {
+            tally_view row = field;
             row.rows = 1;
             if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
             status = tally_exact_add(ctx, at, &row);
             if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         }
+        free(memory);
+    }
     status = tally_mpi_agree_(comm, status);
     for (long long done = 0; done < sequences && !status; done += AT_ONCE) {
         const int now = sequences - done < AT_ONCE ? (int)(sequences - done) : (int)AT_ONCE;
@@ -208,13 +236,20 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     for (int f = 0; f < count && !status; f++) {
         tally_operator_info info;
         status = tally_operator(ctx, op, fields[f].dtype, &info);
-        char *to = (char *)results[f];
-        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++, to += tally_dtype_size(info.output))
-            status = tally_exact_value(ctx, at, op, fields[f].dtype, to);
+        const size_t bytes = status ? 0 : tally_dtype_size(info.output);
+        char *const values = (char *)malloc((size_t)fields[f].rows * bytes + 1);
+        if (!values) {
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", (long long)fields[f].rows);
+            break;
+        }
+        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++)
+            status = tally_exact_value(ctx, at, op, fields[f].dtype, values + (size_t)r * bytes);
+        if (!status) status = tally_copy(ctx, results[f], values, (size_t)fields[f].rows * bytes);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        free(values);
     }
     free(sum);
-    return status;
+    return tally_mpi_agree_(comm, status);
 }
 
 /* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of its sequences goes on
@@ -274,14 +309,17 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
     for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f];
+        tally_view none = fields[f], field = fields[f];
+        void *memory = NULL;
         tally_fragment *empty = NULL;
         tally_fragment_info about;
         size_t least = 0, bytes = 0;
         none.n = 0;
+        none.data = NULL;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
             status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
-        if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
+        if (!status) status = tally_mpi_here_(ctx, &field, &memory);
+        if (!status && ((status = tally_fragment_of_view(ctx, op, &field, before[f], &mine[f])) ||
                         (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
                         (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
                         (status = tally_fragment_save(empty, NULL, &least))))
@@ -292,15 +330,18 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             room[f] = least + 16; /* of the range */
         }
         tally_fragment_free(empty);
+        free(memory);
     }
     if (fs) status = tally_mpi_agree_(comm, status);
     if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
     if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
-    for (int f = 0; f < count && !status; f++)
-        status = tally_mpi_result_(ctx, op, fields[f].dtype, all[f], fields[f].rows, results[f]);
-    if (fs) status = tally_mpi_agree_(comm, status);
+    if (!status && count) {
+        for (int f = 0; f < count && !status; f++)
+            status = tally_mpi_result_(ctx, op, fields[f].dtype, all[f], fields[f].rows, results[f]);
+        status = tally_mpi_agree_(comm, status);
+    }
     for (size_t f = 0; f < fs && mine; f++) {
         tally_fragment_free(mine[f]);
         tally_fragment_free(all[f]);

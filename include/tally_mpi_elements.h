@@ -25,7 +25,7 @@ static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, c
     return b > a ? b - a : 0;
 }
 
-/* The first and the last elements of mine, where the host can read them: `n` each, before + after or all that there are.
+/* The first and the last elements of mine, where the host can read them: `n` each, before + after or all there are.
  * Free memory. */
 typedef struct tally_mpi_ends_ {
     const char *head, *tail;
@@ -219,8 +219,8 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
 /* ---- allreduce --------------------------------------------------------------------------------------------------- */
 
 /* What brings device memory from rank to rank. Without one it goes through the host and MPI. tally_mpi_nccl.h has one
- * over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes the same calls. Each returns NULL, or a sentence
- * that says what failed and lives until the next call. */
+ * over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes the same calls. Each returns NULL, or a
+ * sentence that says what failed and lives until the next call. */
 typedef struct tally_mpi_mover {
     void *self;
     /* NULL if p is memory that it can move. */

@@ -171,8 +171,8 @@ static inline void tally_mpi_nccl_close(tally_mpi_nccl *x)
     x->comm = MPI_COMM_NULL;
 }
 
-/* A communicator of NCCL over the ranks of comm, each with its current CUDA device, of which no two may be the same, and
- * a stream. Collective: all have it, or none. */
+/* A communicator of NCCL over the ranks of comm, each with its current CUDA device, of which no two may be the same,
+ * and a stream. Collective: all have it, or none. */
 static inline tally_status tally_mpi_nccl_open(tally_mpi_nccl *x, MPI_Comm comm)
 {
     ncclUniqueId id;

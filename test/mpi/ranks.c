@@ -23,6 +23,8 @@ static tally *ctx, *cpu; /* cpu: what one process gives */
 static const char *only_op;
 static tally_dtype only_dtype;
 static char *device_x, *device_out; /* NULL: parts and results are where they are made */
+enum { FIELDS = 4, EACH = 4000 };
+static char *device_fields, *device_results;
 
 static uint64_t next(void) /* the same numbers on all ranks */
 {
@@ -161,16 +163,16 @@ static void one(int64_t number)
 /* Several fields in one message: sequences go on from rank to rank; some ranks have none of their elements. */
 static void fields(int64_t number)
 {
-    enum { FIELDS = 4, EACH = 4000 };
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
     static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
                                       "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const char *const any = ops[below(3) ? below(8) : 8 + below(2)], *const op = only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
-    tally_view mine[FIELDS], whole[FIELDS];
+    const int on_device = device_fields != NULL;
+    tally_view mine[FIELDS] = {{0}}, whole[FIELDS];
     tally_operator_info info[FIELDS];
-    void *results[FIELDS];
+    void *results[FIELDS] = {NULL};
     for (int f = 0; f < count; f++) {
         const tally_dtype type = types[below(exact ? 2 : 4)], dtype = only_dtype ? only_dtype : type;
         const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
@@ -185,16 +187,20 @@ static void fields(int64_t number)
             if (r == rank) a = first, b = end;
         }
         mine[f] = whole[f];
-        mine[f].data = x[f] + (size_t)(a * whole[f].stride) * size;
+        char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
+        if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
+        mine[f].data = at + (size_t)(a * whole[f].stride) * size;
         mine[f].n = b - a;
-        results[f] = got[f];
+        results[f] = on_device ? device_results + f * EACH * 16 : got[f];
         memset(got[f], 0x5a, sizeof got[f]);
+        if (on_device) check(!tally_copy(ctx, results[f], got[f], sizeof got[f]), "results on the device", number);
         check(!tally_reduce(cpu, op, &whole[f], want[f]), "fields in one process", number);
     }
     const tally_status status = tally_mpi_fields(ctx, op, mine, count, results, MPI_COMM_WORLD);
     check(!status, "fields", number);
     for (int f = 0; f < count && !status; f++) {
         const size_t bytes = (size_t)whole[f].rows * tally_dtype_size(info[f].output) * (size_t)info[f].lanes;
+        back(got[f], results[f], sizeof got[f]);
         check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields", number);
     }
 }
@@ -343,7 +349,12 @@ int main(int argc, char **argv)
     if (tally_mpi_open(&ctx, on_device || rank % 2 ? device : "cpu,threads=2", MPI_COMM_WORLD))
         return printf("FAILED: %s\n", tally_mpi_error()), 1;
     const memory m = memory_of(ctx);
-    if (on_device) device_x = memory_new(&m, MOST * 8), device_out = memory_new(&m, MOST * 16);
+    if (on_device) {
+        device_x = memory_new(&m, MOST * 8);
+        device_out = memory_new(&m, MOST * 16);
+        device_fields = memory_new(&m, FIELDS * EACH * 8);
+        device_results = memory_new(&m, FIELDS * EACH * 16);
+    }
 #ifdef TEST_NCCL
     nccl_open(&m);
     nccl_fails();
