@@ -40,6 +40,7 @@ typedef double f64;
 extern __shared__ __align__(16) u8 tl_room[];
 #define ROOM_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
+#define BOX_PARAMETER
 #define UNROLL            _Pragma("unroll")
 #define ROLLED            _Pragma("unroll 1")
 #define BARRIER()         __syncthreads()
