@@ -107,6 +107,8 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
                                name);
     if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
+    if (*n && !v->data)
+        return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
     if (v->next) {
         long long beside = 0;
         const tally_status status = tally_mpi_dense_(v->next, "the second input", &beside);
@@ -133,6 +135,14 @@ static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally
         flat.next = next;
     }
     return flat;
+}
+
+/* The type of the elements that the operator gets: of two inputs the common one, which the fragment has. */
+static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
+{
+    tally_fragment_info about;
+    tally_fragment_about(f, &about);
+    return f ? about.dtype : mine->dtype;
 }
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
