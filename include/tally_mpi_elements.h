@@ -232,7 +232,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
             tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
                             (long long)options->before, (long long)options->after, (long long)options->step);
     long long any = tally_mpi_has_inputs_(mine); /* on any rank */
-    if (!status) { /* what the library says of such a window */
+    if (!status) {                               /* what the library says of such a window */
         tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0), beside;
         if (mine->next) beside = tally_flat(NULL, mine->next->dtype, 0), none.next = &beside;
         tally_fragment *f = NULL;
