@@ -170,10 +170,11 @@ static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int6
 static void bits_of(int k)
 {
     static const int rates[] = {2, 10, 1000, 1};
-    const int rate = rates[check_below(4)]; /* one in so many is left out; 1: all */
+    const int rate = rates[check_below(4)];                           /* one in so many is left out; 1: all */
+    const int64_t whole = check_below(3) ? 0 : check_below(2 * MOST); /* none of the first ones is */
     for (int64_t i = 0; i < BITS * 8; i++) {
         const unsigned char b = (unsigned char)(1 << (i & 7));
-        if (check_below(rate) == 0)
+        if (i >= whole && check_below(rate) == 0)
             bitmap[k][i >> 3] &= (unsigned char)~b;
         else
             bitmap[k][i >> 3] |= b;
@@ -203,7 +204,7 @@ static int make(problem *c)
     if (tally_operator(NULL, c->op, a, &info)) return 0;
     const tally_dtype d = info.inputs == 2 ? tl_common_dtype(a, b) : a;
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
-    int64_t rows = check_below(3) ? 1 : check_below(20) ? check_below(11) : 60 + check_below(200);
+    int64_t rows = check_below(3) ? 1 : check_below(8) ? check_below(11) : 60 + check_below(200);
     int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
     const int segments = check_below(4) == 0, dense = check_below(2) == 0;
     if (segments) {
