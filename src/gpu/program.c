@@ -349,8 +349,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
-    if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
+    if (window) add_file(&b, "gpu/kernel/window_columns.cl");
+    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -55,12 +55,18 @@ tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 
 /* ---- window_columns.c ---- */
 
-/* Windows of sequences that lie across, if a lane's part of them fits into local memory; *done says so. */
+/* Windows of sequences that lie across, if they are whole or a lane's part of them fits into local memory; *done says
+ * so. */
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                                const tl_geometry *g, int *done);
 
 /* ---- window_long.c ---- */
 
+/* Windows of columns that are longer than a tall tile holds; edges: EDGES_TOO, EDGES_APART (those at the ends are left
+ * out). */
+int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g);
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
+                             const tl_geometry *g, int edges);
 /* Windows of any length. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
 #endif

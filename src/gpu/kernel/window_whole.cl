@@ -154,10 +154,25 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
 
 /* What a launch makes of its tiles. */
 typedef struct {
-    int what;            /* PART_RESULTS; of a longer window (window_long.cl) PART_LEVEL, PART_LAST_BITS */
-    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded
-                            onto */
+    int what;            /* PART_RESULTS; of a longer window (window_long.cl) one of the others */
+    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which those
+                            of the launch are folded; PART_RESULTS_ALONE: what is lowered */
 } part;
+/* The highest bit of the launch, Y_top in y, folded onto what the window's `done` elements before it gave, if there are
+ * any: quad m of a thread has that at quad_ + m * step, if bit m of `some` is set. All loads before the first fold. */
+fn void fold_onto(four *y, part make, i64 quad_, i64 step, int some, i64 done, int top, int more)
+{
+    four high[MINE];
+    if (make.what != PART_LAST_BITS && make.what != PART_RESULTS_ALONE) return;
+    UNROLL for (int m = 0; m < MINE; m++) high[m] = make.states[some >> m & 1 ? quad_ + m * step : 0];
+    UNROLL for (int m = 0; m < MINE; m++)
+    {
+        UNROLL for (int c = 0; c < QUAD; c++)
+            y[m].s[c] = make.what == PART_RESULTS_ALONE
+                            ? high[m].s[c]
+                            : COMBINE(high[m].s[c], y[m].s[c], done, (i64)1 << (top + more));
+    }
+}
 
 /* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
  * an array of WHOLE states for each level that is kept, and up to two. tiles, cuts: of this turn and the next, which is
@@ -180,7 +195,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         four y[MINE];
         const i64 next = job + group_count();
         const mark at = mark_of(b, next < jobs ? next : job);
-        load_whole((LOCAL state *)y0, p, b, of);
+        if (!SKIPS || make.what != PART_RESULTS_ALONE) load_whole((LOCAL state *)y0, p, b, of);
         clear_borders(&cuts[turn ^ 1], b);
         if (me == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, WHOLE);
         BARRIER();
@@ -203,13 +218,9 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         }
         double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0);
         BARRIER();
-        if (make.what == PART_LAST_BITS) {
-            UNROLL for (int m = 0; m < MINE; m++)
-            {
-                const int q = m * WINDOW_THREADS + me;
-                if (q * QUAD < p->results) y[m] = make.states[p->done / QUAD + q];
-            }
-        }
+        int some = 0;
+        UNROLL for (int m = 0; m < MINE; m++) some |= ((m * WINDOW_THREADS + me) * QUAD < p->results) << m;
+        fold_onto(y, make, p->done / QUAD + me, WINDOW_THREADS, some, of.shift, top, 0);
         fold_bits(z, y, top, w, kept, 0, of.shift);
         const int quads = p->quads && make.what != PART_LEVEL;
         if (quads) {
@@ -239,7 +250,6 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 #define WHOLE_OF_PARAMETERS                                                                                            \
     BATCH_OF_PARAMETERS;                                                                                               \
     RESULTS_OF_PARAMETERS;                                                                                             \
-    SHARED stretch tile[2];                                                                                            \
     windows of;                                                                                                        \
     part make;                                                                                                         \
     of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;             \
@@ -248,6 +258,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 KERNEL_OF(window_whole)
 {
     WHOLE_OF_PARAMETERS;
+    SHARED stretch tile[2];
     SHARED borders cuts[2];
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
@@ -258,6 +269,7 @@ KERNEL_OF(window_whole)
 KERNEL_OF(window_flat)
 {
     WHOLE_OF_PARAMETERS;
+    SHARED stretch tile[2];
     SHARED borders cuts[2]; /* not used */
     b.seqs = 1, b.flags = 0;
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
