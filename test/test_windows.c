@@ -18,7 +18,8 @@ typedef struct {
 static const instance instances[] = {
     {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
     {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
-    {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
+    {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1},
+    {"ema:0.3", TALLY_F32, TALLY_F32, 1}, {"var", TALLY_I8, TALLY_F64, 1}};
 static const instance exact[] = {{"sum", TALLY_I16, TALLY_I64, 1},    {"argmin", TALLY_F32, TALLY_I64, 1},
                                  {"max", TALLY_F32, TALLY_F32, 1},    {"last", TALLY_I8, TALLY_I8, 1},
                                  {"nanmax", TALLY_F16, TALLY_F16, 1}, {"minmax", TALLY_F64, TALLY_F64, 2},
@@ -94,6 +95,21 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
+/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one sequence,
+ * and rows. */
+static void check_tiles(const char *name, const instance *o)
+{
+    for (int i = 0; i < (check_quick ? 30 : 150); i++) {
+        one_case c = {.rows = 1, .stride = i % 5 == 4 ? 2 : 1, .shift = i % 4, .n = most / 8 - i};
+        c.w = i < 25 ? i + 1 : 1 + (int64_t)(tl_random(&check_state) % (uint64_t)(i % 3 ? 1024 : 130));
+        c.edges = (tally_edges)(i % 3);
+        c.after = i % 2 ? c.w / 2 : 0;
+        c.min_count = i % 7 == 1 ? c.w / 2 : 0;
+        if (i % 4 == 3) c.n = c.w + i % 9, c.rows = most / 8 / c.n;
+        check_case(name, o, &c);
+    }
+}
+
 /* Columns by tiles, in groups of levels: around each of the lengths where they are cut, tiles and columns that end
  * anywhere. */
 static void check_columns(const char *name, const instance *o, int first)
@@ -143,6 +159,7 @@ static void check_device(const char *name)
         check_lengths(name, &instances[i], (int)i);
         tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_HOSTILE);
         check_layouts(name, &instances[i]);
+        check_tiles(name, &instances[i]);
         check_columns(name, &instances[i], (int)i);
     }
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {

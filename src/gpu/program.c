@@ -215,7 +215,8 @@ int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
     if (op->user) return op->user->device_bytes;
-    return packed > 8 ? (packed + 7) / 8 * 8 : packed;
+    const int reals = op->acc == TALLY_F32 && !op->masked && !op->indexed; /* f32 alone: nothing is aligned to 8 bytes */
+    return packed > 8 && !reals ? (packed + 7) / 8 * 8 : packed;
 }
 
 int tl_gpu_room_log(const tl_scalar *op)
@@ -229,7 +230,13 @@ int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
     int bytes = tl_gpu_state_bytes(op);
     /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
     if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB, but for states of 32 bytes */
+    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude) ? 11 : 10; /* 16 KiB; of states of 12 to 32 bytes more */
+}
+
+int tl_gpu_runs(const tl_scalar *op, const char *prelude)
+{
+    const int bytes = tl_gpu_state_bytes(op);
+    return is_cuda(prelude) && (bytes == 12 || bytes == 16);
 }
 
 int tl_gpu_once_blocks(const tl_scalar *op, int few)

@@ -55,7 +55,7 @@ static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g
 static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = tl_whole_log(d, b), row = log - TILE_ROWS_LOG;
-    return tl_levels_of(w << row, row).arrays * (tl_gpu_state_bytes(b->plan->op) << log);
+    return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b);
 }
 /* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)

@@ -90,10 +90,18 @@ static int64_t bits_of(const cutting *k, int64_t w, int i)
 }
 /* log2 of the items of a tile's row. */
 static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
-/* The bytes of local memory of a launch whose tiles fold these levels. */
-static int64_t room_of(const cutting *k, tl_levels levels)
+/* The bytes of local memory of a launch whose tiles of rows fold these levels. */
+static int64_t room_of(const long_case *c, tl_levels levels)
 {
-    return (int64_t)(levels.arrays ? levels.arrays : 1) * (k->state << k->log);
+    return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b);
+}
+static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
+{
+    return room_of(c, tl_levels_of(w << row_of(k), row_of(k)));
+}
+static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
+{
+    return columns ? rows_room(c, k, w) : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w));
 }
 
 /* 0: a launch would need more local memory than there is. */
@@ -101,15 +109,16 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
 {
     *k = (cutting){
         .log = tl_whole_log(c->d, c->b), .state = tl_gpu_state_bytes(c->b->plan->op), .last = 1, .across = 1, .edges = EDGES_TOO};
-    const int row = row_of(k), low = columns ? row : 0; /* of the lowest group */
     k->first[1] = columns ? HIGH : k->log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
-    int64_t most = room_of(k, tl_levels_of((int64_t)1 << (k->first[1] + low), low)); /* two arrays, as on the way up */
+    int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
     for (int i = 0; i <= k->last; i++) {
-        const int from = i ? row : low;
-        const int64_t bits = bits_of(k, c->w, i), room = bits ? room_of(k, tl_levels_of(bits << from, from)) : 0;
+        const int64_t bits = bits_of(k, c->w, i);
+        const int64_t room = !bits ? 0 : i ? rows_room(c, k, bits) : low_room(c, k, columns, bits);
         if (room > most) most = room;
     }
+    const int64_t up = k->last > 1 ? rows_room(c, k, 1 << HIGH) : 0;
+    if (up > most) most = up;
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
@@ -123,7 +132,7 @@ typedef struct {
 static tally_status items(const long_case *c, const cutting *k, const tl_built *program, item_case i)
 {
     const tl_launch l = launch_of(c, program);
-    const tl_levels levels = tl_levels_of(i.width, 0);
+    const tl_levels levels = tl_whole_levels(c->d, c->b, i.width);
     const int64_t each = (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD, tiles = (i.count + each - 1) / each;
     tl_batch b = *c->b;
     tally_status status = tl_tile_firsts(&l, &b, i.at, each, tiles);
@@ -131,7 +140,8 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
         part_part, .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(i.count, each, k->edges), levels),
         .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at), .shift = tl_i64(i.shift),
         .width = tl_i64(i.width));
-    if (!status) status = TL_GO(&l, window_part, tiles, .part = part, .local_bytes = tl_room(room_of(k, levels)));
+    if (!status) status = TL_GO(&l, window_part, tiles, .part = part,
+                       .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels)));
     tl_gpu_give(c->d, &b.first);
     return status;
 }
@@ -139,7 +149,7 @@ static tally_status columns(const long_case *c, const cutting *k, const tl_built
 {
     const tl_launch l = launch_of(c, program);
     tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
-    const int64_t room = room_of(k, levels), each = TILE_ROWS - (i.width - 1);
+    const int64_t room = room_of(c, levels), each = TILE_ROWS - (i.width - 1);
     const int64_t jobs = (k->across >> row_of(k)) * ((i.count + each - 1) / each);
     tl_arguments_tiles_part tiles = tl_tiles_arguments(i.count, each, k->edges);
     tiles.jobs = tl_i64(jobs), levels.top -= row_of(k);
@@ -170,7 +180,7 @@ static tally_status rows(const long_case *c, const cutting *k, const tl_built *p
                  .quads = tl_i64(pitch / QUAD), .count = tl_i64(r.count), .shift = tl_i64(r.shift),
                  .results = tl_i64(r.results), .rows = tl_i64(r.w),
                  .levels = tl_levels_arguments(levels.top - row, levels.kept), .more = tl_i64(r.how == FOLD_ONTO),
-                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
+                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(c, levels)));
 }
 
 /* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher

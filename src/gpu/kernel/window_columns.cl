@@ -77,12 +77,12 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
                 UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
             }
         }
-        double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL);
+        double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL, 0);
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++) some |= (row + m * STEP < t.results) << m;
-        fold_onto(y, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top, -FIRST_LEVEL);
-        fold_bits(z, y, top, width, kept, -FIRST_LEVEL, of.shift);
+        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top, -FIRST_LEVEL);
+        fold_bits(z, y, top, width, kept, -FIRST_LEVEL, of.shift, 0);
         if (make.what == PART_LEVEL) {
             UNROLL for (int m = 0; m < MINE; m++)
             {

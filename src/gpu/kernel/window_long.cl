@@ -59,13 +59,13 @@ KERNEL_OF(window_rows)
             const i64 at = to0 + (m * STEP + shift) * quads;
             y[m] = from[at * QUAD < count ? at : 0];
         }
-        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, per_item);
+        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, per_item, 0);
         BARRIER();
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++)
             some |= (mine + m * STEP < each && (to0 + m * STEP * quads) * QUAD < results) << m;
-        fold_onto(y, make, to0, STEP * quads, some, shift << log, top, per_item);
-        fold_bits(z, y, top, w, kept, per_item, shift << log);
+        fold_onto(y, 1, make, to0, STEP * quads, some, shift << log, top, per_item);
+        fold_bits(z, y, top, w, kept, per_item, shift << log, 0);
         UNROLL for (int m = 0; m < MINE; m++)
         {
             if (some >> m & 1) to[to0 + m * STEP * quads] = y[m];
