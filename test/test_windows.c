@@ -16,9 +16,9 @@ typedef struct {
     int lanes;
 } instance;
 static const instance instances[] = {
-    {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
-    {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
-    {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1},
+    {"sum", TALLY_F32, TALLY_F32, 1},     {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
+    {"mean", TALLY_F64, TALLY_F64, 1},    {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
+    {"first", TALLY_U16, TALLY_U16, 1},   {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1},
     {"ema:0.3", TALLY_F32, TALLY_F32, 1}, {"var", TALLY_I8, TALLY_F64, 1}};
 static const instance exact[] = {{"sum", TALLY_I16, TALLY_I64, 1},    {"argmin", TALLY_F32, TALLY_I64, 1},
                                  {"max", TALLY_F32, TALLY_F32, 1},    {"last", TALLY_I8, TALLY_I8, 1},
@@ -44,8 +44,8 @@ static void check_case(const char *name, const instance *o, const one_case *c)
     const int64_t size = (int64_t)tally_dtype_size(o->result) * o->lanes;
     const tally_window_options options = {c->w - 1 - c->after, c->after, c->edges, c->min_count};
     const int64_t across = c->across, length = c->offsets ? 0 : tally_window_length(c->n, &options);
-    const tally_view in = {x, o->dtype, c->rows, c->n, across ? 1 : c->n * c->stride, across ? across : c->stride,
-                           c->offsets};
+    const tally_view in = {
+        x, o->dtype, c->rows, c->n, across ? 1 : c->n * c->stride, across ? across : c->stride, c->offsets};
     const int64_t results = c->offsets ? c->offsets[c->rows] : across ? across * length : c->rows * length;
     const int64_t room = results * size + 2 * GUARD;
     tally_view out = {NULL, o->result, c->rows, length, across ? 1 : length, across ? across : 1, c->offsets};
@@ -95,8 +95,8 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
-/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one sequence,
- * and rows. */
+/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one
+ * sequence, and rows. */
 static void check_tiles(const char *name, const instance *o)
 {
     for (int i = 0; i < (check_quick ? 30 : 150); i++) {

@@ -70,8 +70,8 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
 /* Windows of columns that are longer than a tall tile holds; edges: EDGES_TOO, EDGES_APART (those at the ends are left
  * out). */
 int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g);
-tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                             const tl_geometry *g, int edges);
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                             int edges);
 /* Windows of any length. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
 #endif

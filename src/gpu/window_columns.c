@@ -84,8 +84,8 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     const int64_t w = g->before + 1 + g->after, all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
     const int64_t state = tl_gpu_state_bytes(b->plan->op), ends = g->before > g->after ? g->before : g->after;
     const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * WASTE * w;
-    const int walks = places_of(w, shrink ? all : w, WALK_LOG(state)) <=
-                      d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
+    const int walks =
+        places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int tiles = !shrink || (apart && walks), longs = tiles && tl_long_columns_takes(d, ctx, b, g);
     tl_built program = {0};

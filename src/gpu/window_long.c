@@ -107,8 +107,11 @@ static int64_t low_room(const long_case *c, const cutting *k, int columns, int64
 /* 0: a launch would need more local memory than there is. */
 static int cut_levels(const long_case *c, int columns, cutting *k)
 {
-    *k = (cutting){
-        .log = tl_whole_log(c->d, c->b), .state = tl_gpu_state_bytes(c->b->plan->op), .last = 1, .across = 1, .edges = EDGES_TOO};
+    *k = (cutting){.log = tl_whole_log(c->d, c->b),
+                   .state = tl_gpu_state_bytes(c->b->plan->op),
+                   .last = 1,
+                   .across = 1,
+                   .edges = EDGES_TOO};
     k->first[1] = columns ? HIGH : k->log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
     int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
@@ -140,8 +143,8 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
         part_part, .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(i.count, each, k->edges), levels),
         .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at), .shift = tl_i64(i.shift),
         .width = tl_i64(i.width));
-    if (!status) status = TL_GO(&l, window_part, tiles, .part = part,
-                       .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels)));
+    if (!status)
+        status = TL_GO(&l, window_part, tiles, .part = part, .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels)));
     tl_gpu_give(c->d, &b.first);
     return status;
 }
@@ -199,8 +202,7 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
         const int64_t have = (i ? ITEMS(k->first[i]) : count) * k->across;
         status = tl_gpu_take(c->d, c->ctx, (size_t)(have + 3) / 4 * 4 * (size_t)k->state, &y[i]);
     }
-    if (!status)
-        status = part(c, k, program, (item_case){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
+    if (!status) status = part(c, k, program, (item_case){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
     for (int i = 1; !status && i < last; i++)
         status = rows(c, k, program,
                       (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]) * k->across, 0,
@@ -209,8 +211,8 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
         const int64_t w = bits_of(k, c->w, i), above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
         if (!w) continue;
         status = rows(c, k, program,
-                      (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]) * k->across, above,
-                                 count * k->across, w, i < last ? FOLD_ONTO : SET});
+                      (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]) * k->across, above, count * k->across, w,
+                                 i < last ? FOLD_ONTO : SET});
     }
     const int64_t w = bits_of(k, c->w, 0), above = c->w - w;
     const item_case bits = {PART_LAST_BITS, at, above, w, count, &y[0]},
@@ -239,8 +241,8 @@ int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     return c.w > TILE_ROWS / 2 && c.w <= b->n && tl_batch_across(b) && cut_levels(&c, 1, &k);
 }
 
-tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
-                             const tl_geometry *g, int edges)
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                             int edges)
 {
     const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes, op_out = b->plan->op->result_bytes;
     const int64_t most = SLAB_BYTES / LONGER / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;

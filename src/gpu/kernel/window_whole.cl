@@ -10,14 +10,14 @@
  * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
  * quads, so loads are single elements, side by side.
  *
- * RUNS: of states of 12 and 16 bytes, which cost most on their way to local memory and back, a thread holds 8 items side
+ * RUNS (tl_gpu_runs): of states of 12 and 16 bytes, which cost most on their way to local memory and back, a thread holds 8 items side
  * by side, and local memory has the elements instead of Y_0:
  *
  *   own run of elements, next run -> lifted, Y_1, Y_2, Y_3 in registers
  *   level k >= 3:  as above
  *   w's lowest bits:  the run of elements that they begin in, and the next -> Y_2, Y_1, Y_0 in registers */
 /* Groups of a processor, for the registers. */
-#define WHOLE_BLOCKS (sizeof(state) <= 8 ? 4 : RUNS && sizeof(state) == 16 ? 2 : 3)
+#define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
 enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
 /* Of a tile that has TILE_ROWS rows (window_long.cl, window_columns.cl), in a row: quads, and log2 of the items. */
@@ -385,8 +385,8 @@ fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cut
         }
         int some = 0;
         UNROLL for (int m = 0; m < MINE; m++) some |= (quad_number(RUNS, m) * QUAD < p->results) << m;
-        fold_onto(y, high != 0, make, p->done / QUAD + quad_number(RUNS, 0), quad_number(RUNS, 1) - quad_number(RUNS, 0),
-            some, of.shift, top, 0);
+        fold_onto(y, high != 0, make, p->done / QUAD + quad_number(RUNS, 0),
+            quad_number(RUNS, 1) - quad_number(RUNS, 0), some, of.shift, top, 0);
         fold_bits(z, y, top, high, kept, 0, of.shift, RUNS);
         UNROLL for (int m = 0; m < MINE && RUNS; m++)
             run_low(&y[m], high || make.what != PART_RESULTS, make.what == PART_RESULTS_ALONE ? 0 : low,
