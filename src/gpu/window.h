@@ -26,8 +26,8 @@ typedef struct tl_levels {
     int arrays;    /* of a tile's states in local memory: the kept ones, and those that levels change between */
 } tl_levels;
 tl_levels tl_levels_of(int64_t w, int from);
-/* ... in tiles of neighbouring items (gpu/kernel/window_whole.cl), and the bytes of local memory of such a tile; bytes of
- * an array. */
+/* ... in tiles of neighbouring items (gpu/kernel/window_whole.cl), and the bytes of local memory of such a tile; bytes
+ * of an array. */
 tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w);
 int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels);
 int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b);

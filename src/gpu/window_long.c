@@ -125,8 +125,8 @@ static int cut_levels(const long_case *c, int columns, cutting *k)
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items, or of columns: `width` elements of each of `count` windows (of every column),
- * from element `shift` of them on. at: the element that the first window begins at. */
+/* A launch of tiles of neighbouring items, or of columns: `width` elements of each of `count` windows (of every
+ * column), from element `shift` of them on. at: the element that the first window begins at. */
 typedef struct {
     int what;
     int64_t at, shift, width, count;

@@ -38,8 +38,8 @@ KERNEL_OF(window_part)
 }
 
 /* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of windows of `rows` rows, from
- * row + shift on, for `results` items. more: folded onto what `to` holds, of the rows before them. A tile: `each` rows of
- * results, a row's quads column * COLUMN_QUADS and after. All quads in whole. */
+ * row + shift on, for `results` items. more: folded onto what `to` holds, of the rows before them. A tile: `each` rows
+ * of results, a row's quads column * COLUMN_QUADS and after. All quads in whole. */
 KERNEL_OF(window_rows)
 {
     LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;

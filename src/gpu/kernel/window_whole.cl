@@ -10,8 +10,8 @@
  * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
  * quads, so loads are single elements, side by side.
  *
- * RUNS (tl_gpu_runs): of states of 12 and 16 bytes, which cost most on their way to local memory and back, a thread holds 8 items side
- * by side, and local memory has the elements instead of Y_0:
+ * RUNS (tl_gpu_runs): of states of 12 and 16 bytes, which cost most on their way to local memory and back, a thread
+ * holds 8 items side by side, and local memory has the elements instead of Y_0:
  *
  *   own run of elements, next run -> lifted, Y_1, Y_2, Y_3 in registers
  *   level k >= 3:  as above
@@ -303,8 +303,8 @@ typedef struct {
                             of the launch are folded; PART_RESULTS_ALONE: what is lowered */
 } part;
 /* The highest bit of the launch, Y_top in y (if it has one: some_y), folded onto what the window's `done` elements
- * before it gave, if there are any: quad m of a thread has that at quad_ + m * step, if bit m of `some` is set. All loads
- * before the first fold. */
+ * before it gave, if there are any: quad m of a thread has that at quad_ + m * step, if bit m of `some` is set. All
+ * loads before the first fold. */
 fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some, i64 done, int top, int more)
 {
     four high[MINE];
@@ -322,8 +322,8 @@ fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some,
 }
 
 /* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
- * an array of WHOLE states for each level that is kept, and up to two; of runs first the elements. tiles, cuts: of this turn and the next, which is
- * prepared meanwhile. */
+ * an array of WHOLE states for each level that is kept, and up to two; of runs first the elements. tiles, cuts: of this
+ * turn and the next, which is prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
 #define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
 fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
