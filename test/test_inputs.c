@@ -584,6 +584,37 @@ static void stream_window(tally *ctx, const problem *c)
                parts, many);
 }
 
+/* Parts of a field, of which one has all of its elements and comes without bits: into the other, and the other into it. */
+static void one_is_whole(tally *ctx)
+{
+    static const char *const ops[] = {"mean", "var", "first", "argmin", "sum"};
+    enum { CELLS = 300, STEPS = 21 };
+    for (int k = 0; k < 40; k++) {
+        const char *const op = ops[k % 5];
+        const int64_t cut = 1 + check_below(STEPS - 1);
+        tally_operator_info info;
+        tally_fragment *f[2];
+        check_fill(store[0], TALLY_F32, CELLS * STEPS, TL_DATA_PLAIN);
+        bits_of(0);
+        memset(bitmap[0], 0xff, (size_t)((cut * CELLS + 7) / 8));
+        tally_view all = tally_columns(store[0], TALLY_F32, STEPS, CELLS);
+        all.valid = bitmap[0];
+        tally_view part[2] = {part_of(&all, 0, cut), part_of(&all, cut, STEPS)};
+        part[0].valid = NULL;
+        check_ok(ctx, tally_operator(ctx, op, TALLY_F32, &info), op);
+        check_ok(ctx, tally_reduce(ctx, op, &all, want), op);
+        for (int i = 0; i < 2; i++)
+            if (!check_ok(ctx, tally_fragment_of_view(ctx, op, &part[i], i ? cut : 0, &f[i]), op)) return;
+        const int into = k & 1;
+        check_ok(ctx, tally_fragment_merge(f[into], f[!into]), op);
+        check_ok(ctx, tally_fragment_result(f[into], got), op);
+        check_same(got, want, CELLS, (int64_t)tally_dtype_size(info.output), "%s, cut at %lld, into %d", op,
+                   (long long)cut, into);
+        tally_fragment_free(f[0]);
+        tally_fragment_free(f[1]);
+    }
+}
+
 int main(void)
 {
     check_start();
@@ -591,6 +622,7 @@ int main(void)
     static problem c;
     for (int t = 1; t <= 2; t++) {
         tally *ctx = check_open(t, NULL);
+        one_is_whole(ctx);
         for (int64_t k = 0; k < cases; k++) {
             c = (problem){.op = ""};
             if (!make(&c)) continue;
