@@ -584,7 +584,7 @@ static void stream_window(tally *ctx, const problem *c)
                parts, many);
 }
 
-/* Parts of a field, of which one has all of its elements and comes without bits: into the other, and the other into it. */
+/* A part that has all of its elements and comes without bits, and one that lacks some: either into the other. */
 static void one_is_whole(tally *ctx)
 {
     static const char *const ops[] = {"mean", "var", "first", "argmin", "sum"};
