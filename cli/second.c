@@ -125,12 +125,12 @@ static int open_with(second *s, const input *in, const options *o)
 static int open_valid(second *s, const input *in, const options *o)
 {
     const char *const path = o->value[OPT_valid];
-    tally_file_options f = {.assume = TALLY_I64, .table = in->columns > 0};
+    tally_file_options f = {.assume = strcmp(path, "-") ? TALLY_U8 : TALLY_I64, .table = in->columns > 0};
     input valid;
     int code = input_open_beside(&valid, in->ctx, &f, path);
-    if (!code && !strcmp(valid.info.format, "raw")) {
+    if (!code && f.assume == TALLY_U8 && strcmp(valid.info.format, "raw")) {
         input_close(&valid);
-        f.assume = TALLY_U8;
+        f.assume = TALLY_I64;
         code = input_open_beside(&valid, in->ctx, &f, path);
     }
     if (!code && valid.dtype >= TALLY_F16)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Compares `tally reduce`, `scan` and `window` of exact sums with math.fsum and fractions. Run by test_exact.sh."""
+"""Compares `tally reduce`, `scan` and `window` of exact sums and products with math.fsum and fractions. Run by
+test_exact.sh."""
 import math
 import os
 import random
@@ -78,6 +79,29 @@ for kind in ("near", "wide", "cancel", "ties", "subnormal"):
         total = sum(map(Fraction, f32))
         same(tally("reduce", "sum:exact", f32, dtype="f32"), hexes([to_f32(total)], "<f"), "f32 " + kind)
         same(tally("reduce", "sum:exact:f64", f32, dtype="f32"), hexes([math.fsum(f32) + 0.0]), "f32:f64 " + kind)
+
+# products of pairs, in any order, and without some of them
+for kind in ("near", "wide", "cancel", "subnormal"):
+    for n in (1, 50, 3001):
+        x, y = data(kind, n), data("near" if kind == "wide" else kind, n)
+        n = min(len(x), len(y))
+        pairs = list(zip(x, y))
+        for there in ([1] * n, [random.randint(0, 1) for _ in range(n)]):
+            with open("y.raw", "wb") as f:
+                f.write(b"".join(struct.pack("<d", v) for _, v in pairs))
+            with open("v.raw", "wb") as f:
+                f.write(bytes(there))
+            total = sum((Fraction(a) * Fraction(b) for (a, b), v in zip(pairs, there) if v), Fraction(0))
+            same(tally("reduce", "dot:exact", [a for a, _ in pairs], "--with", "y.raw", "--valid", "v.raw"),
+                 hexes([float(total) + 0.0]), "dot %s %d" % (kind, n))
+            left = [a for (a, _), v in zip(pairs, there) if v]
+            same(tally("reduce", "sum:exact", [a for a, _ in pairs], "--valid", "v.raw"),
+                 hexes([math.fsum(left) + 0.0]), "valid %s %d" % (kind, n))
+            if left:
+                mean = sum(map(Fraction, left)) / len(left)
+                same(tally("reduce", "mean:exact", [a for a, _ in pairs], "--valid", "v.raw"),
+                     hexes([float(mean) + 0.0]), "valid mean %s %d" % (kind, n))
+            random.shuffle(pairs)
 
 print("%d passed, %d failed" % (checks - failed, failed))
 sys.exit(failed != 0)

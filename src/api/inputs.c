@@ -9,7 +9,7 @@
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
-#include "exact/exact.h"
+#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ static void normal(tally_view *v)
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
-static tally_status open_job(job *j, tally *ctx, const char *op, const tally_view *in, const char *verb)
+static tally_status open_job(job *j, tally *ctx, const char *op, const tally_view *in)
 {
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
@@ -74,8 +74,6 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tally_vie
     if (!status) status = check_input(ctx, in, "in", &j->in);
     if (!status && in->next) status = check_input(ctx, in->next, "in->next", &j->next);
     if (status) return status;
-    if (tl_exact_form_of(j->form.op))
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
     if (in->next) j->in.next = &j->next;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
@@ -105,14 +103,14 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     normal(&j->in);
     if (j->in.next) normal(&j->next);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
-        tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
+        if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
         j->work = j->in;
         j->work.next = NULL;
         return TALLY_OK;
     }
     tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
-    if (!status) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+    if (!status && !j->plan.exact) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {
@@ -124,7 +122,7 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     } else {
         const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
                                j->form.par, 0};
-        tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
+        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
     j->work.next = NULL;
@@ -212,7 +210,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, in, "reduce");
+    tally_status status = open_job(&j, ctx, op, in);
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -229,7 +227,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status && j.form.kind == TL_FORM_STATES)
             tl_states_reduce(&j.plan, tally_threads(ctx), &j.work, there(&j), out);
         else if (!status)
-            status = tl_reduce_view(ctx, &j.plan, tally_threads(ctx), &j.work, out);
+            status = (j.plan.exact ? tl_exact_reduce : tl_reduce_view)(ctx, &j.plan, tally_threads(ctx), &j.work, out);
         tl_fp_leave(fp);
     }
     close_job(&j);
@@ -242,7 +240,7 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     job j;
     tally_view y;
     const int reverse = o && o->reverse;
-    tally_status status = open_job(&j, ctx, op, in, "scan");
+    tally_status status = open_job(&j, ctx, op, in);
     if (!status) status = tl_check_scan(ctx, &j.plan, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
     if (!status) status = check_apart(&j, out);
@@ -264,7 +262,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
         if (!status && j.form.kind == TL_FORM_STATES)
             tl_states_scan(&j.plan, tally_threads(ctx), &j.work, there(&j), &dense, &forward);
         else if (!status)
-            status = tl_scan_view(ctx, &j.plan, tally_threads(ctx), &j.work, &dense, &forward);
+            status = (j.plan.exact ? tl_exact_scan : tl_scan_view)(ctx, &j.plan, tally_threads(ctx), &j.work, &dense,
+                                                                   &forward);
         if (!status && !direct) scatter(&dense, &y, j.plan.op->result_bytes, reverse);
         tl_fp_leave(fp);
     }
@@ -277,7 +276,7 @@ tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, 
 {
     job j;
     tally_view y;
-    tally_status status = open_job(&j, ctx, op, in, "window");
+    tally_status status = open_job(&j, ctx, op, in);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
@@ -287,7 +286,11 @@ tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, 
         y = *out;
         normal(&y);
         status = prepare(&j, NULL, 0);
-        if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
+        if (!status && j.plan.exact)
+            status = tl_window_streams(o)
+                         ? tl_exact_window(&j.plan, tally_threads(ctx), &j.work, &y, o)
+                         : tl_exact_ranges_view(ctx, &j.plan, NULL, tally_threads(ctx), &j.work, &y, o);
+        else if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
             status = ranges(&j, &y, o);
         else if (!status)
             status = tl_window_view(ctx, &j.plan, &j.count, tally_threads(ctx), &j.work, &y, o);

@@ -2,6 +2,7 @@
  * Forms of operators for elements that may be left out (inputs.h). */
 #include "inputs.h"
 #include "dtype/dtype.h"
+#include "exact/exact.h"
 #include "operators.h"
 #include "view.h"
 #include <stdio.h>
@@ -44,6 +45,11 @@ static void find_form(tl_form *form)
     const int real = tl_dtype_kind(s->dtype) == 'F';
     form->kind = TL_FORM_STATES;
     if (s->user) return;
+    if (tl_exact_form_of(s)) { /* -0, which no element is then (tl_exact_form.leaves_out) */
+        form->kind = TL_FORM_BLANK;
+        form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
+        return;
+    }
     if (s->masked) {
         form->kind = TL_FORM_NAN;
         form->fill = mark_of(s->dtype);

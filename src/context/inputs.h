@@ -3,7 +3,8 @@
  * no place in the tree moves. The kernels know nothing of it. They get prepared elements of a type and of an operator
  * that give the same bits:
  *
- *   BLANK   the operator has an element that changes nothing, OP_BLANK (-0.0 for a sum): that is put there
+ *   BLANK   the operator has an element that changes nothing, OP_BLANK (-0.0 for a sum): that is put there. For an
+ *           exact sum it is -0, and all zeros that are there become +0, so that they can be told apart and counted
  *   NAN     it is a nan form: a NaN
  *   MARK    its nan form, which leaves out the mark alone (tl_par.marked) and folds all other NaNs. Integers as f64,
  *           where f64 is what the operator calculates in, or has all of their values
