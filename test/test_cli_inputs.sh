@@ -153,8 +153,8 @@ ok 'printf "" >none.txt; tally reduce sum --valid none.txt empty.npy' 0
 ok 'printf "" | tally reduce corr --with none.txt' nan
 # an operator of the user's own
 operators=$here/../examples/operators
-same "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h --valid k.txt n.txt" \
-    "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h left.txt"
+same "tally reduce squares,streak --op-file $operators/squares.h --op-file $operators/streak.h --valid k.txt n.txt" \
+    "tally reduce squares,streak --op-file $operators/squares.h --op-file $operators/streak.h left.txt"
 
 # raw bits of any number; products that no f64 holds
 ok 'printf "\1\0\1" >v.raw; tally reduce sum,mean:exact --valid v.raw x.txt' "sum${t}mean:exact
