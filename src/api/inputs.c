@@ -28,7 +28,7 @@ static const char what[] = "views with validity, or of two inputs,";
 
 /* ---- checks ---- */
 
-static tally_status check_bits(tally *ctx, const tally_view *v, const char *name)
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
     int64_t low, high, first;
     if (!v->valid) return TALLY_OK;
@@ -42,8 +42,7 @@ static tally_status check_bits(tally *ctx, const tally_view *v, const char *name
     return TALLY_OK;
 }
 
-/* *to becomes the view without what a single dense view has not. */
-static tally_status check_input(tally *ctx, const tally_view *given, const char *name, tally_view *to)
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(given->dtype);
     *to = *given;
@@ -52,7 +51,7 @@ static tally_status check_input(tally *ctx, const tally_view *given, const char 
     tally_status status = TALLY_OK;
     if (given->offsets && given->rows > 0) status = tl_on_processors(ctx, given->offsets, "offsets", what, 0);
     if (!status) status = tl_view_check(ctx, to, name, bytes);
-    if (!status) status = check_bits(ctx, given, name);
+    if (!status) status = tl_bits_check(ctx, given, name);
     if (!status) status = tl_on_processors(ctx, given->data, name, what, 0);
     if (!status && given->valid) status = tl_on_processors(ctx, given->valid, name, what, 0);
     to->valid = given->valid;
@@ -71,8 +70,8 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tally_vie
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     tally_status status = tl_form_of(ctx, op, in, &j->form);
-    if (!status) status = check_input(ctx, in, "in", &j->in);
-    if (!status && in->next) status = check_input(ctx, in->next, "in->next", &j->next);
+    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
+    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
     if (status) return status;
     if (in->next) j->in.next = &j->next;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);

@@ -11,4 +11,15 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *options);
+
+/* An input view, checked; *to is it with its bits and no next. */
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to);
+/* The bits of a view that is checked but for them: none is before the first. */
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
+
+/* The verbs where out->valid is given (validity.c). */
+tally_status tl_valid_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                           const tally_scan_options *options);
+tally_status tl_valid_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                             const tally_window_options *options);
 #endif

@@ -141,6 +141,7 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
+    if (out && out->valid) return tl_valid_scan(ctx, op, in, out, o);
     if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
     tl_plan plan;
     views v;
@@ -165,6 +166,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
+    if (out && out->valid) return tl_valid_window(ctx, op, in, out, o);
     if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
     tl_plan plan, count;
     views v;

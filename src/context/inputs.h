@@ -26,7 +26,4 @@ typedef struct tl_form {
 
 /* The operator's instance for `in`, and its form. Refuses a second input that is missing, too much, or does not fit. */
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);
-
-/* The type to which two inputs are widened. */
-tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b);
 #endif

@@ -185,7 +185,7 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
 {
     begin(g, form, in, plan);
-    g->zeros = form->kind != TL_FORM_NAN && !(form->kind == TL_FORM_PLAIN && form->op->masked);
+    g->zeros = !form->named->masked;
     g->quiet = g->unsign = 0;
     g->dtype = TALLY_F32;
     g->bytes = sizeof(float);
