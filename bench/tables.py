@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tables and fields as people have them, beside the tools that people use for them. Whole processes on files that are in
-the page cache, and time windows in memory too.
+"""Tables and fields as people have them, beside the tools that people use for them. Whole processes on files that are
+in the page cache, and time windows in memory too.
 
     python3 bench/tables.py [--tally build/tally] [--library build/libtally.so] [--folder DIR] [--rounds 3]
                             [--threads 1] [--mib 1024] [--rows 10000000] [--field-mib 4096] [--files 4]
@@ -11,8 +11,8 @@ the page cache, and time windows in memory too.
   windows   mean of the last second, 100 rows in it, --rows rows: in memory (a copy, pandas, Polars) and from CSV
   field     mean over time of --files NetCDF files of 10^6 cells, --field-mib in all: reading them (cat), cdo, ncra
 
-Every time is the best of --rounds, all programs in turns; a ratio says how many times as long as tally it is. A peer that
-is not here is left out with a line. What is written goes to a folder of its own, which is removed."""
+Every time is the best of --rounds, all programs in turns; a ratio says how many times as long as tally it is. A peer
+that is not here is left out with a line. What is written goes to a folder of its own, which is removed."""
 
 import argparse
 import array
@@ -55,7 +55,8 @@ def race(title, amount, unit, calls):
             best[name] = min(best[name], time.perf_counter() - begin)
     print(title)
     for name, seconds in best.items():
-        print("  %-28s %9.3f s %9.3f %s %8.2f x tally" % (name, seconds, amount / seconds, unit, seconds / best["tally"]))
+        ratio = seconds / best["tally"]
+        print("  %-28s %9.3f s %9.3f %s %8.2f x tally" % (name, seconds, amount / seconds, unit, ratio))
     sys.stdout.flush()
 
 
@@ -92,13 +93,14 @@ def city():
     if program("datamash"):
         calls["datamash -s -g"] = command("datamash -t, --header-in -s -g1 mean 2 <city.csv", shell=True)
     if module("duckdb"):
-        calls["DuckDB"] = python("import duckdb; c = duckdb.connect(); c.execute('set threads=%s'); c.execute(\"select city, "
-                                 "avg(temp) from 'city.csv' group by city\").fetchall()" % THREADS)
+        calls["DuckDB"] = python("import duckdb; c = duckdb.connect(); c.execute('set threads=%s'); c.execute("
+                                 "\"select city, avg(temp) from 'city.csv' group by city\").fetchall()" % THREADS)
     if module("polars"):
         calls["Polars"] = python("import os; os.environ['POLARS_MAX_THREADS'] = '%s'\nimport polars as p; "
-                                 "p.scan_csv('city.csv').group_by('city').agg(p.col('temp').mean()).collect()" % THREADS)
-    race("city: %d MiB, 1000 cities, %s thread(s); bar 0.5 GB/s, a tenth of datamash" % (size >> 20, THREADS), size / 1e9,
-         "GB/s", calls)
+                                 "p.scan_csv('city.csv').group_by('city').agg(p.col('temp').mean()).collect()"
+                                 % THREADS)
+    race("city: %d MiB, 1000 cities, %s thread(s); bar 0.5 GB/s, a tenth of datamash" % (size >> 20, THREADS),
+         size / 1e9, "GB/s", calls)
 
 
 class View(ctypes.Structure):
@@ -166,9 +168,9 @@ def windows():
     with open("times.csv", "w") as f:
         f.write("time,x\n")
         for i in range(0, n, 1 << 16):
-            f.write("".join("1970-01-%02dT%02d:%02d:%02d.%02d,%.4f\n" % (1 + j // 8640000, j // 360000 % 24, j // 6000 % 60,
-                                                                       j // 100 % 60, j % 100, values[j])
-                            for j in range(i, min(i + (1 << 16), n))))
+            for j in range(i, min(i + (1 << 16), n)):
+                clock = 1 + j // 8640000, j // 360000 % 24, j // 6000 % 60, j // 100 % 60, j % 100
+                f.write("1970-01-%02dT%02d:%02d:%02d.%02d" % clock + ",%.4f\n" % values[j])
     calls = {"tally": command(TALLY, "window", "mean", "--by", "time", "--last", "1s", "--column", "x", "times.csv",
                               "--threads", THREADS, into="windows.out")}
     if pandas:
@@ -191,8 +193,8 @@ def field():
         subprocess.run(["cdo", "-s", "-O", "-f", "nc4", "-b", "F32", "-settaxis,%d-01-01,00:00,1hour" % (2000 + k),
                         "-duplicate,%d" % steps, "-random,r1000x1000,%d" % (k + 1), names[-1]], check=True)
     size = sum(os.path.getsize(n) for n in names)
-    calls = {"tally": command(TALLY, "reduce", "mean", "--axis", "time", "--variable", "random", *names, "-o", "tally.nc",
-                              "--threads", THREADS),
+    calls = {"tally": command(TALLY, "reduce", "mean", "--axis", "time", "--variable", "random", *names, "-o",
+                              "tally.nc", "--threads", THREADS),
              "cat (reading alone)": command("cat", *names),
              "cdo timmean": command("cdo", "-s", "-O", "-timmean", "-cat", *names, "cdo.nc"),
              "cdo timmean -mergetime": command("cdo", "-s", "-O", "-timmean", "-mergetime", *names, "cdo.nc")}
