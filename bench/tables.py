@@ -139,6 +139,7 @@ def library(keys, values, span):
                                              ctypes.byref(y), ctypes.c_int64(0))
         if bad:
             sys.exit(lib.tally_error(context).decode())
+    call.kept = keys, values, out  # views have addresses only
     return call
 
 
