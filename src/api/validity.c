@@ -17,7 +17,7 @@
 
 enum { REDUCE, SCAN, WINDOW };
 
-typedef struct {
+typedef struct tl_validity {
     tally *ctx;
     int verb;
     const tally_scan_options *scan;
@@ -27,6 +27,7 @@ typedef struct {
     int64_t *before;     /* of a sequence: elements that count before each, and all of them */
     char *bits;          /* a byte for each result, sequence after sequence */
     int64_t results;
+    const tally_view *out;
 } job;
 
 static void close_job(job *j)
@@ -149,38 +150,33 @@ static void put(const job *j, const tally_view *out)
     }
 }
 
-/* The verb writes its results into *plain, which is out without bits. */
-static tally_status finish(job *j, const char *op, const tally_view *in, const tally_view *out)
+tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
+                               const void *options, tl_validity **v)
 {
     tally_operator_info info;
-    tally_view plain = *out;
-    plain.valid = NULL;
-    plain.valid_offset = 0;
-    tally_status status = collect(j, op, in);
     tally_dtype dtype = in ? in->dtype : TALLY_F64;
+    *v = NULL;
+    job *j = calloc(1, sizeof *j);
+    if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
+    *j = (job){.ctx = ctx, .verb = window ? WINDOW : SCAN, .out = out};
+    if (window)
+        j->window = options;
+    else
+        j->scan = options;
+    tally_status status = collect(j, op, in);
     if (!status && in->next) dtype = tally_common_dtype(dtype, in->next->dtype);
-    if (!status) status = tally_operator(j->ctx, op, dtype, &info);
+    if (!status) status = tally_operator(ctx, op, dtype, &info);
     if (!status) status = check_bits(j, out, info.lanes * (int64_t)tally_dtype_size(info.output));
-    if (!status)
-        status = j->verb == SCAN ? tally_scan(j->ctx, op, in, &plain, j->scan)
-                                 : tally_window(j->ctx, op, in, &plain, j->window);
-    if (!status) put(j, out);
-    close_job(j);
+    *v = j;
     return status;
 }
 
-tally_status tl_valid_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                           const tally_scan_options *o)
+void tl_validity_end(tl_validity *v, tally_status status)
 {
-    job j = {.ctx = ctx, .verb = SCAN, .scan = o};
-    return finish(&j, op, in, out);
-}
-
-tally_status tl_valid_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                             const tally_window_options *o)
-{
-    job j = {.ctx = ctx, .verb = WINDOW, .window = o};
-    return finish(&j, op, in, out);
+    if (!v) return;
+    if (!status) put(v, v->out);
+    close_job(v);
+    free(v);
 }
 
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid, int64_t valid_offset)
