@@ -208,15 +208,21 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
  * the names; tally_operator says what the result is.
  *
- * sum:exact, mean:exact, nansum:exact and nanmean:exact of f16, bf16, f32 and f64 give the real sum or mean of the
- * elements, rounded once to nearest even (to f32, of f64 to f64; with :f64 to f64). No order changes a bit of it. It
- * overflows only where that rounded value does, and it is never -0; a NaN, or inf and -inf, give NaN (doc/exact.md). On
- * a GPU the processors compute them, from host memory alone. */
+ * sum:exact, mean:exact, dot:exact and their nan forms of f16, bf16, f32 and f64 give the real sum or mean of the
+ * elements, or the real sum of the real products, rounded once to nearest even (to f32, of f64 to f64; with :f64 to
+ * f64). No order changes a bit of it. It overflows only where that rounded value does, and it is never -0; a NaN, or
+ * inf and -inf, give NaN (doc/exact.md). On a GPU the processors compute them, from host memory alone. */
 
 /* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
  * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out
  * must not overlap in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
+
+/* Which of these results are of elements: bit number valid_offset + r of valid, least significant first, becomes 0
+ * where none is left of sequence r (there are none, all are left out, or, with a nan form, NaN), else 1. Scans and
+ * windows write such bits if their output view has `valid` (section 5). In host memory, from host memory alone. */
+TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
+                                          int64_t valid_offset);
 
 /* How a scan runs. NULL options: inclusive, forward, no init. */
 typedef struct tally_scan_options {
@@ -284,7 +290,9 @@ struct tally_view {
     const int64_t *offsets;
     /* NULL, or one bit for each element, least significant bit first, as in Arrow: 0 leaves the element out. The bits
      * follow the elements' places: that of element (r, i) is number valid_offset + r * row_stride + i * stride (with
-     * offsets valid_offset + j * stride for the element number j) */
+     * offsets valid_offset + j * stride for the element number j). In an output view they are written: 0 where a result
+     * is of no elements, or a window of fewer than min_count or, by the rule for edges, not full; else 1. The result
+     * beside a 0 is the operator's empty value. Both views are in host memory then */
     const void *valid;
     int64_t valid_offset;
     /* NULL, or the operator's second input: the same rows and lengths (with offsets: the same offsets), any strides,
@@ -547,6 +555,9 @@ TALLY_API const char *const *tally_operators(void);
 TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
 TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
 TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
+/* The type that two inputs of types a and b are widened to (doc/inputs.md has the table); 0 if there is no such
+ * dtype. */
+TALLY_API tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b);
 TALLY_API const char *tally_version(void);
 TALLY_API const char *tally_status_name(tally_status status);
 

@@ -250,6 +250,7 @@ REST = "keepdims: bool = False, out: _Output | None = None\n) -> Any: ...\n"
 FORMS = {
     "": "x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, ",
     "ddof": "x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, ",
+    "sample": "x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, ",
     "alpha": "x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None, ",
 }
 

@@ -79,11 +79,11 @@ bad 1 "$make nansum f1.npy -o one.frag && tally fragment merge f0.frag one.frag 
     'tally: one.frag (right) does not fit what was merged before (left): left has 36 sequences and right has 1: must be as many'
 
 printf '#define OP_EXACT 1\n#define OP_STATE(F) F(ord, v)\ntypedef struct { OP_STATE(FIELD) } state;\n' >broken.h
-cp "$here/../examples/operators/drawdown.h" .
-own='--op-file drawdown.h'
-ok "$make drawdown p0.txt $own -o a.own && $make drawdown p1.txt --start 300 $own -o b.own && tally fragment merge b.own a.own $own -o c.own" ''
-same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce drawdown $own --hex"
-bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'drawdown' is not defined here (tally_define)"
+cp "$here/../examples/operators/descent.h" .
+own='--op-file descent.h'
+ok "$make descent p0.txt $own -o a.own && $make descent p1.txt --start 300 $own -o b.own && tally fragment merge b.own a.own $own -o c.own" ''
+same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce descent $own --hex"
+bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'descent' is not defined here (tally_define)"
 
 # ---- two inputs, and elements that are left out: the bits of tally reduce, in whatever order the parts come ----
 ok "seq 1 40 | sed 's/\$/.3/' >x.txt; seq 3 3 120 >y.txt; for i in 0 1 2 3 4 5 6 7; do printf '1\n0\n1\n1\n0\n'; done >v.txt

@@ -12,6 +12,8 @@ enum { MOST = 3000, ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
 static _Alignas(16) unsigned char store[2][ROOM * 8 + 16], bitmap[2][BITS];
 static _Alignas(16) unsigned char values[2 * MOST * 8], got[ROOM * 16], want[ROOM * 16], line[(MOST + 1) * 16];
 static unsigned char there[MOST];
+static int is_empty; /* was the last of fold's results of no elements? */
+static _Alignas(8) unsigned char marks[2][ROOM / 4 + 64];
 
 /* ---- the law ---- */
 
@@ -52,6 +54,7 @@ static void fold(const sequence *q, int64_t first, int64_t m, const void *init, 
     }
     for (int64_t i = first; i < first + m; i++) counted += element(q, i, first).present;
     if (counted < least) s.present = 0;
+    is_empty = !s.present;
     if (s.present)
         q->op->lower(&s.s, counted, 0, q->p, out);
     else
@@ -202,7 +205,7 @@ static int make(problem *c)
                       b = check_below(2) ? a : (tally_dtype)(1 + check_below(TALLY_F64));
     tally_operator_info info;
     if (tally_operator(NULL, c->op, a, &info)) return 0;
-    const tally_dtype d = info.inputs == 2 ? tl_common_dtype(a, b) : a;
+    const tally_dtype d = info.inputs == 2 ? tally_common_dtype(a, b) : a;
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
     int64_t rows = check_below(3) ? 1 : check_below(8) ? check_below(11) : 60 + check_below(200);
     int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
@@ -225,8 +228,16 @@ static int make(problem *c)
     return 1;
 }
 
+/* Bit b of the wanted ones, for fold's last result. */
+static void set_mark(int64_t b)
+{
+    const unsigned char bit = (unsigned char)(1 << (b & 7));
+    marks[1][b >> 3] = (unsigned char)((marks[1][b >> 3] & ~bit) | (is_empty ? 0 : bit));
+}
+
 static void reduce(tally *ctx, const problem *c)
 {
+    memset(marks, 0x5a, sizeof marks);
     const int64_t bytes = c->s->result_bytes;
     memset(got, 0x55, sizeof got);
     memset(want, 0x55, sizeof want);
@@ -234,7 +245,11 @@ static void reduce(tally *ctx, const problem *c)
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
         fold(&q, 0, q.n, NULL, 0, want + r * bytes);
+        set_mark(5 + r);
     }
+    check_ok(ctx, tally_reduce_valid(ctx, c->op, &c->in, marks[0], 5), c->op);
+    check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of reduce %s of %s, %lld x %lld", c->op,
+               tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n);
     check_same(got, want, c->in.rows + 3, bytes, "reduce %s of %s, %lld x %lld, stride %lld", c->op,
                tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride);
 }
@@ -243,6 +258,8 @@ static void reduce(tally *ctx, const problem *c)
 static tally_view results(const problem *c, int64_t n)
 {
     tally_view out = {got, c->s->out, c->in.rows, n, n, 1, c->in.offsets};
+    memset(marks, check_below(2) ? 0xa5 : 0, sizeof marks);
+    if (check_below(2)) out.valid = marks[0], out.valid_offset = check_below(20);
     const int how = (int)check_below(3);
     if (how == 1) out.stride = 2, out.row_stride = 2 * n;
     if (how == 2 && !out.offsets && out.rows) out.stride = out.rows, out.row_stride = 1;
@@ -253,6 +270,7 @@ static void put(const problem *c, const tally_view *out, int64_t r, int64_t i, c
 {
     const int64_t place = (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride) + i * out->stride;
     memcpy(want + place * c->s->result_bytes, value, c->s->result_bytes);
+    if (out->valid) set_mark(out->valid_offset + place);
 }
 
 static void scan(tally *ctx, const problem *c)
@@ -272,6 +290,8 @@ static void scan(tally *ctx, const problem *c)
             put(c, &out, r, o.reverse ? q.n - 1 - i : i, line);
         }
     }
+    check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of scan %s of %s", c->op,
+               tally_dtype_name(c->in.dtype));
     check_same(got, want, (int64_t)sizeof got, 1, "scan %s of %s, %lld x %lld, stride %lld to %lld, options %d %d %d",
                c->op, tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride,
                (long long)out.stride, o.exclusive, o.reverse, o.init != NULL);
@@ -331,10 +351,12 @@ static void window(tally *ctx, const problem *c)
             if (full || o.edges == TALLY_EDGES_SHRINK || o.min_count > 0)
                 fold(&q, a, b - a, NULL, o.min_count, line);
             else
-                q.op->empty(q.p, line);
+                q.op->empty(q.p, line), is_empty = 1;
             put(c, &out, r, to++, line);
         }
     }
+    check_same(marks[0], marks[1], sizeof marks[0], 1, "validity of window %s of %s", c->op,
+               tally_dtype_name(c->in.dtype));
     check_same(got, want, (int64_t)sizeof got, 1,
                "window %s of %s, %lld x %lld, stride %lld, %lld + 1 + %lld, edges %d, min_count %lld, step %lld", c->op,
                tally_dtype_name(c->in.dtype), (long long)c->in.rows, (long long)c->in.n, (long long)c->in.stride,
@@ -475,7 +497,8 @@ static void streams(tally *ctx, const problem *c, const tally_scan_options *o)
     const int parts = cut_up(c->in.n, cut);
     if (c->in.offsets) return;
     tally_stream *s = open_stream(ctx, c, o, many);
-    const tally_view out = results(c, c->in.n);
+    tally_view out = results(c, c->in.n);
+    out.valid = NULL; /* streams write no bits */
     memset(got, 0x55, sizeof got);
     memset(want, 0x55, sizeof want);
     for (int i = 0; i < parts; i++) {
@@ -548,7 +571,8 @@ static void stream_window(tally *ctx, const problem *c)
                        : tally_stream_window(ctx, c->op, c->s->dtype, &o, &s),
                   c->op))
         exit(check_finish());
-    const tally_view out = results(c, tally_window_length(c->in.n, &o));
+    tally_view out = results(c, tally_window_length(c->in.n, &o));
+    out.valid = NULL;
     memset(got, 0x55, sizeof got);
     memset(want, 0x55, sizeof want);
     for (int i = 0; i < parts; i++, at += made) {
@@ -615,6 +639,44 @@ static void one_is_whole(tally *ctx)
     }
 }
 
+static void refused(tally *ctx, tally_status status, const char *words)
+{
+    check(status == TALLY_INVALID && strstr(tally_error(ctx), words), "refused: %s; wanted %s", tally_error(ctx),
+          words);
+}
+
+/* Bits of results: a view without bits of its own, bits that lie over results, none at all. */
+static void result_bits(tally *ctx)
+{
+    const int32_t x[5] = {3, 1, 4, 1, 5};
+    int32_t y[5] = {7, 7, 7, 7, 7};
+    unsigned char bits = 0xe0;
+    const tally_view in = tally_flat(x, TALLY_I32, 5);
+    tally_view out = tally_flat(y, TALLY_I32, 5);
+    const tally_window_options w = {.before = 1}, least = {.before = 2, .min_count = 2};
+    out.valid = &bits;
+    check_ok(ctx, tally_window(ctx, "min", &in, &out, &w), "window");
+    check(bits == 0xfe && y[4] == 1, "bits %x", bits);
+    check_ok(ctx, tally_window(ctx, "min", &in, &out, &least), "window");
+    check(bits == 0xfe, "bits %x", bits);
+    check_ok(ctx, tally_scan(ctx, "max", &in, &out, &(tally_scan_options){.exclusive = 1}), "scan");
+    check(bits == 0xfe, "bits %x", bits);
+    y[4] = 7;
+    out.valid = y;
+    refused(ctx, tally_window(ctx, "min", &in, &out, &w), "out->valid overlaps elements or results");
+    out.valid = x;
+    refused(ctx, tally_scan(ctx, "min", &in, &out, NULL), "out->valid overlaps elements or results");
+    out.valid = &bits, out.valid_offset = -1;
+    refused(ctx, tally_scan(ctx, "min", &in, &out, NULL), "out->valid_offset is -1");
+    refused(ctx, tally_reduce_valid(ctx, "min", &in, NULL, 0), "valid is NULL");
+    refused(NULL, tally_reduce_valid(NULL, "min", &in, &bits, 0), "ctx is NULL");
+    check(y[4] == 7 && bits == 0xfe, "something was written");
+    check(tally_common_dtype(TALLY_F16, TALLY_BF16) == TALLY_F32 &&
+              tally_common_dtype(TALLY_I8, TALLY_U64) == TALLY_F64 &&
+              tally_common_dtype(TALLY_U8, TALLY_U32) == TALLY_U64 && !tally_common_dtype(TALLY_I8, (tally_dtype)99),
+          "common types");
+}
+
 int main(void)
 {
     check_start();
@@ -623,6 +685,7 @@ int main(void)
     for (int t = 1; t <= 2; t++) {
         tally *ctx = check_open(t, NULL);
         one_is_whole(ctx);
+        result_bits(ctx);
         for (int64_t k = 0; k < cases; k++) {
             c = (problem){.op = ""};
             if (!make(&c)) continue;

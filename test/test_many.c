@@ -378,10 +378,10 @@ static void check_turns(int turns)
 /* A user's operator, which the members' threads must not compile at the same time. */
 static void check_user(void)
 {
-    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/drawdown.h"), "define");
-    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/drawdown.h"), "define");
-    o = (check_operator){.op = "drawdown", .dtype = TALLY_F32, .bytes = 4};
-    if (!check_ok(ctx, tally_operator(ctx, o.op, o.dtype, &o.info), "drawdown")) return;
+    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
+    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
+    o = (check_operator){.op = "descent", .dtype = TALLY_F32, .bytes = 4};
+    if (!check_ok(ctx, tally_operator(ctx, o.op, o.dtype, &o.info), "descent")) return;
     o.result = (int64_t)tally_dtype_size(o.info.output) * o.info.lanes;
     check_turns(2);
 }

@@ -45,10 +45,20 @@ def _alpha(op):
     return function
 
 
+def _sample(op):
+    reduce = _core.reduce
+
+    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, out=None):
+        return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out)
+
+    return function
+
+
 # by the parameter's name in the table: the function, an example's argument, what the documentation adds
 _FORMS = {
     "": (_plain, "", "", ""),
     "ddof": (_ddof, "", "", " The squares are\ndivided by the number of elements less ``correction``."),
+    "sample": (_sample, "", "", " With\n``sample`` it is corrected for a sample, as in pandas."),
     "alpha": (_alpha, ":0.5", ", 0.5", " ``alpha`` is\nthe weight of a new element, 0 to 1."),
 }
 NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator

@@ -422,12 +422,12 @@ def test_streams_of_results(rng):
 
 
 def test_define():
-    text = open(__file__.replace("python/tests/test_inputs.py", "examples/operators/drawdown.h")).read()
-    tally.define("drawdown", text)
-    assert tally.reduce(np.array([3.0, 5, 2, 8, 1]), "drawdown") == 7
+    text = open(__file__.replace("python/tests/test_inputs.py", "examples/operators/descent.h")).read()
+    tally.define("descent", text)
+    assert tally.reduce(np.array([3.0, 5, 2, 8, 1]), "descent") == 7
     with tally.device("cpu,threads=1"):
-        assert tally.scan(np.array([3.0, 5, 2, 8, 1]), "drawdown")[-1] == 7
-    assert tally.Fragment("drawdown", np.array([3.0, 5, 2])).op == "drawdown"
+        assert tally.scan(np.array([3.0, 5, 2, 8, 1]), "descent")[-1] == 7
+    assert tally.Fragment("descent", np.array([3.0, 5, 2])).op == "descent"
     with pytest.raises(ValueError, match="sum"):
         tally.define("sum", text)
     with pytest.raises(ValueError, match="somewhere:1"):

@@ -10,7 +10,7 @@
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
-#include "exact/exact.h"
+#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static const char what[] = "views with validity, or of two inputs,";
 tally_dtype tl_inputs_dtype(const tally_view *in)
 {
     if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
-    return tl_common_dtype(in->dtype, in->next->dtype);
+    return tally_common_dtype(in->dtype, in->next->dtype);
 }
 
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
@@ -43,7 +43,7 @@ tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_st
 
 /* ---- checks ---- */
 
-static tally_status check_bits(tally *ctx, const tally_view *v, const char *name)
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
     int64_t low, high, first;
     if (!v->valid) return TALLY_OK;
@@ -66,7 +66,7 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
     tally_status status = TALLY_OK;
     if (given->offsets && given->rows > 0) status = tl_on_processors(ctx, given->offsets, "offsets", what, 0);
     if (!status) status = tl_view_check(ctx, to, name, bytes);
-    if (!status) status = check_bits(ctx, given, name);
+    if (!status) status = tl_bits_check(ctx, given, name);
     if (!status) status = tl_on_processors(ctx, given->data, name, what, 0);
     if (!status && given->valid) status = tl_on_processors(ctx, given->valid, name, what, 0);
     to->valid = given->valid;
@@ -80,8 +80,7 @@ void tl_inputs_normal(tally_view *v)
 }
 
 /* named: NULL, or the operator that op was when a stream was opened. */
-static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
-                             const char *verb)
+static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in)
 {
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
@@ -90,8 +89,6 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *
     if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
     if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
     if (status) return status;
-    if (tl_exact_form_of(j->form.op))
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
     if (in->next) j->in.next = &j->next;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
@@ -121,14 +118,14 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     tl_inputs_normal(&j->in);
     if (j->in.next) tl_inputs_normal(&j->next);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
-        tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
+        if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
         j->work = j->in;
         j->work.next = NULL;
         return TALLY_OK;
     }
     tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
-    if (!status) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+    if (!status && !j->plan.exact) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {
@@ -140,7 +137,7 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     } else {
         const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
                                j->form.par, 0};
-        tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
+        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
     j->work.next = NULL;
@@ -183,6 +180,7 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
 static tally_status run_ranges(job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
 {
     const int threads = tally_threads(j->ctx);
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
     if (j->form.kind != TL_FORM_STATES) return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
     tl_states_ranges(&j->plan, threads, all, x, there(j) + first, y, step);
     return TALLY_OK;
@@ -230,7 +228,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, NULL, in, "reduce");
+    tally_status status = open_job(&j, ctx, op, NULL, in);
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -247,7 +245,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status && j.form.kind == TL_FORM_STATES)
             tl_states_reduce(&j.plan, tally_threads(ctx), &j.work, there(&j), out);
         else if (!status)
-            status = tl_reduce_view(ctx, &j.plan, tally_threads(ctx), &j.work, out);
+            status = (j.plan.exact ? tl_exact_reduce : tl_reduce_view)(ctx, &j.plan, tally_threads(ctx), &j.work, out);
         tl_fp_leave(fp);
     }
     close_job(&j);
@@ -260,7 +258,7 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     job j;
     tally_view y;
     const int reverse = o && o->reverse;
-    tally_status status = open_job(&j, ctx, op, NULL, in, "scan");
+    tally_status status = open_job(&j, ctx, op, NULL, in);
     if (!status) status = tl_check_scan(ctx, &j.plan, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
@@ -282,7 +280,8 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
         if (!status && j.form.kind == TL_FORM_STATES)
             tl_states_scan(&j.plan, tally_threads(ctx), &j.work, there(&j), &dense, &forward);
         else if (!status)
-            status = tl_scan_view(ctx, &j.plan, tally_threads(ctx), &j.work, &dense, &forward);
+            status = (j.plan.exact ? tl_exact_scan : tl_scan_view)(ctx, &j.plan, tally_threads(ctx), &j.work, &dense,
+                                                                   &forward);
         if (!status && !direct) scatter(&dense, &y, j.plan.op->result_bytes, reverse);
         tl_fp_leave(fp);
     }
@@ -295,7 +294,7 @@ static tally_status window(tally *ctx, const char *op, const tl_plan *named, con
 {
     job j;
     tally_view y;
-    tally_status status = open_job(&j, ctx, op, named, in, "window");
+    tally_status status = open_job(&j, ctx, op, named, in);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
@@ -305,7 +304,11 @@ static tally_status window(tally *ctx, const char *op, const tl_plan *named, con
         y = *out;
         tl_inputs_normal(&y);
         status = prepare(&j, NULL, 0);
-        if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
+        if (!status && j.plan.exact)
+            status = tl_window_streams(o)
+                         ? tl_exact_window(&j.plan, tally_threads(ctx), &j.work, &y, o)
+                         : tl_exact_ranges_view(ctx, &j.plan, NULL, tally_threads(ctx), &j.work, &y, o);
+        else if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
             status = ranges(&j, &y, o);
         else if (!status)
             status = tl_window_view(ctx, &j.plan, &j.count, tally_threads(ctx), &j.work, &y, o);
@@ -331,7 +334,7 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
                               const tally_view *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, NULL, in, "window");
+    tally_status status = open_job(&j, ctx, op, NULL, in);
     const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {

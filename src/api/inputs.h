@@ -30,4 +30,14 @@ tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *na
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes);
 /* tl_view_normal; and of a sequence of one element no stride matters: it is as dense as can be. */
 void tl_inputs_normal(tally_view *v);
+/* The bits of a view that is checked but for them: none is before the first. */
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
+
+/* Bits of results (validity.c), for a scan or a window whose out->valid is given. begin finds and checks them before
+ * the verb, which may write over its input; end writes them if the verb's status is good, and frees *v, also after a
+ * begin that failed. */
+typedef struct tl_validity tl_validity;
+tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
+                               const void *options, tl_validity **v);
+void tl_validity_end(tl_validity *v, tally_status status);
 #endif

@@ -2,14 +2,16 @@
  * Forms of operators for elements that may be left out (inputs.h). */
 #include "inputs.h"
 #include "dtype/dtype.h"
+#include "exact/exact.h"
 #include "operators.h"
 #include "view.h"
 #include <stdio.h>
 #include <string.h>
 
-tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b)
+tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b)
 {
     const char ka = tl_dtype_kind(a), kb = tl_dtype_kind(b);
+    if (!ka || !kb) return 0;
     if (a == b) return a;
     if (ka == 'F' && kb == 'F') return a == TALLY_F64 || b == TALLY_F64 ? TALLY_F64 : TALLY_F32;
     if (ka == 'F' || kb == 'F') return TALLY_F64;
@@ -45,6 +47,11 @@ static void find_form(tl_form *form)
     form->kind = TL_FORM_STATES;
     if (s->user) { /* what a text says of itself is known when it is compiled */
         if (s->blank) form->kind = TL_FORM_BLANK, s->blank(&form->fill);
+        return;
+    }
+    if (tl_exact_form_of(s)) { /* -0, which no element is then (tl_exact_form.leaves_out) */
+        form->kind = TL_FORM_BLANK;
+        form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
         return;
     }
     if (s->masked) {
@@ -111,7 +118,7 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
     *form = (tl_form){TL_FORM_PLAIN, NULL, NULL, {0}, 0};
     if (in->next && !tl_dtype_kind(in->next->dtype))
         return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d", (int)in->next->dtype, TL_DTYPES);
-    if (in->next && tl_dtype_kind(dtype)) dtype = tl_common_dtype(dtype, in->next->dtype);
+    if (in->next && tl_dtype_kind(dtype)) dtype = tally_common_dtype(dtype, in->next->dtype);
     tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
     if (!status) status = check_second(ctx, op, form->op, in, "in");
     if (!status) tl_form_begin(form, form->op, form->par, tl_has_absent(in));
