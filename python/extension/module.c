@@ -43,7 +43,7 @@ static PyObject *packed(PyObject *module, PyObject *object)
 {
     pt_operand a;
     pt_dim dim[PT_DIMS];
-    if (pt_open(object, "x", &a)) return NULL;
+    if (pt_open_plain(object, "x", "a digest", &a)) return NULL;
     int64_t each = (int64_t)tally_dtype_size(a.dtype), bytes = a.size * each;
     PyObject *copy = NULL;
     for (int i = 0; i < a.ndim; i++) dim[i] = (pt_dim){a.shape[i], a.strides[i], 0};
@@ -70,6 +70,9 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"fragment_make", FAST(pt_fragment_make)},
                                 {"fragment_join", FAST(pt_fragment_join)},
                                 {"fragment_read", FAST(pt_fragment_read)},
+                                {"present", FAST(pt_present)},
+                                {"bounds", FAST(pt_bounds)},
+                                {"ranges", FAST(pt_ranges)},
                                 {"runs", pt_runs, METH_O, NULL},
                                 {"groups", FAST(pt_groups)},
                                 {"take", FAST(pt_gather)},

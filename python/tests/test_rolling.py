@@ -98,9 +98,9 @@ def test_other_operators_and_types(rng):
 def test_words_that_cannot_be_said():
     x = np.ones(5)
     for arguments, message in (
-        (("2s",), "window is '2s': this version has windows of a number of rows, not of time"),
-        ((pd.Timedelta("2s"),), "windows of a number of rows"),
-        ((2.5,), "window is 2.5: must be an integer"),
+        (("2s",), "on: windows of time .'2s'. need the time of each row"),
+        ((pd.Timedelta("2s"),), "need the time of each row"),
+        ((2.5,), "window is 2.5: must be a number of rows, or a length of time"),
         ((-1,), "window is -1"),
         ((2**80,), "window is"),
     ):
