@@ -18,12 +18,14 @@ static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t cou
     Py_RETURN_NONE;
 }
 
-/* like(x) -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
-static PyObject *like(PyObject *module, PyObject *object)
+/* like(x, "x") -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
+static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const kinds[] = {"own", "numpy", "other"};
     pt_operand a;
-    if (pt_open(object, "x", &a)) return NULL;
+    const char *name = count == 2 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "x";
+    if (count != 2 && pt_count("like", count, 1)) return NULL;
+    if (!name || pt_open(args[0], name, &a)) return NULL;
     PyObject *shape = PyTuple_New(a.ndim), *strides = PyTuple_New(a.ndim), *facts = NULL;
     for (int i = 0; shape && strides && i < a.ndim; i++)
         if (PyTuple_SetItem(shape, i, PyLong_FromLongLong(a.shape[i])) ||
@@ -84,7 +86,7 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"operator", FAST(pt_operator)},
                                 {"helpers", FAST(helpers)},
                                 {"use", pt_use, METH_O, NULL},
-                                {"like", like, METH_O, NULL},
+                                {"like", FAST(like)},
                                 {"packed", packed, METH_O, NULL},
                                 {"about", pt_about, METH_NOARGS, NULL},
                                 {"operators", pt_operators, METH_NOARGS, NULL},

@@ -86,6 +86,19 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
     return status ? pt_raise(slot->ctx, status) : 0;
 }
 
+/* The library checks too, in its own words. */
+static int check_ranges(const pt_verb *how, int64_t n)
+{
+    for (int64_t i = 0; i < how->shift; i++) {
+        if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
+        PyErr_Format(PyExc_ValueError,
+                     "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x", (long long)i,
+                     (long long)how->start[i], (long long)how->end[i], (long long)n);
+        return -1;
+    }
+    return 0;
+}
+
 /* The call, when everything about it is in *verb but the operator's facts. */
 static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
 {
@@ -121,6 +134,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     verb.end = how->end;
     verb.least = how->least;
     memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
+    if (verb.what == PT_RANGES && check_ranges(how, a.shape[axis])) goto done;
     if (verb.what == PT_RANGES) shape[axis] = how->shift;
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;

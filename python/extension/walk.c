@@ -71,7 +71,7 @@ tally_status pt_check_signals(void) { return interrupted() ? PT_INTERRUPTED : TA
 static int64_t rows_now(int64_t rows, int64_t n)
 {
     enum { LEAST = 256 }; /* so that neighbouring columns are read together */
-    int64_t most = LONG_PIECE / n > LEAST ? LONG_PIECE / n : LEAST;
+    int64_t most = n > 0 && LONG_PIECE / n > LEAST ? LONG_PIECE / n : LEAST;
     return rows > 2 * most ? most : rows;
 }
 

@@ -6,6 +6,7 @@ import re
 import sys
 from operator import index
 
+from . import _core
 from ._kinds import _library
 
 __all__ = ["keys_and_length"]
@@ -23,9 +24,10 @@ def keys_and_length(x, on, window):
             _length(window)  # raises if it is none
             raise ValueError(f"on: windows of time ({window!r}) need the time of each row: give on=")
     keys, unit = _keys(on)
+    whole = _core.like(keys, "on")[0] != "float64"
     falling = len(keys) > 1 and keys[0] > keys[-1]
     if unit is None:  # numbers without a unit
-        return keys, _number(window, keys), falling
+        return keys, _number(window, whole), falling
     length = _length(window)
     per = _NANOSECONDS[unit]
     if length % per:
@@ -33,8 +35,7 @@ def keys_and_length(x, on, window):
     return keys, length // per, falling
 
 
-def _number(window, keys):
-    whole = _dtype_is_whole(keys)
+def _number(window, whole):
     try:
         number = index(window) if whole else float(window)
     except (TypeError, ValueError):
@@ -43,12 +44,6 @@ def _number(window, keys):
     if not number > 0:
         raise ValueError(f"window is {window!r}: must be greater than 0")
     return number
-
-
-def _dtype_is_whole(keys):
-    from . import _core
-
-    return _core.like(keys)[0] != "float64"
 
 
 def _length(window):
@@ -83,12 +78,12 @@ def _keys(on):
         import pyarrow
 
         if pyarrow.types.is_timestamp(on.type):
-            return _no_nulls(on).cast(pyarrow.int64()), on.type.unit
-        return on, None
+            return _no_nulls(on).cast(pyarrow.int64()).to_numpy(zero_copy_only=False), on.type.unit
+        return on.to_numpy(zero_copy_only=False), None
     if library == "polars":
         if str(on.dtype).startswith("Datetime"):
-            return _no_nulls(on).to_physical(), on.dtype.time_unit
-        return on, None
+            return _no_nulls(on).to_physical().to_numpy(), on.dtype.time_unit
+        return on.to_numpy(), None
     if library == "numpy" and on.dtype.kind == "M":
         return _of_numpy(on)
     if isinstance(on, (list, tuple)) and on and isinstance(on[0], datetime.datetime):
