@@ -11,7 +11,7 @@ from tally._functions import NAMES, facts
 
 HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
 
@@ -176,6 +176,11 @@ class device:
     isa: str
     threads: int
     def __init__(self, name: str | None = None) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *unused: object) -> None: ...
+
+class progress:
+    def __init__(self, callback: Callable[[int, int], object]) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(self, *unused: object) -> None: ...
 

@@ -7,6 +7,7 @@
  *   inputs.c     elements that are left out (nulls, masks, where=), and second arrays
  *   dims.c       axes, and the fewest strides that walk them; walk.c calls the verbs over them
  *   context.c    contexts, one for each call under way; errors
+ *   progress.c   what happens between the pieces of a long call: Ctrl-C, a callback
  *
  * Functions that return int give 0, or -1 with a Python exception set. Everything here needs the GIL (or an attached
  * thread state) unless it says otherwise. The names of files and functions here begin with pt_. */
@@ -206,6 +207,20 @@ int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Is every stride a multiple of the element? */
 int pt_even(const pt_operand *a, int64_t bytes);
 
+/* ---- long calls ---- */
+
+/* A call on so many elements begins; it turns out to have more. Calls do not nest. */
+void pt_begin(int64_t elements);
+void pt_more(int64_t elements);
+/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's handler, or the callback,
+ * raised an exception. */
+tally_status pt_went_on(int64_t elements);
+/* It ended. Not 0 if it failed, or the callback does. */
+int pt_end(int failed);
+/* Elements of a piece: fewer than usual if somebody wants to hear of them. */
+int64_t pt_piece(int64_t usual);
+PyObject *pt_progress(PyObject *module, PyObject *object);
+
 /* ---- verbs ---- */
 
 /* How a verb runs: op as the library writes it, its facts, and what scan and window add. */
@@ -239,8 +254,6 @@ int pt_open_result(const pt_operand *like, const pt_verb *verb, PyObject *out, i
 tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, char *out);
 tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out);
 tally_status pt_walk_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a, char *out);
-/* Did a signal come whose handler raised an exception? Then PT_INTERRUPTED. */
-tally_status pt_check_signals(void);
 /* Brings the stream of device data to the context, and back. */
 tally_status pt_stream_begin(pt_slot *slot, const pt_operand *a, const pt_operand *out);
 tally_status pt_stream_end(pt_slot *slot, tally_status status, const pt_operand *a, const pt_operand *out);

@@ -193,7 +193,7 @@ static tally_status look_at_pairs(rolling *r)
     at = bytes;
     mark_pairs(r->next, 0, r->next->data, &at);
     r->rows = !memchr(bytes, 0, (size_t)r->a.size);
-    return TALLY_OK;
+    return pt_went_on(r->a.size);
 }
 
 /* Is every element an observation? */
@@ -203,7 +203,7 @@ static tally_status look_for_nan(tally *ctx, rolling *r)
     if (!r->rows && r->next && r->a.size) return look_at_pairs(r);
     if (r->rows || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
         r->rows = 1;
-        return TALLY_OK;
+        return pt_went_on(r->a.size);
     }
     tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
     r->rows = numbers == r->a.size;
@@ -227,6 +227,7 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
         set_window(verb, r);
         set_window(&r->count, r);
         status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &r->a, &values);
+        if (!status && !r->rows && r->least > 0) pt_more(r->a.size);
         if (!status && !r->rows && r->least > 0)
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
     } else {
@@ -326,8 +327,10 @@ PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
     if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
+    pt_begin(2 * r.a.size);
     Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, &r, &out);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+    if (pt_end(status != TALLY_OK)) status = status ? status : PT_INTERRUPTED;
 done:
     pt_give_back(slot);
     if (made) pt_close(&out);

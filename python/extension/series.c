@@ -77,13 +77,14 @@ static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
                      verb->what == PT_SCAN ? ", or exactly its (same data, strides and element size)" : "");
         return -1;
     }
+    pt_begin(a->size);
     if (pt_long(slot, a->size * verb->in_bytes)) {
         Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, axis, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, axis, out);
     }
-    return status ? pt_raise(slot->ctx, status) : 0;
+    return pt_end(status ? pt_raise(slot->ctx, status) : 0);
 }
 
 /* The library checks too, in its own words. */

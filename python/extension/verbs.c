@@ -164,13 +164,14 @@ static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, 
         PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", in->name);
         return -1;
     }
+    pt_begin(a->size);
     if (pt_long(slot, a->size * verb->in_bytes)) {
         Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, mask, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, mask, out);
     }
-    return status ? pt_raise(slot->ctx, status) : 0;
+    return pt_end(status ? pt_raise(slot->ctx, status) : 0);
 }
 
 /* reduce(op, x, axis, keepdims, dtype, out, next, where) */

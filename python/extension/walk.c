@@ -4,28 +4,11 @@
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-    PIECE = 1 << 22,       /* bytes that are packed at a time */
-    LONG_PIECE = 1 << 26,  /* elements of a long sequence that go into one call: tens of milliseconds */
-    LONG = 2 * LONG_PIECE, /* what has more elements is long */
+    PIECE = 1 << 22,      /* bytes that are packed at a time */
+    LONG_PIECE = 1 << 26, /* elements of a long sequence that go into one call: tens of milliseconds */
 };
-
-/* Did a signal come whose handler raised an exception? Python is asked ten times a second. */
-static int interrupted(void)
-{
-    static _Thread_local double next;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-    if (now < next) return 0;
-    PyGILState_STATE state = PyGILState_Ensure();
-    int raised = PyErr_CheckSignals();
-    PyGILState_Release(state);
-    next = now + 0.1;
-    return raised;
-}
 
 /* Where a loop over dimensions is: elements of the input and the second input, and results. */
 typedef struct {
@@ -65,13 +48,11 @@ static tally_view view_of(const pt_operand *a, const char *at, int64_t rows, int
     return v;
 }
 
-tally_status pt_check_signals(void) { return interrupted() ? PT_INTERRUPTED : TALLY_OK; }
-
 /* How many of these rows go into one call. */
 static int64_t rows_now(int64_t rows, int64_t n)
 {
     enum { LEAST = 256 }; /* so that neighbouring columns are read together */
-    int64_t most = n > 0 && LONG_PIECE / n > LEAST ? LONG_PIECE / n : LEAST;
+    const int64_t piece = pt_piece(LONG_PIECE), most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
     return rows > 2 * most ? most : rows;
 }
 
@@ -96,7 +77,7 @@ static const void *next_piece(pieces *p, int64_t *n)
     }
     if (p->dims < 0) {
         const char *part = p->from + p->at * p->bytes;
-        *n = p->n - p->at < LONG_PIECE ? p->n - p->at : LONG_PIECE;
+        *n = pt_piece(LONG_PIECE) < p->n - p->at ? pt_piece(LONG_PIECE) : p->n - p->at;
         p->at += *n;
         return part;
     }
@@ -118,7 +99,7 @@ static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype d
         const void *x = next_piece(p, &now);
         status = tally_stream_push(stream, x, now, out, &made);
         if (verb->what != PT_REDUCE && !status) out += made * verb->out_bytes;
-        if (!status && n > now && interrupted()) status = PT_INTERRUPTED;
+        if (!status) status = pt_went_on(now);
     }
     int64_t made;
     if (!status) status = tally_stream_finish(stream, out, &made);
@@ -251,7 +232,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     if (nf > 1 || !pt_even(a, bytes_of(a)) || (b && !pt_even(b, bytes_of(b)))) {
         if (b || a->valid) return reduce_inputs(ctx, verb, a, mask, n, out);
         do status = reduce_packed(ctx, verb, a->dtype, p.in, fold, nf, n, p.out);
-        while (!status && step(keep, nk, at, &p) && !(status = pt_check_signals()));
+        while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
         return status;
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
@@ -259,7 +240,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         one.in = bytes_of(a);
         one.next = b ? bytes_of(b) : 0;
     }
-    if (n > LONG && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b && !a->valid) {
+    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b && !a->valid) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
@@ -274,7 +255,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
                 v.next = &w;
             }
             status = tally_reduce(ctx, verb->op, &v, p.out + row * verb->out_bytes);
-            if (!status) status = pt_check_signals();
+            if (!status) status = pt_went_on(now * n);
         }
     } while (!status && step(keep, nk, at, &p));
     return status;
@@ -322,7 +303,7 @@ static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in
             y.n = out->n - at < PART ? out->n - at : PART;
             y.data = (char *)out->data + (row * out->row_stride + at * out->stride) * verb->out_bytes;
             status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n, &y, verb->least);
-            if (!status) status = pt_check_signals();
+            if (!status) status = pt_went_on(0);
         }
     }
     return status;
@@ -384,7 +365,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];
     if (widest >= 0) memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
     const int64_t ob = verb->out_bytes;
-    if (n > LONG && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob && !verb->scan.reverse &&
+    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob && !verb->scan.reverse &&
         a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
@@ -401,7 +382,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
                 v.next = &second;
             }
             status = one_call(ctx, verb, &v, &w);
-            if (!status) status = pt_check_signals();
+            if (!status) status = pt_went_on(now * n);
         }
     } while (!status && step(keep, nk, at, &p));
     return status;

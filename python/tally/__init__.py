@@ -402,6 +402,37 @@ class device:
         return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
 
 
+class progress:
+    """Progress of this thread's long calls: ``with tally.progress(callback):``.
+
+    ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that are
+    done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it raises
+    ends the call. A call can be interrupted between its parts: of about 2^26 elements, with a callback 2^22. A sequence
+    with nulls, ``where=`` or a second array, and segments are one part.
+
+    >>> import tally
+    >>> with tally.progress(lambda done, total: print(f"{done / total:.0%}")):
+    ...     tally.sum([1.0, 2.0])
+    3.0
+
+    TypeError: a callback that cannot be called.
+    """
+
+    __slots__ = ("_callback", "_before")
+
+    def __init__(self, callback):
+        if not callable(callback):
+            raise TypeError(f"callback is {callback!r}: must be callable")
+        self._callback = callback
+
+    def __enter__(self):
+        self._before = _core.progress(self._callback)
+        return self
+
+    def __exit__(self, *unused):
+        _core.progress(self._before)
+
+
 def verify(cases=1000, seed=0):
     """Compares this thread's device with the law on ``cases`` random cases, bit by bit, and gives a sentence about it.
     RuntimeError if a result differs."""
@@ -469,6 +500,7 @@ __all__ = [
     "digest",
     "groups",
     "operators",
+    "progress",
     "ranges",
     "reduce",
     "rolling",
