@@ -70,8 +70,7 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         tally_status status;
         pt_begin(a.size);
         Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
-        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object =
-            saved(slot->ctx, fragment);
+        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);

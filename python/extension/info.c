@@ -28,11 +28,10 @@ PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_status status = tally_operator(slot->ctx, op, dtype, &info);
     PyObject *facts = NULL;
     if (!status)
-        facts =
-            Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
-                          info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes", info.lanes,
-                          "inputs", info.inputs,
-                          "exact", info.exact ? Py_True : Py_False, "seedable", info.seedable ? Py_True : Py_False);
+        facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
+                              info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes",
+                              info.lanes, "inputs", info.inputs, "exact", info.exact ? Py_True : Py_False, "seedable",
+                              info.seedable ? Py_True : Py_False);
     else if (status == TALLY_UNSUPPORTED)
         facts = Py_NewRef(Py_None);
     else

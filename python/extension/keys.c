@@ -151,8 +151,8 @@ PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
     for (; made < 2; made++)
         if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
     tally_status status;
-    Py_BEGIN_ALLOW_THREADS status = tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data,
-                                                        (int64_t *)(void *)bound[1].data);
+    Py_BEGIN_ALLOW_THREADS status =
+        tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data, (int64_t *)(void *)bound[1].data);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
     else given = PyTuple_Pack(2, places[0], places[1]);
 done:

@@ -19,7 +19,8 @@ static double now(void)
 
 static int tell(void)
 {
-    PyObject *answer = PyObject_CallFunction(callback, "LL", (long long)(done < total ? done : total), (long long)total);
+    PyObject *answer =
+        PyObject_CallFunction(callback, "LL", (long long)(done < total ? done : total), (long long)total);
     Py_XDECREF(answer);
     told = 1;
     return answer ? 0 : -1;

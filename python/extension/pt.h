@@ -62,7 +62,7 @@ struct pt_operand {
      * strides are multiples of elements */
     const void *valid;
     int64_t valid_offset;
-    void *copy, *bits; /* NULL, or memory of our own that data and valid are in */
+    void *copy, *bits;             /* NULL, or memory of our own that data and valid are in */
     void (*release)(pt_operand *); /* NULL, or gives `held` back */
     void *held;
     Py_buffer buffer; /* of from_buffer.c */
@@ -233,9 +233,9 @@ typedef struct pt_verb {
     int64_t in_bytes, out_bytes;
     tally_scan_options scan;
     tally_window_options window;
-    int initial;   /* scan: one more result before the first, of no elements */
-    int64_t shift; /* window: results move on by one, the first is empty (after is -1) */
-    const pt_operand *next; /* NULL, or the second input, of the first one's shape */
+    int initial;                /* scan: one more result before the first, of no elements */
+    int64_t shift;              /* window: results move on by one, the first is empty (after is -1) */
+    const pt_operand *next;     /* NULL, or the second input, of the first one's shape */
     const int64_t *start, *end; /* ranges: the elements of each result, and how many it must have */
     int64_t least;
 } pt_verb;

@@ -267,8 +267,8 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
     const pt_operand bytes = {.dtype = TALLY_U8}; /* of pairs, which are summed */
     PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
-    int bad = !count || pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) || one_verb(slot, op, r, &r->verb) ||
-              one_verb(slot, plain, r, &r->plain);
+    int bad = !count || pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
+              one_verb(slot, op, r, &r->verb) || one_verb(slot, plain, r, &r->plain);
     Py_XDECREF(count);
     if (bad) return -1;
     tally_dtype gives = r->verb.info.output;

@@ -32,7 +32,8 @@ static int check(const pt_verb *verb, const pt_operand *a, const pt_operand *off
     const pt_operand *b = verb->next;
     if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)) ||
         (b && !pt_even(b, (int64_t)tally_dtype_size(b->dtype)))) {
-        PyErr_SetString(PyExc_ValueError, "x must have one axis, in one piece, to be cut into segments (and so must next)");
+        PyErr_SetString(PyExc_ValueError,
+                        "x must have one axis, in one piece, to be cut into segments (and so must next)");
         return -1;
     }
     if (verb->what == PT_REDUCE || (offsets->device < 0 && at[0] == 0 && at[offsets->size - 1] == a->size)) return 0;
@@ -81,9 +82,8 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
     tally_status status = TALLY_OK;
-    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) ||
-        pt_open_next(args[11], &a, &b, &next) || !(slot = pt_take_two(&a, next, NULL)) ||
-        pt_verb_of(slot, args[1], args[4], &a, next, &verb))
+    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) || pt_open_next(args[11], &a, &b, &next) ||
+        !(slot = pt_take_two(&a, next, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
         goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};

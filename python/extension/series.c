@@ -58,7 +58,8 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
 {
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
-        status = a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data) : pt_walk_series(slot->ctx, verb, a, axis, out);
+        status =
+            a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data) : pt_walk_series(slot->ctx, verb, a, axis, out);
     return pt_stream_end(slot, status, a, out);
 }
 
@@ -92,9 +93,8 @@ static int check_ranges(const pt_verb *how, int64_t n)
 {
     for (int64_t i = 0; i < how->shift; i++) {
         if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
-        PyErr_Format(PyExc_ValueError,
-                     "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x", (long long)i,
-                     (long long)how->start[i], (long long)how->end[i], (long long)n);
+        PyErr_Format(PyExc_ValueError, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
+                     (long long)i, (long long)how->start[i], (long long)how->end[i], (long long)n);
         return -1;
     }
     return 0;
@@ -119,8 +119,7 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) ||
-        pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
         goto done;
     verb.what = how->what;
     verb.scan = how->scan;

@@ -195,8 +195,7 @@ PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) ||
-        pt_verb_of(slot, args[0], args[4], &a, next, &verb))
+    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
         goto done;
     for (int i = 0; i < a.ndim; i++) {
         int fold = (int)(mask >> i & 1);

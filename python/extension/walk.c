@@ -240,7 +240,8 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
         one.in = bytes_of(a);
         one.next = b ? bytes_of(b) : 0;
     }
-    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b && !a->valid) {
+    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b &&
+        !a->valid) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
@@ -365,8 +366,8 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];
     if (widest >= 0) memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
     const int64_t ob = verb->out_bytes;
-    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob && !verb->scan.reverse &&
-        a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
+    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob &&
+        !verb->scan.reverse && a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
         pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
     }

@@ -177,8 +177,8 @@ def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=Non
 def bounds(keys, low, high, /, *, closed="both", ties="all"):
     """The windows of rows over sorted ``keys``: ``(start, end)`` for :func:`ranges`.
 
-    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``; ``closed`` says
-    which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
+    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``. ``closed``
+    says which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
     int32, int64, uint64 or float64, ascending or descending. ``ties="row"`` leaves out the rows after ``i`` that have
     the same key, as pandas does; ``"all"`` has all of them, as SQL and Polars do.
 
@@ -251,7 +251,8 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """
     x, codes = _plain_array(x), _plain_array(codes)
     if groups is None:
-        groups = 1 + int(_reduce("max", codes, None, False, None, None, None, None)) if _core.like(codes)[1] != (0,) else 0
+        some = _core.like(codes)[1] != (0,)
+        groups = 1 + int(_reduce("max", codes, None, False, None, None, None, None)) if some else 0
     order, offsets = _core.groups(codes, groups)
     if _core.like(x)[1] != order.shape:
         raise ValueError(f"x has shape {_core.like(x)[1]}, codes {order.shape}: one axis, and a code for each element")
@@ -282,8 +283,8 @@ def rolling(
     Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a length
     of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas objects whose
     index has times. The window of a row at time t has the times from t - window to t (without its beginning, unless
-    ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of rows
-    with the same time, ``ties="row"`` leaves out those after the row itself, as pandas does; ``"all"`` has them all.
+    ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of
+    rows with the same time, ``ties="row"`` leaves out those after the row itself, as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
@@ -405,8 +406,8 @@ class device:
 class progress:
     """Progress of this thread's long calls: ``with tally.progress(callback):``.
 
-    ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that are
-    done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it raises
+    ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that
+    are done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it raises
     ends the call. A call can be interrupted between its parts: of about 2^26 elements, with a callback 2^22. A sequence
     with nulls, ``where=`` or a second array, and segments are one part.
 
