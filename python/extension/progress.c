@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it is. The library's calls
- * cannot be stopped, so long work is many of them (walk.c), and between two of them this thread takes the GIL, ten times
- * in a second. */
+ * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it is. The library's
+ * calls cannot be stopped, so long work is many of them (walk.c), and between two of them this thread takes the GIL,
+ * ten times in a second. */
 #include "pt.h"
 #include <time.h>
 

@@ -212,8 +212,8 @@ int pt_even(const pt_operand *a, int64_t bytes);
 /* A call on so many elements begins; it turns out to have more. Calls do not nest. */
 void pt_begin(int64_t elements);
 void pt_more(int64_t elements);
-/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's handler, or the callback,
- * raised an exception. */
+/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's handler, or the
+ * callback, raised an exception. */
 tally_status pt_went_on(int64_t elements);
 /* It ended. Not 0 if it failed, or the callback does. */
 int pt_end(int failed);

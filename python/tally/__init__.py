@@ -137,7 +137,8 @@ def window(
     back, ahead = _reach(w, before, after, center)
     if offsets is not None:
         _alone("offsets", axis=axis, out=out)
-        return _core.segments(2, op, x, offsets, dtype, False, False, back, ahead, _EDGES(edges), min_count, next, where)
+        how = back, ahead, _EDGES(edges), min_count, next, where
+        return _core.segments(2, op, x, offsets, dtype, False, False, *how)
     return _window(op, x, axis, dtype, out, back, ahead, _EDGES(edges), min_count, next, where)
 
 
@@ -407,9 +408,9 @@ class progress:
     """Progress of this thread's long calls: ``with tally.progress(callback):``.
 
     ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that
-    are done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it raises
-    ends the call. A call can be interrupted between its parts: of about 2^26 elements, with a callback 2^22. A sequence
-    with nulls, ``where=`` or a second array, and segments are one part.
+    are done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it
+    raises ends the call. A call is interrupted between its parts: of about 2^26 elements, with a callback 2^22. A
+    sequence with nulls, ``where=`` or a second array, and segments are one part.
 
     >>> import tally
     >>> with tally.progress(lambda done, total: print(f"{done / total:.0%}")):
