@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A field with labels (xarray): the mean over time and the running sum of each cell, in memory and in chunks of dask. The
-bits do not depend on the chunks."""
+"""A field with labels (xarray): the mean over time and the running sum of each cell, in memory and in chunks of dask.
+The bits do not depend on the chunks."""
 
 import numpy as np
 import xarray as xr

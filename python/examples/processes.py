@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A sum and a variance by several processes: each folds a part of a file into a fragment, the fragments come back in any
-order, and together they have the bits of one call on the whole. The same works with any engine that pickles."""
+"""A sum and a variance by several processes: each folds a part of a file into a fragment, the fragments come back in
+any order, and together they have the bits of one call on the whole. The same works with any engine that pickles."""
 
 import concurrent.futures
 import functools

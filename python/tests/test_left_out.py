@@ -55,7 +55,8 @@ def test_bits_of_the_command_line(say, rng, dtype):
     flat, flat_where = x.ravel(), where.ravel()
     for op in ("sum", "mean", "argmax", "var"):
         assert tally.digest(tally.reduce(x, op, where=where)) == say(x, "reduce", op, where=where)
-        assert tally.digest(tally.reduce(x, op, axis=0, where=where)) == say(x, "reduce", op, "--axis", "0", where=where)
+        mine = tally.reduce(x, op, axis=0, where=where)
+        assert tally.digest(mine) == say(x, "reduce", op, "--axis", "0", where=where)
         mine = tally.scan(flat, op, where=flat_where)
         assert tally.digest(mine) == say(flat, "scan", op, where=flat_where)
         mine = tally.window(flat, op, 9, min_count=3, where=flat_where)
