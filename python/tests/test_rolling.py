@@ -3,7 +3,6 @@
 adds and removes elements as its window moves, so values agree to its own drift: 1e-9 of the largest element here. Which
 results are NaN must agree exactly."""
 
-import bottleneck as bn
 import numpy as np
 import pandas as pd
 import pytest
@@ -70,6 +69,7 @@ def test_ddof(rng):
 
 
 def test_against_bottleneck(rng):
+    bn = pytest.importorskip("bottleneck")
     x = rng.standard_normal(300)
     for name, other in (("sum", bn.move_sum), ("mean", bn.move_mean), ("min", bn.move_min), ("max", bn.move_max)):
         agree(getattr(tally.rolling(x, 20, min_periods=5), name)(), other(x, 20, min_count=5), 10)

@@ -42,6 +42,13 @@ def test_threads_at_once(rng):
     assert not wrong and tally.device().name == "auto"
 
 
+def test_a_python_without_the_gil_stays_without_it():
+    if getattr(sys, "_is_gil_enabled", lambda: True)():
+        pytest.skip("this Python has the GIL")
+    code = "import sys, tally; sys.exit(sys._is_gil_enabled())"
+    assert subprocess.run([sys.executable, "-W", "error", "-c", code]).returncode == 0
+
+
 def test_other_threads_run_meanwhile():
     x, ticks, stop = np.ones(1 << 25, "f4"), [], threading.Event()
 
