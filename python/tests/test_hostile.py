@@ -344,7 +344,8 @@ class Arrow:
 
     def __init__(self, bits=None, format=b"g", null_count=0, buffers=..., **facts):
         self.data, self.bits = (ctypes.c_double * 4)(0, 1, 2, 3), bits
-        self.two = (ctypes.c_void_p * 2)(ctypes.cast(ctypes.c_char_p(bits), ctypes.c_void_p), ctypes.addressof(self.data))
+        bits = ctypes.cast(ctypes.c_char_p(bits), ctypes.c_void_p)
+        self.two = (ctypes.c_void_p * 2)(bits, ctypes.addressof(self.data))
         self.release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
         release = ctypes.cast(self.release, ctypes.c_void_p)
         known = dict(length=4, null_count=null_count, n_buffers=2, release=release)
@@ -398,7 +399,8 @@ def test_masks_that_lie():
     for mask, total in ((False, 6), (np.False_, 6), (True, 0), (np.array([False, True, False, True]), 2), (0, 6)):
         x._mask = mask
         assert tally.sum(x) == total, mask
-    for mask in (np.zeros(3, bool), np.zeros((1, 4, 1), bool), np.zeros(4), np.zeros(4, object), [[1, 2], [3]], "yes", 5):
+    others = (np.zeros(3, bool), np.zeros((1, 4, 1), bool), np.zeros(4), np.zeros(4, object), [[1, 2], [3]], "yes", 5)
+    for mask in others:
         x._mask = mask
         with pytest.raises((TypeError, ValueError)):
             tally.sum(x)
