@@ -55,9 +55,10 @@ enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 typedef struct tl_gpu_calls {
-    const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
-    int once;                   /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
-    int by_kernel;              /* what is not embedded: a program per kernel, made when it is first launched */
+    const char *name, *prelude;        /* the device's name; its prelude among the embedded texts */
+    int once;                          /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
+    int (*has_box)(const tl_gpu *gpu); /* NULL: no; are lanes' exchanges through local memory (BOX_PARAMETER)? */
+    int by_kernel;                     /* what is not embedded: a program per kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
