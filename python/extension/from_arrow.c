@@ -2,7 +2,7 @@
  * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray, polars.Series), whose elements follow
  * each other. Nulls are refused; dictionaries, strings, dates, lists and bit-packed booleans too. */
 #include "pt.h"
-#include "arrow.h"
+#include "capsules.h"
 #include <stdlib.h>
 #include <string.h>
 
