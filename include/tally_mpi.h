@@ -168,7 +168,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     if (!status) status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
         status = n && before ? tally_stream_resume(s, before) : TALLY_OK;
-        if (!status && n) status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
+        if (!status && n) status = tally_stream_push_folded(s, mine->data, f, (void *)(uintptr_t)out->data, NULL);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
     }
