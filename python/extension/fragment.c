@@ -41,6 +41,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
         if (status) break;
         status = tally_fragment_merge(*whole, part);
         tally_fragment_free(part);
+        if (!status) status = pt_went_on(now);
     }
     free(room);
     if (status) {
@@ -60,16 +61,16 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open(args[1], "x", &a)) return NULL;
+    if (pt_open_plain(args[1], "x", "a fragment", &a)) return NULL;
     pt_slot *slot = NULL;
     if (a.device >= 0)
         PyErr_SetString(PyExc_ValueError, "x is on a device: fragments take host memory in this version");
-    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, &verb)) {
+    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
+        pt_begin(a.size);
         Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else object = saved(slot->ctx, fragment);
+        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);

@@ -36,7 +36,8 @@ def _array(x):
     for axis, chunks in enumerate(x.chunks):
         if any(n != n for n in chunks):
             raise ValueError(f"x has chunks of unknown length along axis {axis}: call x.compute_chunk_sizes() first")
-    return x
+    chunks = tuple(tuple(n for n in lengths if n) or (0,) for lengths in x.chunks)
+    return x if chunks == x.chunks else x.rechunk(chunks)  # dask reverses arrays with empty chunks wrongly
 
 
 def _axis(x, axis):

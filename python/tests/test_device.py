@@ -57,7 +57,7 @@ for stream in (None, 1, 2):
     sentence(lambda: tally.sum(Here(x[:, 1:])), "no single stride walks what is folded: make it contiguous")
     sentence(lambda: tally.sum(x, axis=0, out=Here(np.empty((100, 2), "f4")[:, 0])), "out is on a device: it must be")
     sentence(lambda: tally.cumulative_sum(y, axis=1, include_initial=True), "are for host memory in this version")
-    sentence(lambda: tally.rolling(y, 3).mean(), "x: rolling takes one piece of host memory")
+    sentence(lambda: tally.rolling(y, 3).mean(), "x: rolling takes host memory")
     sentence(lambda: tally.Fragment("sum", y), "fragments take host memory in this version")
     sentence(lambda: tally.digest(y), "bring it to the host")
 try:
