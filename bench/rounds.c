@@ -55,7 +55,8 @@ static void merge(void) /* log2 of the ranks such, one after the other */
         tally_fragment *f, *g;
         size_t room = sizeof bytes;
         double result;
-        if (!tally_fragment_load(ctx, message, length, &f) && !tally_fragment_make(ctx, "sum", TALLY_F64, x, N, 0, &g)) {
+        if (!tally_fragment_load(ctx, message, length, &f) &&
+            !tally_fragment_make(ctx, "sum", TALLY_F64, x, N, 0, &g)) {
             tally_fragment_merge(f, g);
             tally_fragment_save(f, bytes, &room);
             tally_fragment_result(f, &result);

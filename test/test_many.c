@@ -224,8 +224,8 @@ static void check_pushes(void)
             const char *const at = in[k].at + i * cut * o.bytes;
             char *const results = out[k].at + i * cut * o.result;
             tally_fragment *folded = NULL;
-            if (check_below(2) && check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded),
-                                           "folded"))
+            if (check_below(2) &&
+                check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded), "folded"))
                 check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &made), "push of what was folded");
             else
                 check_ok(ctx, tally_stream_push(s, at, length[i], results, &made), "push");

@@ -207,8 +207,7 @@ static void misuse(void)
         check(tally_stream_resume(s, f) != TALLY_OK && strstr(tally_error(ctx), resume[i].says),
               "resume: '%s', not '%s'", tally_error(ctx), resume[i].says);
         if (!resume[i].window) /* of what is pushed: another beginning, another operator */
-            check(tally_stream_push_folded(s, x, f, y, NULL) == TALLY_INVALID &&
-                      strstr(tally_error(ctx), "folded is "),
+            check(tally_stream_push_folded(s, x, f, y, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "folded is "),
                   "folded: %s", tally_error(ctx));
         check(tally_stream_push_folded(s, x, NULL, y, NULL) == TALLY_INVALID, "NULL");
         check(tally_stream_resume(s, NULL) == TALLY_INVALID && tally_stream_resume(NULL, f) == TALLY_INVALID, "NULL");

@@ -12,9 +12,10 @@ True
 All of them are lazy and give dask arrays, and each has the bits of the function of the same name in tally on the whole
 array. ``import tally`` does not import this module, which needs dask and NumPy.
 
-A sequence that has many chunks is not gathered if it is the only one (one axis, or ``axis=None``): its chunks become
-fragments of a kilobyte, and these are merged. Where there are several sequences, each is brought into one chunk, and so
-is one for a scan of exact sums.
+Reductions gather nothing: chunks become fragments, of a kilobyte or less for each sequence, and these are merged. Only
+the first of the axes that are reduced may have many chunks, the others are brought into one; and all of them for an
+exact operator of several sequences. A scan of one sequence (one axis) gathers nothing either, except for exact sums; of
+several sequences each is brought into one chunk.
 """
 
 import itertools
@@ -77,8 +78,16 @@ def _merge(parts):
     return whole
 
 
-def _value(fragment, dtype):
-    return np.asarray(fragment.result(), dtype)
+def _make_rows(op, block, axes, start):
+    block = np.asarray(block)
+    kept = [a for a in range(block.ndim) if a not in axes]
+    n = int(np.prod([block.shape[a] for a in axes], dtype=object))
+    rows = int(np.prod([block.shape[a] for a in kept], dtype=object))
+    return tally.Fragment._of_rows(op, block.transpose(*kept, *axes).reshape(rows, n), start)
+
+
+def _value(fragment, dtype, shape):
+    return np.asarray(fragment.result(), dtype).reshape(shape)
 
 
 def _make_exact(block):
@@ -109,8 +118,10 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
     axes = set(range(x.ndim))
     if axis is not None:
         axes = {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    if axes == set(range(x.ndim)) and x.ndim:
-        found = da.from_delayed(_reduce_all(x, op, dtype), lanes, dtype)
+    if x.ndim and axes and not _is_exact(op):
+        found = _reduce_rows(x, op, sorted(axes), dtype, lanes)
+    elif x.ndim and axes == set(range(x.ndim)):
+        found = da.from_delayed(_reduce_exact(x, op, dtype), lanes, dtype)
     else:
         x = x.rechunk({a: -1 for a in axes})
         kept = [a for a in range(x.ndim) if a not in axes]
@@ -129,20 +140,40 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
     return found
 
 
-def _reduce_all(x, op, dtype):
-    make, make_exact, merge, value, exact_value = (
-        dask.delayed(f, pure=True) for f in (_make, _make_exact, _merge, _value, _exact_value)
-    )
-    if _is_exact(op):
-        parts = [make_exact(block) for block in x.to_delayed(optimize_graph=False).ravel()]
-    else:
-        x = x.rechunk({a: -1 for a in range(1, x.ndim)})  # slabs: neighbours in C order
-        each = int(np.prod(x.shape[1:], dtype=object))
-        blocks = x.to_delayed(optimize_graph=False).ravel()
-        parts = [make(op, block, start * each) for block, start in zip(blocks, _starts(x.chunks[0]))]
+def _tree(parts, merge):
     while len(parts) > 1:
         parts = [merge(parts[i : i + _MERGED]) for i in range(0, len(parts), _MERGED)]
-    return exact_value(parts[0], op, str(dtype)) if _is_exact(op) else value(parts[0], dtype)
+    return parts[0]
+
+
+def _reduce_exact(x, op, dtype):
+    make, merge, value = (dask.delayed(f, pure=True) for f in (_make_exact, _merge, _exact_value))
+    parts = [make(block) for block in x.to_delayed(optimize_graph=False).ravel()]
+    return value(_tree(parts, merge), op, str(dtype))
+
+
+def _reduce_rows(x, op, axes, dtype, lanes):
+    """Along the axes, one fragment of each chunk, for all sequences of which it has a part."""
+    make, merge, value = (dask.delayed(f, pure=True) for f in (_make_rows, _merge, _value))
+    x = x.rechunk({a: -1 for a in axes[1:]})
+    kept = [a for a in range(x.ndim) if a not in axes]
+    each = int(np.prod([x.shape[a] for a in axes[1:]], dtype=object))
+    blocks = x.to_delayed(optimize_graph=False)
+    found = {}
+    for place in np.ndindex(*(x.numblocks[a] for a in kept)):
+        row, at = dict(zip(kept, place)), _starts(x.chunks[axes[0]])
+        line = blocks[tuple(row[a] if a in row else slice(None) if a == axes[0] else 0 for a in range(x.ndim))]
+        parts = [make(op, block, axes, start * each) for block, start in zip(line, at)]
+        shape = (*(x.chunks[a][row[a]] for a in kept), *lanes)
+        found[place] = da.from_delayed(value(_tree(parts, merge), dtype, shape), shape, dtype)
+    return _joined(found, [x.numblocks[a] for a in kept])
+
+
+def _joined(blocks, numbers, place=()):
+    axis = len(place)
+    if axis == len(numbers):
+        return blocks[place]
+    return da.concatenate([_joined(blocks, numbers, (*place, i)) for i in range(numbers[axis])], axis=axis)
 
 
 def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
