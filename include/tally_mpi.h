@@ -109,7 +109,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     if (!status && !out && (root < 0 || root == rank))
         status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("reduce", op, mine), &root, sizeof root), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -146,7 +146,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
             tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
     const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) | (options->init ? 4 : 0) : 0;
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("scan", op, mine), &flags, sizeof flags), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "scan", op, mine), &flags, sizeof flags), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -263,7 +263,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     tally_mpi_ m;
     tally_operator_info info;
     long long sequences = 0;
-    unsigned long long what = tally_mpi_hash_(tally_mpi_what_("fields", op, NULL), &count, sizeof count);
+    unsigned long long what = tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
     tally_status status = TALLY_OK;
     if (count < 0) status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
     if (count > 0 && (!fields || !results))
@@ -274,6 +274,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         tally_exact none;
         double value[2];
         what = tally_mpi_hash_(what, known, sizeof known);
+        what = tally_mpi_hash_op_(what, ctx, op, &fields[f]);
         tally_exact_init(&none);
         status = tally_operator(ctx, op, fields[f].dtype, &info);
         if (status)

@@ -171,7 +171,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         status = tally_mpi_ends_of_(ctx, mine, n, options->before + options->after, &ends);
     }
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "window", op, mine), what, sizeof what), status);
     if (!status) status = tally_mpi_exchange_(&m, &ends, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
     if (status) {
         free(halo);
@@ -389,7 +389,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_begin_(&m, comm, -1, 0,
-                              tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &x.n, sizeof x.n), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
     tally_mpi_end_(&m);
     const int met = !status;
     if (!status) {

@@ -67,6 +67,61 @@ static inline unsigned long long tally_mpi_hash_(unsigned long long h, const voi
     return h;
 }
 
+/* What must be the same on all ranks, in words. */
+enum { TALLY_MPI_WORDS_ = 120 };
+static inline char *tally_mpi_words_(void)
+{
+    static char words[TALLY_MPI_WORDS_];
+    return words;
+}
+
+/* With the operator as an empty fragment of v's sequences names it: the text of an operator that a user defined, and
+ * the layout of fragments, are other ones on a rank with another text or library. */
+static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally *ctx, const char *op,
+                                                    const tally_view *v)
+{
+    tally_fragment *f = NULL;
+    tally_view none = *v, next;
+    char bytes[512];
+    size_t room = sizeof bytes;
+    none.n = 0, none.rows = 1, none.data = NULL, none.offsets = NULL, none.valid = NULL;
+    if (v->next) next = *v->next, next.n = 0, next.rows = 1, next.data = NULL, next.valid = NULL, none.next = &next;
+    if (!tally_fragment_of_view(ctx, op, &none, 0, &f) && !tally_fragment_save(f, bytes, &room))
+        h = tally_mpi_hash_(h, bytes, room);
+    tally_fragment_free(f);
+    return h;
+}
+
+static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, const char *op, const tally_view *v)
+{
+    const int dtype = v ? (int)v->dtype : 0;
+    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
+    snprintf(tally_mpi_words_(), TALLY_MPI_WORDS_, "%s of %.60s%s%s", verb, op ? op : "NULL", v ? " of " : "",
+             v && tally_dtype_name(v->dtype) ? tally_dtype_name(v->dtype) : "");
+    if (op) h = tally_mpi_hash_(h, op, strlen(op));
+    if (v) h = tally_mpi_hash_op_(h, ctx, op, v);
+    return tally_mpi_hash_(h, &dtype, sizeof dtype);
+}
+
+/* Rank `other` makes another call than rank 0. All ranks know that, and get the words of both. */
+static inline tally_status tally_mpi_differs_(MPI_Comm comm, int other)
+{
+    char words[2][TALLY_MPI_WORDS_];
+    memcpy(words[0], tally_mpi_words_(), sizeof words[0]);
+    memcpy(words[1], tally_mpi_words_(), sizeof words[1]);
+    if (MPI_Bcast(words[0], TALLY_MPI_WORDS_, MPI_CHAR, 0, comm) ||
+        MPI_Bcast(words[1], TALLY_MPI_WORDS_, MPI_CHAR, other, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
+    if (strcmp(words[0], words[1]))
+        return tally_mpi_fail_(TALLY_INVALID, "rank %d calls %s and rank 0 %s: must be the same on all", other,
+                               words[1], words[0]);
+    return tally_mpi_fail_(TALLY_INVALID,
+                           "rank %d calls %s as rank 0 does, with other options, another text of the operator or "
+                           "another version of tally (in allreduce: or another length; in fields: or another number "
+                           "of fields or sequences): must be the same on all",
+                           other, words[0]);
+}
+
 static inline int tally_mpi_by_start_(const void *a, const void *b)
 {
     const tally_mpi_part_ *x = (const tally_mpi_part_ *)a, *y = (const tally_mpi_part_ *)b;
@@ -133,13 +188,7 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
     long long at = 0;
     for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
         tally_mpi_part_ *p = &m->part[r];
-        if (p->what != m->part[0].what)
-            return tally_mpi_fail_(
-                TALLY_INVALID,
-                "rank %d has another operator, dtype or options (in allreduce: or length; in fields: or number of "
-                "fields or sequences) than rank 0: "
-                "must be the same on all",
-                r);
+        if (p->what != m->part[0].what) return tally_mpi_differs_(comm, r);
         if ((p->start < 0) != (first < 0))
             return tally_mpi_fail_(TALLY_INVALID,
                                    "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
@@ -165,14 +214,6 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
     }
     return TALLY_OK;
-}
-
-static inline unsigned long long tally_mpi_what_(const char *verb, const char *op, const tally_view *v)
-{
-    const int dtype = v ? (int)v->dtype : 0;
-    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
-    if (op) h = tally_mpi_hash_(h, op, strlen(op));
-    return tally_mpi_hash_(h, &dtype, sizeof dtype);
 }
 
 /* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
