@@ -103,7 +103,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status && (root < -1 || root >= ranks))
         status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root, ranks);
     if (!status && !out && (root < 0 || root == rank))
@@ -139,7 +139,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_fragment *f = NULL, *before = NULL;
     tally_stream *s = NULL;
     long long n, room = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room != n)
         status =

@@ -150,7 +150,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     long long n, room, left = 0, right = 0, made = 0;
     long long what[4] = {0, 0, 0, 0};
     if (results) *results = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room < n)
         status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
@@ -329,7 +329,7 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
 {
     long long room;
     const char *cannot = NULL;
-    tally_status status = tally_mpi_dense_(mine, "mine", n);
+    tally_status status = tally_mpi_input_(ctx, mine, n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (status) return status;
     if (room != *n)

@@ -130,12 +130,15 @@ static inline int tally_mpi_by_start_(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
+/* The status of a rank that only knows that another one failed. */
+#define TALLY_MPI_ELSEWHERE_ ((tally_status)127)
+
 /* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
 static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
 {
     struct {
         int failed, rank;
-    } in = {mine ? 0 : 1, 0}, out;
+    } in = {!mine ? 2 : mine == TALLY_MPI_ELSEWHERE_ ? 1 : 0, 0}, out;
     struct {
         int status;
         char text[TALLY_MPI_SENTENCE - 40];
@@ -143,9 +146,9 @@ static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
     MPI_Comm_rank(comm, &in.rank);
     if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
-    if (out.failed) return TALLY_OK;
+    if (out.failed == 2) return TALLY_OK;
     memset(&said, 0, sizeof said);
-    said.status = mine;
+    said.status = mine == TALLY_MPI_ELSEWHERE_ ? TALLY_BAD_DATA : mine;
     if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
     if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
@@ -165,6 +168,13 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
     if (*n && !v->data)
         return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
     return TALLY_OK;
+}
+
+/* The context, and my part. */
+static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *mine, long long *n)
+{
+    *n = 0;
+    return ctx ? tally_mpi_dense_(mine, "mine", n) : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
 }
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
@@ -297,7 +307,7 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
     for (int f = 0; f < count; from += room[f], f++) {
         long long have;
         memcpy(&have, from, sizeof have);
-        if (have < 0) return tally_mpi_fail_(TALLY_BAD_DATA, "a merge failed on another rank");
+        if (have < 0) return tally_mpi_fail_(TALLY_MPI_ELSEWHERE_, "a merge failed on another rank");
         const tally_status status = tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
         if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
     }

@@ -35,6 +35,10 @@ for mpi in openmpi mpich; do
     }
     for ranks in 1 2 3 5 8; do run $ranks ranks "${CASES:-$((ranks < 5 ? 10 : 5))}" $ranks; done
     run 3 nccl 3 2
+    # a rank that is killed: mpirun ends the others, and says so
+    out=$(timeout 30 mpirun.$mpi -n 3 ./ranks-$mpi lost 7 2>&1)
+    code=$?
+    [ $code -ne 0 ] && [ $code -ne 124 ] && ! grep -q 'FAILED' <<<"$out" || { bad=1; echo "$mpi, lost: exit $code: $out"; }
     if [ $mpi = mpich ] && compile spin; then run 2 spin 3 1; fi
 done
 # parts and results in device memory, with a device for each rank, or one that they share

@@ -15,6 +15,7 @@ static const tally_mpi_mover *const mover = &nccl.mover;
 static const tally_mpi_mover *const mover = NULL;
 #endif
 #include "memory.h"
+#include <signal.h>
 
 enum { MOST = 5000, LANES_MOST = 2, RANKS_MOST = 64 };
 static uint64_t seed;
@@ -213,6 +214,20 @@ static const char text[] = "#define OP_STATE(F) F(real, s)\n"
                            "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
                            "fn result empty(par p) { return to_result(num(0)); }\n";
 
+/* A bit of what is merged changes on its way. */
+static int damage;
+static MPI_User_function *merge;
+static void damaged(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    ((char *)in)[sizeof(long long) + 50] ^= 4;
+    merge(in, inout, count, type);
+}
+int MPI_Op_create(MPI_User_function *f, int commute, MPI_Op *op)
+{
+    merge = f;
+    return PMPI_Op_create(damage ? damaged : f, commute, op);
+}
+
 /* One rank is wrong: all get the status and a sentence that has `says`. */
 static void refused(tally_status status, tally_status expected, const char *says)
 {
@@ -288,6 +303,17 @@ static void misuse(void)
         refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
     else
         refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+    damage = 1;
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    if (ranks > 2) /* of two ranks none merges */
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
+                "truncated or altered (checksum)");
+    damage = 0;
     char other[sizeof text + 8] = "/**/\n";
     strcat(other, text);
     const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
@@ -389,6 +415,13 @@ int main(int argc, char **argv)
     nccl_open(&m);
     nccl_fails();
 #endif
+    if (argc > 1 &&
+        !strcmp(argv[1], "lost")) { /* a rank ends in the middle of all; the others must not wait for ever */
+        one(0);
+        if (rank == ranks - 1) raise(SIGKILL);
+        one(1);
+        printf("FAILED: rank %d went on\n", rank);
+    }
     for (int64_t k = 0; k < cases; k++) one(k), fields(k), fields(k);
     if (!on_device) misuse();
     int sum[2] = {passed, failures}, all[2];
