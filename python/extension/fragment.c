@@ -181,3 +181,46 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
     pt_give_back(slot);
     return object;
 }
+
+/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on after `before` */
+PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a;
+    pt_verb verb;
+    char start[16];
+    if (pt_count("scan_rows", count, 5)) return NULL;
+    if (pt_open_plain(args[1], "x", "a scan of rows", &a)) return NULL;
+    PyObject *object = NULL;
+    pt_slot *slot = NULL;
+    tally_fragment *before = NULL;
+    tally_stream *s = NULL;
+    tally_scan_options o = {.exclusive = PyObject_IsTrue(args[3]) > 0};
+    if (a.device >= 0 || a.chunks || a.ndim != 2) {
+        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
+    } else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
+               (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
+               (before = pt_fragment_load(slot, args[2]))) {
+        const int64_t shape[3] = {a.shape[0], a.shape[1], verb.info.lanes};
+        if (args[4] != Py_None) o.init = start;
+        object = pt_array_new(verb.info.output, 0, 2 + (verb.info.lanes > 1), shape);
+        tally_view x = {.data = a.data, .dtype = a.dtype, .rows = a.shape[0], .n = a.shape[1]};
+        x.row_stride = a.strides[0] / verb.in_bytes, x.stride = a.strides[1] / verb.in_bytes;
+        if (object) {
+            const tally_view out = tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
+            tally_status status;
+            Py_BEGIN_ALLOW_THREADS status = tally_stream_scan_rows(slot->ctx, verb.op, a.dtype, x.rows, &o, &s);
+            if (!status) status = tally_stream_resume(s, before);
+            if (!status && x.n && x.rows) status = tally_stream_push_view(s, &x, &out);
+            Py_END_ALLOW_THREADS if (status)
+            {
+                pt_raise(slot->ctx, status);
+                Py_CLEAR(object);
+            }
+        }
+    }
+    tally_stream_close(s);
+    tally_fragment_free(before);
+    pt_give_back(slot);
+    pt_close(&a);
+    return object;
+}

@@ -104,6 +104,13 @@ def _go_on(block, op, dtype, exclusive, init, before):
     return np.asarray(stream.push(np.asarray(block)))
 
 
+def _scan_rows(op, block, axis, before, exclusive, init, dtype, lanes):
+    block = np.moveaxis(np.asarray(block), axis, -1)
+    rows = block.reshape(int(np.prod(block.shape[:-1], dtype=object)), block.shape[-1])
+    found = tally._core.scan_rows(op, rows, bytes(before), exclusive, init)
+    return np.moveaxis(np.asarray(found, dtype).reshape(*block.shape, *lanes), block.ndim - 1, axis)
+
+
 # ---- the verbs ----
 
 
@@ -186,7 +193,7 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
     axis = _axis(x, axis)
     dtype, lanes = _result(x, op)
     tally.scan(np.zeros(1, x.dtype), op, exclusive=exclusive, reverse=reverse, init=init)  # raises what it would
-    if x.ndim > 1 or len(x.chunks[0]) == 1 or _is_exact(op):
+    if len(x.chunks[axis]) == 1 or _is_exact(op):
         x = x.rechunk({axis: -1})
         return da.blockwise(
             lambda block: tally.scan(block, op, axis=axis, exclusive=exclusive, reverse=reverse, init=init),
@@ -198,7 +205,10 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
             meta=np.empty((0,) * (x.ndim + len(lanes)), dtype),
         )
     if reverse:
-        return scan(x[::-1], op, exclusive=exclusive, init=init)[::-1]
+        back = tuple(slice(None, None, -1 if a == axis else 1) for a in range(x.ndim))
+        return scan(x[back], op, axis=axis, exclusive=exclusive, init=init)[back]
+    if x.ndim > 1:
+        return _scan_many(x, op, axis, exclusive, init, dtype, lanes)
     make, merge, go_on = (dask.delayed(f, pure=True) for f in (_make, _merge, _go_on))
     blocks, before = list(x.to_delayed(optimize_graph=False)), tally.Fragment(op, np.empty(0, x.dtype))
     found = []
@@ -207,6 +217,24 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
         found.append(da.from_delayed(results, (length, *lanes), dtype))
         before = merge([before, make(op, block, start)])
     return da.concatenate(found)
+
+
+def _scan_many(x, op, axis, exclusive, init, dtype, lanes):
+    make, merge, go_on = (dask.delayed(f, pure=True) for f in (_make_rows, _merge, _scan_rows))
+    blocks, found = x.to_delayed(optimize_graph=False), {}
+    lines = [range(n) if a != axis else (0,) for a, n in enumerate(x.numblocks)]
+    for line in itertools.product(*lines):
+        before = None
+        for k, start in enumerate(_starts(x.chunks[axis])):
+            place = tuple(k if a == axis else i for a, i in enumerate(line))
+            shape = tuple(x.chunks[a][i] for a, i in enumerate(place))
+            if before is None:
+                rows = int(np.prod(shape, dtype=object)) // shape[axis] if shape[axis] else 0
+                before = tally.Fragment._of_rows(op, np.empty((rows, 0), x.dtype), 0)
+            results = go_on(op, blocks[place], axis, before, exclusive, init, dtype, lanes)
+            found[place] = da.from_delayed(results, (*shape, *lanes), dtype)
+            before = merge([before, make(op, blocks[place], (axis,), start)])
+    return _joined(found, x.numblocks)
 
 
 def window(x, op, w=None, /, *, before=None, after=None, center=False, edges="missing", min_count=0, axis=None):
