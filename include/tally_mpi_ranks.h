@@ -94,7 +94,7 @@ static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally 
 
 static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, const char *op, const tally_view *v)
 {
-    const int dtype = v ? (int)v->dtype : 0;
+    const int dtype = v ? (int)v->dtype + (v->next ? 256 * (int)v->next->dtype : 0) : 0;
     unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
     snprintf(tally_mpi_words_(), TALLY_MPI_WORDS_, "%s of %.60s%s%s", verb, op ? op : "NULL", v ? " of " : "",
              v && tally_dtype_name(v->dtype) ? tally_dtype_name(v->dtype) : "");
@@ -167,6 +167,14 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
     if (*n && !v->data)
         return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
+    if (v->next) {
+        long long beside = 0;
+        const tally_status status = tally_mpi_dense_(v->next, "the second input", &beside);
+        if (status) return status;
+        if (beside != *n)
+            return tally_mpi_fail_(TALLY_INVALID, "the second input has %lld elements and %s %lld: must be as many",
+                                   beside, name, *n);
+    }
     return TALLY_OK;
 }
 
@@ -175,6 +183,31 @@ static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *
 {
     *n = 0;
     return ctx ? tally_mpi_dense_(mine, "mine", n) : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
+}
+
+/* A view of n elements, which is dense, as one sequence; next: room for its second input. Of one input without validity
+ * the calls are those of plain memory. */
+static inline int tally_mpi_has_inputs_(const tally_view *v) { return v && (v->valid || v->next); }
+static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally_view *next)
+{
+    tally_view flat = tally_flat(v->data, v->dtype, n);
+    flat.valid = v->valid;
+    flat.valid_offset = v->valid_offset;
+    if (v->next) {
+        *next = tally_flat(v->next->data, v->next->dtype, n);
+        next->valid = v->next->valid;
+        next->valid_offset = v->next->valid_offset;
+        flat.next = next;
+    }
+    return flat;
+}
+
+/* The type of the elements that the operator gets: of two inputs the common one, which the fragment has. */
+static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
+{
+    tally_fragment_info about;
+    tally_fragment_about(f, &about);
+    return f ? about.dtype : mine->dtype;
 }
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
@@ -281,8 +314,11 @@ static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
     while (n) nodes += 2, n >>= 1;
     return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ * TALLY_MPI_UNIT_;
 }
-/* The same of one sequence: a state has 40 bytes at most. */
-static inline size_t tally_mpi_room_of_one_(long long n) { return tally_mpi_room_(n, 41, 40 + TALLY_MPI_NAME + 8); }
+/* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and a range are listed. */
+static inline size_t tally_mpi_room_of_one_(long long n)
+{
+    return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
+}
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 

@@ -85,6 +85,22 @@ ok "$make drawdown p0.txt $own -o a.own && $make drawdown p1.txt --start 300 $ow
 same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce drawdown $own --hex"
 bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'drawdown' is not defined here (tally_define)"
 
+# ---- two inputs, and elements that are left out: the bits of tally reduce, in whatever order the parts come ----
+ok "seq 1 40 | sed 's/\$/.3/' >x.txt; seq 3 3 120 >y.txt; for i in 0 1 2 3 4 5 6 7; do printf '1\n0\n1\n1\n0\n'; done >v.txt
+for f in x y v; do head -17 \$f.txt >\${f}1.txt; tail -n 23 \$f.txt >\${f}2.txt; done; paste -d, x.txt y.txt >xy.csv" ''
+for op in mean first var argmin sum; do
+    same "$make $op x1.txt --valid v1.txt -o 1.frag; $make $op x2.txt --valid v2.txt --start 17 -o 2.frag
+tally fragment merge 2.frag 1.frag -o 12.frag; tally fragment result 12.frag --hex" "tally reduce $op --valid v.txt x.txt --hex"
+done
+for op in dot corr nanwmean; do
+    same "$make $op x1.txt --with y1.txt -o 1.frag; $make $op x2.txt --with y2.txt --valid v2.txt --start 17 -o 2.frag
+tally fragment merge 2.frag 1.frag -o 12.frag; tally fragment result 12.frag --hex" \
+        "(yes 1 | head -17; cat v2.txt) >some.txt; tally reduce $op --with y.txt --valid some.txt x.txt --hex"
+done
+same "$make dot --column 1,2 xy.csv -o 1.frag; tally fragment result 1.frag --hex" \
+    'tally reduce dot --column 1,2 xy.csv --hex'
+bad 2 "$make dot x.txt -o no" "tally: operator 'dot' takes two inputs: the second is --with FILE, or the second of --column X,Y"
+
 # ---- what is refused; nothing is written ----
 bad 1 'tally fragment merge ac.frag a.frag -o no' \
     'tally: a.frag (right) does not fit what was merged before (left): left has [0, 300) and right has [0, 300): must not overlap'

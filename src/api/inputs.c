@@ -6,6 +6,7 @@
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include "dtype/dtype.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
@@ -26,6 +27,20 @@ typedef struct {
 
 static const char what[] = "views with validity, or of two inputs,";
 
+tally_dtype tl_inputs_dtype(const tally_view *in)
+{
+    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
+    return tl_common_dtype(in->dtype, in->next->dtype);
+}
+
+tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
+{
+    tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
+    const tally_status status =
+        ctx->device->calls->plan_host(ctx->device, ctx, feed->form.op, feed->form.par, &feed->plan);
+    return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
+}
+
 /* ---- checks ---- */
 
 static tally_status check_bits(tally *ctx, const tally_view *v, const char *name)
@@ -42,8 +57,7 @@ static tally_status check_bits(tally *ctx, const tally_view *v, const char *name
     return TALLY_OK;
 }
 
-/* *to becomes the view without what a single dense view has not. */
-static tally_status check_input(tally *ctx, const tally_view *given, const char *name, tally_view *to)
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(given->dtype);
     *to = *given;
@@ -59,20 +73,22 @@ static tally_status check_input(tally *ctx, const tally_view *given, const char 
     return status;
 }
 
-/* Of a sequence of one element no stride matters: it is as dense as can be. */
-static void normal(tally_view *v)
+void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
-static tally_status open_job(job *j, tally *ctx, const char *op, const tally_view *in, const char *verb)
+/* named: NULL, or the operator that op was when a stream was opened. */
+static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                             const char *verb)
 {
     *j = (job){.ctx = ctx};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    tally_status status = tl_form_of(ctx, op, in, &j->form);
-    if (!status) status = check_input(ctx, in, "in", &j->in);
-    if (!status && in->next) status = check_input(ctx, in->next, "in->next", &j->next);
+    tally_status status = named ? tl_form_fits(ctx, op, named->op, in, "in") : tl_form_of(ctx, op, in, &j->form);
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
+    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
+    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
     if (status) return status;
     if (tl_exact_form_of(j->form.op))
         return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
@@ -102,8 +118,8 @@ static void close_job(job *j)
 static tally_status prepare(job *j, const tally_view *out, int reverse)
 {
     const int states = j->form.kind == TL_FORM_STATES;
-    normal(&j->in);
-    if (j->in.next) normal(&j->next);
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
         tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
@@ -163,20 +179,25 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
     }
 }
 
+/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results, `step` bytes apart. */
+static tally_status run_ranges(job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
+{
+    const int threads = tally_threads(j->ctx);
+    if (j->form.kind != TL_FORM_STATES) return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    tl_states_ranges(&j->plan, threads, all, x, there(j) + first, y, step);
+    return TALLY_OK;
+}
+
 static tally_status ranges(job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->plan.op->result_bytes;
-    const int threads = tally_threads(j->ctx);
     tally_status status = TALLY_OK;
     for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        if (j->form.kind == TL_FORM_STATES)
-            tl_states_ranges(&j->plan, threads, &all, x, there(j) + first, y, out->stride * bytes);
-        else
-            status = tl_ranges_run(j->ctx, &j->plan, &j->count, threads, &all, x, 1, y, out->stride * bytes);
+        status = run_ranges(j, &all, x, first, y, out->stride * bytes);
         first += n;
     }
     return status;
@@ -184,25 +205,22 @@ static tally_status ranges(job *j, const tally_view *out, const tally_window_opt
 
 /* ---- verbs ---- */
 
-/* out, or its bitmap, must not overlap the second input or a bitmap; in place is for `in` alone. */
-static tally_status check_apart(job *j, const tally_view *out)
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
-    const int64_t bytes = j->form.op->result_bytes;
-    if (j->in.next) {
-        tally_status status =
-            tl_view_overlap(j->ctx, j->in.next, (int64_t)tally_dtype_size(j->next.dtype), out, bytes, 0);
-        if (status) return tl_fail(j->ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+    if (in->next) {
+        tally_status status = tl_view_overlap(ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
+        if (status) return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
     }
-    for (const tally_view *v = &j->in; v; v = v->next) {
+    for (const tally_view *v = in; v; v = v->next) {
         int64_t low, high;
         if (!v->valid) continue;
         tl_view_extent(v, 1, &low, &high);
         low = (v->valid_offset + low) >> 3;
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
-        if (tl_view_overlap(j->ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(j->ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
-                           v == &j->in ? "in" : "in->next");
+        if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
+            return tl_fail(ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
+                           v == in ? "in" : "in->next");
     }
     return TALLY_OK;
 }
@@ -212,7 +230,7 @@ static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offs
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, in, "reduce");
+    tally_status status = open_job(&j, ctx, op, NULL, in, "reduce");
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -221,7 +239,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status)
             status =
                 tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
-        if (!status) status = check_apart(&j, &dense);
+        if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
         tl_fp fp = tl_fp_enter();
@@ -242,14 +260,14 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     job j;
     tally_view y;
     const int reverse = o && o->reverse;
-    tally_status status = open_job(&j, ctx, op, in, "scan");
+    tally_status status = open_job(&j, ctx, op, NULL, in, "scan");
     if (!status) status = tl_check_scan(ctx, &j.plan, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
-    if (!status) status = check_apart(&j, out);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in)) {
         tl_fp fp = tl_fp_enter();
         y = *out;
-        normal(&y);
+        tl_inputs_normal(&y);
         status = prepare(&j, &y, reverse);
         tally_scan_options forward = o ? *o : (tally_scan_options){0};
         char start[16];
@@ -272,25 +290,54 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
     return status;
 }
 
-tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                              const tally_window_options *o)
+static tally_status window(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                           const tally_view *out, const tally_window_options *o)
 {
     job j;
     tally_view y;
-    tally_status status = open_job(&j, ctx, op, in, "window");
+    tally_status status = open_job(&j, ctx, op, named, in, "window");
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
-    if (!status) status = check_apart(&j, out);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in) && (out->offsets || out->n > 0)) {
         tl_fp fp = tl_fp_enter();
         y = *out;
-        normal(&y);
+        tl_inputs_normal(&y);
         status = prepare(&j, NULL, 0);
         if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
             status = ranges(&j, &y, o);
         else if (!status)
             status = tl_window_view(ctx, &j.plan, &j.count, tally_threads(ctx), &j.work, &y, o);
+        tl_fp_leave(fp);
+    }
+    close_job(&j);
+    return status;
+}
+
+tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
+                              const tally_window_options *o)
+{
+    return window(ctx, op, NULL, in, out, o);
+}
+
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o)
+{
+    return window(ctx, plan->op->file, plan, in, out, o);
+}
+
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *all,
+                              const tally_view *out)
+{
+    job j;
+    tally_status status = open_job(&j, ctx, op, NULL, in, "window");
+    const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
+    if (!status) {
+        tl_fp fp = tl_fp_enter();
+        status = prepare(&j, NULL, 0);
+        if (!status) status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
         tl_fp_leave(fp);
     }
     close_job(&j);

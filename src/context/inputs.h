@@ -26,6 +26,12 @@ typedef struct tl_form {
 /* The operator's instance for `in`, and its form. Refuses a second input that is missing, too much, or does not fit. */
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);
 
+/* The same in parts: the form of an instance, for elements that may be left out (absent) or not; and does `in` have as
+ * many inputs, which fit each other? */
+void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent);
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in, const char *name);
+static inline int tl_has_absent(const tally_view *in) { return in->valid || (in->next && in->next->valid); }
+
 /* The type to which two inputs are widened. */
 tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b);
 #endif

@@ -74,20 +74,25 @@ static void back(void *to, const void *from, size_t bytes)
 
 static void one(int64_t number)
 {
-    static char x[MOST * 8], want[MOST * 16], got[MOST * 16];
-    static const char *const ops[] = {"sum",   "mean", "max",   "minmax", "argmin",
-                                      "var:1", "prod", "first", "last",   "ema:0.25"};
+    static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
+    static const char *const ops[] = {"sum",  "mean",  "max",  "minmax",   "argmin", "var:1",
+                                      "prod", "first", "last", "ema:0.25", "dot",    "corr"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const int any_op = (int)below(10), any_type = (int)below(4);
+    const int any_op = (int)below(device_x || only_op ? 10 : 12), any_type = (int)below(4);
+    const int two = any_op > 9, valid = !device_x && below(3) == 0;
+    const tally_dtype y_type = types[below(4)];
     const char *const op = only_op ? only_op : ops[any_op];
     const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
     const int64_t n = below(4) ? below(300) : below(MOST);
     int64_t cut[RANKS_MOST + 1] = {0};
     int place[RANKS_MOST]; /* of the ranks in the sequence */
     tally_operator_info info;
-    if (tally_operator(ctx, op, dtype, &info)) return;
+    if (tally_operator(ctx, op, two && y_type != dtype ? TALLY_F64 : dtype, &info)) return;
+    if (two && y_type != dtype && dtype != TALLY_F64 && y_type != TALLY_F64) return; /* whose common type is another */
     const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
     fill(x, dtype, n);
+    fill(y, y_type, n);
+    for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
     for (int r = 1; r < ranks; r++) cut[r] = below(5) ? below(n + 1) : cut[r - 1];
     cut[ranks] = n;
     for (int i = 1; i <= ranks; i++)
@@ -104,8 +109,15 @@ static void one(int64_t number)
     }
     const int me = place[rank];
     const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
-    const tally_view all = tally_flat(x, dtype, n),
-                     mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
+    tally_view all = tally_flat(x, dtype, n),
+               mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
+    tally_view all_y = tally_flat(y, y_type, n),
+               mine_y = tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n);
+    if (two) all.next = &all_y, mine.next = &mine_y;
+    if (valid && two && below(2))
+        all_y.valid = mine_y.valid = bits, mine_y.valid_offset = a;
+    else if (valid)
+        all.valid = mine.valid = bits, mine.valid_offset = a;
     const tally_view out = there(tally_flat(got, info.output, mine_n), device_out, result);
     void *const to = device_out ? device_out : got;
     const int root = (int)below(ranks + 1) - 1;
@@ -143,6 +155,7 @@ static void one(int64_t number)
               !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
           "window", number);
 
+    if (two) return;
     static char mine_x[MOST * 8], others[MOST * 8 * 4];
     const int64_t m = below(MOST / ranks);
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
@@ -170,7 +183,9 @@ static void fields(int64_t number)
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const char *const any = ops[below(3) ? below(8) : 8 + below(2)], *const op = only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
-    const int on_device = device_fields != NULL;
+    const int on_device = device_fields != NULL, valid = !exact && !on_device && below(3) == 0;
+    static unsigned char bits[EACH / 8 + 1];
+    for (int i = 0; i < EACH / 8 + 1; i++) bits[i] = (unsigned char)(below(256) | below(256));
     tally_view mine[FIELDS] = {{0}}, whole[FIELDS];
     tally_operator_info info[FIELDS];
     void *results[FIELDS] = {NULL};
@@ -187,7 +202,9 @@ static void fields(int64_t number)
             if (end > n) end = n;
             if (r == rank) a = first, b = end;
         }
+        if (valid) whole[f].valid = bits;
         mine[f] = whole[f];
+        mine[f].valid_offset = valid ? a * whole[f].stride : 0;
         char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
         if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
         mine[f].data = at + (size_t)(a * whole[f].stride) * size;
