@@ -12,10 +12,10 @@ True
 All of them are lazy and give dask arrays, and each has the bits of the function of the same name in tally on the whole
 array. ``import tally`` does not import this module, which needs dask and NumPy.
 
-Reductions gather nothing: chunks become fragments, of a kilobyte or less for each sequence, and these are merged. Only
-the first of the axes that are reduced may have many chunks, the others are brought into one; and all of them for an
-exact operator of several sequences. A scan of one sequence (one axis) gathers nothing either, except for exact sums; of
-several sequences each is brought into one chunk.
+Nothing is gathered: chunks become fragments, of a kilobyte or less for each sequence, and these are merged; a chunk's
+scan goes on from the fragment of those before it. Of the axes of a reduction only the first may have many chunks, the
+others are brought into one. Of exact operators (``sum:exact``) one sequence that is reduced is not gathered; in scans,
+and of several sequences, each is brought into one chunk.
 """
 
 import itertools

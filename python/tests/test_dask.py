@@ -112,6 +112,10 @@ def test_sequences_are_not_gathered(rng):
         made = [k for k in graph if "_make_rows" in str(k)]
         assert len(made) == (5 * 3 if axis == (0, 2) else 5 * 3 * 5), axis
         assert same_bits(whole.compute(), tally.mean(x, axis=axis))
+        if axis != (0, 2):
+            running = td.scan(y.map_blocks(see, dtype=y.dtype, meta=np.empty((0, 0, 0), "f4")), "mean", axis=axis)
+            assert len([k for k in running.__dask_graph__() if "_scan_rows" in str(k)]) == 5 * 3 * 5
+            assert same_bits(running.compute(), tally.scan(x, "mean", axis=axis))
     assert max(shape[0] for shape in seen) == 13
 
 
