@@ -8,6 +8,7 @@
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
  *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not for this instance
  *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
+ *   RUNS                         threads of window_whole have 8 items side by side, two quads
  */
 #if TL_KIND == 2
 #define ORD_LOW  0
