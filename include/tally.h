@@ -338,8 +338,8 @@ TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int6
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
 /* A stream of reduce or scan, of one sequence or of many, that was pushed nothing yet goes on after what the fragment
- * (section 7) has, which must be every element from 0 on: the same operator, dtype and number of sequences; the fragment
- * stays as it is. */
+ * (section 7) has, which must be all from 0 on: the same operator, dtype and number of sequences; the fragment stays
+ * as it is. */
 TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
 /* tally_stream_push of the elements at x that `folded` is a fragment of, which must have one range, from the stream's
  * next element on. What a scan gives is the same; of device memory it reads x once less. x must not have changed since
@@ -348,7 +348,7 @@ TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void
                                                 void *out, int64_t *produced);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
- * tally_scan and tally_window of `rows` sequences. Host memory; on a GPU the processors do it. State: of reduce and scan
+ * tally_scan, tally_window of `rows` sequences. Host memory; on a GPU the processors do it. State: of reduce and scan
  * up to 7 steps as they came, and a node of each sequence for each bit of the steps' number (of a scan two), so a step
  * of a reduction costs a copy and, every eighth time, one fold of 8; of a window the last steps that it needs.
  *
@@ -379,7 +379,7 @@ TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dty
 /* The same of many sequences at once: elements start .. start + x->n - 1 of each sequence of a view (without offsets),
  * which may have validity and a second input; of two inputs the fragment's dtype is their common type (doc/inputs.md).
  * All have the same slabs, so the fragment has one list of ranges, and results of x->rows sequences. Fragments merge
- * with those of as many sequences, whether elements were left out or not. Host memory; on a GPU the processors do it. */
+ * with those of as many sequences, elements left out or not. Host memory; on a GPU the processors do it. */
 TALLY_API tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
                                               tally_fragment **fragment);
 /* Adds what right has to left; right stays as it is. What both have is TALLY_INVALID, and nothing changes. */

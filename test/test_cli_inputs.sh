@@ -176,7 +176,7 @@ bad 2 'tally reduce dot --with - <x.txt' 'tally: --with is -, and standard input
 bad 2 'tally reduce dot --valid - --with - x.txt' 'tally: --valid is -, and standard input is that of --with'
 bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standard input cannot be read again for every FILE'
 bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
-bad 2 'tally fragment make sum --with y.txt x.txt' 'tally: --with is not an option of `tally fragment`; it belongs to: reduce, scan, window'
+bad 2 'tally fragment make sum --with y.txt x.txt -o no' "tally: --with y.txt is a second input, and operator 'sum' takes one"
 bad 2 'tally reduce sum,sum:exact --valid v.txt x.txt' "tally: op is 'sum:exact': exact sums take no validity yet (reduce)"
 
 finish

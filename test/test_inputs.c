@@ -170,10 +170,11 @@ static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int6
 static void bits_of(int k)
 {
     static const int rates[] = {2, 10, 1000, 1};
-    const int rate = rates[check_below(4)]; /* one in so many is left out; 1: all */
+    const int rate = rates[check_below(4)];                           /* one in so many is left out; 1: all */
+    const int64_t whole = check_below(3) ? 0 : check_below(2 * MOST); /* none of the first ones is */
     for (int64_t i = 0; i < BITS * 8; i++) {
         const unsigned char b = (unsigned char)(1 << (i & 7));
-        if (check_below(rate) == 0)
+        if (i >= whole && check_below(rate) == 0)
             bitmap[k][i >> 3] &= (unsigned char)~b;
         else
             bitmap[k][i >> 3] |= b;
@@ -203,7 +204,7 @@ static int make(problem *c)
     if (tally_operator(NULL, c->op, a, &info)) return 0;
     const tally_dtype d = info.inputs == 2 ? tl_common_dtype(a, b) : a;
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
-    int64_t rows = check_below(3) ? 1 : check_below(20) ? check_below(11) : 60 + check_below(200);
+    int64_t rows = check_below(3) ? 1 : check_below(8) ? check_below(11) : 60 + check_below(200);
     int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
     const int segments = check_below(4) == 0, dense = check_below(2) == 0;
     if (segments) {
@@ -583,6 +584,37 @@ static void stream_window(tally *ctx, const problem *c)
                parts, many);
 }
 
+/* A part that has all of its elements and comes without bits, and one that lacks some: either into the other. */
+static void one_is_whole(tally *ctx)
+{
+    static const char *const ops[] = {"mean", "var", "first", "argmin", "sum"};
+    enum { CELLS = 300, STEPS = 21 };
+    for (int k = 0; k < 40; k++) {
+        const char *const op = ops[k % 5];
+        const int64_t cut = 1 + check_below(STEPS - 1);
+        tally_operator_info info;
+        tally_fragment *f[2];
+        check_fill(store[0], TALLY_F32, CELLS * STEPS, TL_DATA_PLAIN);
+        bits_of(0);
+        memset(bitmap[0], 0xff, (size_t)((cut * CELLS + 7) / 8));
+        tally_view all = tally_columns(store[0], TALLY_F32, STEPS, CELLS);
+        all.valid = bitmap[0];
+        tally_view part[2] = {part_of(&all, 0, cut), part_of(&all, cut, STEPS)};
+        part[0].valid = NULL;
+        check_ok(ctx, tally_operator(ctx, op, TALLY_F32, &info), op);
+        check_ok(ctx, tally_reduce(ctx, op, &all, want), op);
+        for (int i = 0; i < 2; i++)
+            if (!check_ok(ctx, tally_fragment_of_view(ctx, op, &part[i], i ? cut : 0, &f[i]), op)) return;
+        const int into = k & 1;
+        check_ok(ctx, tally_fragment_merge(f[into], f[!into]), op);
+        check_ok(ctx, tally_fragment_result(f[into], got), op);
+        check_same(got, want, CELLS, (int64_t)tally_dtype_size(info.output), "%s, cut at %lld, into %d", op,
+                   (long long)cut, into);
+        tally_fragment_free(f[0]);
+        tally_fragment_free(f[1]);
+    }
+}
+
 int main(void)
 {
     check_start();
@@ -590,6 +622,7 @@ int main(void)
     static problem c;
     for (int t = 1; t <= 2; t++) {
         tally *ctx = check_open(t, NULL);
+        one_is_whole(ctx);
         for (int64_t k = 0; k < cases; k++) {
             c = (problem){.op = ""};
             if (!make(&c)) continue;

@@ -9,10 +9,10 @@
  * sequence. Version 4 has any number of ranges, and of rows, the sequences, but not 1; each node has a state of every
  * row. Version 5 is as version 4, of any number of rows; behind each state stands how many elements it has folded, an
  * i64: of a fragment from which elements are left out, if the states do not say it themselves (law/counter.h). A state
- * of none is all zero. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no other. In version
- * 1 the states of var, std and their nan forms began with the number of elements (from_version_1). The name of an
- * operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
- * nothing to another text of that name. */
+ * of none is all zero. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no
+ * other. In version 1 the states of var, std and their nan forms began with the number of elements (from_version_1).
+ * The name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its
+ * states mean nothing to another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"

@@ -47,6 +47,8 @@ tally_status tl_stream_check(tally_stream *s, int64_t n);
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made);
 /* The same of a view, by a feed. */
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
+/* The same of many sequences. */
+tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
 /* A stream of many sequences takes over what a fragment has of them. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
 /* Windows of views. out has as many results of each sequence as are known after n more elements, and were not given
