@@ -127,6 +127,26 @@ def test_views_of_any_kind(data):
         assert same_bits(verb(masked, next=y), verb(dense, next=full, where=there))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_each_sequence_alone(axis, rng):
+    x, where = numbers(rng, (3, 9, 4), "float32"), rng.random((3, 9, 4)) < 0.6
+    y = numbers(rng, (9, 4), "int16")
+    for op, other in (("sum", None), ("argmax", None), ("dot", y), ("cov", y)):
+        for verb in (
+            lambda a, **k: tally.reduce(a, op, axis=axis if a.ndim == 3 else 0, **k),
+            lambda a, **k: tally.scan(a, op, axis=axis if a.ndim == 3 else 0, **k),
+            lambda a, **k: tally.window(a, op, 3, axis=axis if a.ndim == 3 else 0, edges="shrink", **k),
+        ):
+            whole = verb(x, next=other, where=where)
+            for at in np.ndindex(*np.delete(x.shape, axis)):
+                one = list(at)
+                one.insert(axis, slice(None))
+                one = tuple(one)
+                part = None if other is None else np.broadcast_to(other, x.shape)[one]
+                alone = verb(x[one], next=part, where=where[one])
+                assert same_bits(whole[one] if whole.ndim == 3 else whole[at], alone), (op, at)
+
+
 def test_all_there_and_none_there(rng):
     x = numbers(rng, (30, 7), "float32")
     for op in ONE:

@@ -84,6 +84,35 @@ def test_a_result_is_the_reduction_of_its_window(rng):
     assert same_bits(with_others[229:], mean[29:])
 
 
+@given(
+    st.sampled_from(["sum", "mean", "prod", "min", "max", "var", "std"]),
+    st.integers(1, 700),
+    st.integers(1, 60),
+    st.booleans(),
+    st.sampled_from(["float64", "float32"]),
+    st.lists(st.integers(0, 699), max_size=2),
+    st.sampled_from([np.nan, np.inf, -np.inf]),
+    st.integers(0, 2),
+)
+def test_one_nan_anywhere_is_seen(op, n, w, center, dtype, places, value, least):
+    """The nan form runs if there is a NaN, the plain operator if not: the same results, wherever it is."""
+    x = np.random.default_rng(n).standard_normal((n, 2)).astype(dtype)
+    for place in places:
+        x[place % n, place % 2] = value
+    kept = dtype if op not in ("var", "std") else None
+    mine = tally.rolling(x, w, center=center, min_periods=min(least, w), dtype=kept).agg(op)
+    ahead = (w - 1) // 2 if center else 0
+    full = tally.window(x, "nan" + op, before=w - 1 - ahead, after=ahead, axis=0, edges="shrink")
+    count = tally.window(x, "count", before=w - 1 - ahead, after=ahead, axis=0, edges="shrink")
+    empty = 0 if least == 0 and op in ("sum", "prod") else 1
+    if not (dtype == "float32" and op == "prod") and (dtype == "float64" or op not in ("var", "std")):
+        want = np.where(count >= max(min(least, w), empty), full, np.nan)
+        assert np.array_equal(mine, want, equal_nan=True)
+    theirs = pd.DataFrame(x).rolling(w, center=center, min_periods=min(least, w))
+    if not np.isinf(value) and op in ("sum", "mean", "min", "max"):
+        assert np.array_equal(np.isnan(mine), np.isnan(getattr(theirs, op)()))
+
+
 def test_other_operators_and_types(rng):
     x = rng.standard_normal(40).astype("f4")
     assert tally.rolling(x, 5).agg("prod").dtype == np.float64

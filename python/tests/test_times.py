@@ -187,6 +187,23 @@ def test_ranges(data):
             assert np.array_equal(out, got, equal_nan=got.dtype.kind == "f")
 
 
+@pytest.mark.parametrize("op", ["sum", "dot"])
+def test_ranges_of_two_arrays_and_of_what_is_left_out(rng, op):
+    x, where = rng.standard_normal((3, 40)), rng.random((3, 40)) < 0.6
+    more = {"where": where, **({"next": rng.standard_normal(40)} if op == "dot" else {})}
+    start = rng.integers(0, 41, 15)
+    end = rng.integers(start, 41)
+    try:
+        mine = tally.ranges(x, start, end, op, axis=1, **more)
+    except (TypeError, ValueError) as e:
+        pytest.skip(f"the library refuses it: {e}")
+    for r in range(3):
+        for k in range(15):
+            part = slice(start[k], end[k])
+            one = {"where": where[r, part], **({"next": more["next"][part]} if op == "dot" else {})}
+            assert same_bits(mine[r, k], tally.reduce(x[r, part], op, **one))
+
+
 @given(
     st.integers(0, 40),
     st.integers(-5, 5),
