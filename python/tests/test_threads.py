@@ -180,7 +180,8 @@ def test_a_killed_process_leaves_nothing(tmp_path):
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     process.stdout.close()
-    assert os.listdir(tmp_path) == [] and set(os.listdir("/dev/shm")) <= before
+    new = set(os.listdir("/dev/shm")) - before  # other programs of this machine have some there too
+    assert os.listdir(tmp_path) == [] and not [name for name in new if "tally" in name or str(process.pid) in name]
 
 
 @pytest.mark.parametrize(
