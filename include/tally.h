@@ -349,6 +349,11 @@ TALLY_API void tally_stream_close(tally_stream *stream);
  * (section 7) has, which must be all from 0 on: the same operator, dtype and number of sequences; the fragment stays
  * as it is. */
 TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
+/* tally_stream_push of the elements at x that `folded` is a fragment of, which must have one range, from the stream's
+ * next element on. What a scan gives is the same; of device memory it reads x once less. x must not have changed since
+ * the fragment was made of it. */
+TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void *x, const tally_fragment *folded,
+                                                void *out, int64_t *produced);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
  * tally_scan, tally_window of `rows` sequences. Host memory; on a GPU the processors do it. State: of reduce and scan

@@ -117,13 +117,13 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status && (root < -1 || root >= ranks))
         status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root, ranks);
     if (!status && !out && (root < 0 || root == rank))
         status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("reduce", op, mine), &root, sizeof root), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -153,14 +153,14 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_fragment *f = NULL, *before = NULL;
     tally_stream *s = NULL;
     long long n, room = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room != n)
         status =
             tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
     const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) | (options->init ? 4 : 0) : 0;
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("scan", op, mine), &flags, sizeof flags), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "scan", op, mine), &flags, sizeof flags), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
@@ -185,7 +185,7 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
             const tally_view in = tally_mpi_flat_(mine, n, &next), to = tally_flat(out->data, out->dtype, n);
             status = tally_stream_push_view(s, &in, &to);
         } else if (!status && n) {
-            status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
+            status = tally_stream_push_folded(s, mine->data, f, (void *)(uintptr_t)out->data, NULL);
         }
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
@@ -281,7 +281,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     tally_mpi_ m;
     tally_operator_info info;
     long long sequences = 0;
-    unsigned long long what = tally_mpi_hash_(tally_mpi_what_("fields", op, NULL), &count, sizeof count);
+    unsigned long long what = tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
     tally_status status = TALLY_OK;
     if (count < 0) status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
     if (count > 0 && (!fields || !results))
@@ -294,6 +294,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         tally_exact none;
         double value[2];
         what = tally_mpi_hash_(what, known, sizeof known);
+        what = tally_mpi_hash_op_(what, ctx, op, &fields[f]);
         tally_exact_init(&none);
         status = beside ? TALLY_OK : tally_operator(ctx, op, fields[f].dtype, &info);
         if (status)

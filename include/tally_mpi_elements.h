@@ -222,7 +222,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     long long n, room, left = 0, right = 0, made = 0;
     long long what[4] = {0, 0, 0, 0};
     if (results) *results = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room < n)
         status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
@@ -248,7 +248,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         status = tally_mpi_ends_of_(ctx, mine, n, options->before + options->after, &ends);
     }
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "window", op, mine), what, sizeof what), status);
     if (!status && MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     if (!status && any) {
@@ -414,7 +414,7 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
 {
     long long room;
     const char *cannot = NULL;
-    tally_status status = tally_mpi_dense_(mine, "mine", n);
+    tally_status status = tally_mpi_input_(ctx, mine, n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (status) return status;
     if (room != *n)
@@ -474,7 +474,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_begin_(&m, comm, -1, 0,
-                              tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &x.n, sizeof x.n), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
     tally_mpi_end_(&m);
     const int met = !status;
     if (!status) {

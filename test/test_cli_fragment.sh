@@ -125,4 +125,35 @@ ok "mkdir parts && seq 0 3 | xargs -P 2 -I N bash '$batch' make sum parts N p0.t
 same "bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
 bad 1 "rm parts/1.frag; head -c 50 parts/3.frag >cut; mv cut parts/3.frag; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'run again: 1 3'
 same "for i in 3 1; do bash '$batch' make sum parts \$i p0.txt p1.txt p2.txt p3.txt; done; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
+
+# ---- its commands for one machine and for Slurm, as they stand there but for four files of text; an sbatch that runs jobs at once ----
+mkdir -p shop/examples shop/bin shop/data
+cp "$batch" shop/examples/batch.sh
+chmod +x shop/examples/batch.sh
+for i in 0 1 2 3; do cp p$i.txt shop/data/part-$i.txt; done
+cat >shop/bin/sbatch <<'END'
+#!/usr/bin/env bash
+# sbatch [--parsable] [--array=FROM-TO] [--dependency=afterany:JOB] --wrap COMMAND: job 7; LOST, a number of the array, never runs
+from=0 to=0 after=
+for word; do
+    case $word in
+    --array=*) from=${word#*=} to=${from#*-} from=${from%-*} ;;
+    --dependency=afterany:*) after=${word#*:} ;;
+    esac
+done
+if [ -n "$after" ]; then
+    [ "$after" = 7 ] || exit 1
+    exec sh -c "${!#}"
+fi
+for ((i = from; i <= to; i++)); do [ "$i" = "${LOST-}" ] || SLURM_ARRAY_TASK_ID=$i sh -c "${!#}"; done
+echo 7
+END
+chmod +x shop/bin/sbatch
+PATH=$work/run/shop/bin:$PATH
+both() { sed -n 's/^#   //p' "$batch" | sed -n "$1" | sed 's/0-99/0-3/; s/seq 0 99/seq 0 3/; s/\.npy/.txt/g'; }
+both 3,4p >machine.sh && both 5,6p >slurm.sh
+ok "wc -l <machine.sh && wc -l <slurm.sh && grep -c 'mkdir parts' machine.sh && grep -c sbatch slurm.sh" $'2\n2\n1\n2'
+same "cd shop && bash -e ../machine.sh" 'tally reduce sum all.txt --hex'
+bad 1 "rm shop/parts/*; cd shop && LOST=2 bash -e ../slurm.sh" 'run again: 2'
+same "cd shop && bash -e ../slurm.sh" 'tally reduce sum all.txt --hex'
 finish

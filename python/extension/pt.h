@@ -264,6 +264,8 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -334,3 +334,33 @@ void tally_stream_close(tally_stream *s)
     free(s->tail);
     free(s);
 }
+
+tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded, void *out,
+                                      int64_t *produced)
+{
+    int64_t start, end;
+    int owner;
+    tl_counter own;
+    if (produced) *produced = 0;
+    if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
+    tally_fragment_range(folded, &start, &end);
+    if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
+        return tl_fail(s->ctx, TALLY_INVALID, "folded is %s of %s: must be the stream's operator and dtype", folded->op,
+                       tally_dtype_name(folded->dtype));
+    if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, and begin at %lld",
+                       (long long)start, (long long)end, (long long)folded->rows, (long long)folded->slabs.count,
+                       (long long)s->pushed);
+    if (tl_slabs_counted(&folded->slabs))
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "folded left elements out: push the view that it was made of");
+    tally_status status = tally_owner(s->ctx, x, &owner);
+    if (status) return status;
+    if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
+        tl_slab_get(folded->slabs.slab[0], 0, &own);
+        s->scan.ahead = &own;
+    }
+    status = tally_stream_push(s, x, end - start, out, produced);
+    s->scan.ahead = NULL;
+    return status;
+}

@@ -15,6 +15,7 @@ static const tally_mpi_mover *const mover = &nccl.mover;
 static const tally_mpi_mover *const mover = NULL;
 #endif
 #include "memory.h"
+#include <signal.h>
 
 enum { MOST = 5000, LANES_MOST = 2, RANKS_MOST = 64 };
 static uint64_t seed;
@@ -222,6 +223,28 @@ static void fields(int64_t number)
     }
 }
 
+/* An operator whose text is another on one rank. */
+static const char text[] = "#define OP_STATE(F) F(real, s)\n"
+                           "typedef struct { OP_STATE(FIELD) } state;\n"
+                           "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+                           "fn state combine(state a, state b) { state r; r.s = sel(a.s > b.s, a.s, b.s); return r; }\n"
+                           "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+                           "fn result empty(par p) { return to_result(num(0)); }\n";
+
+/* A bit of what is merged changes on its way. */
+static int damage;
+static MPI_User_function *merge;
+static void damaged(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    ((char *)in)[sizeof(long long) + 50] ^= 4;
+    merge(in, inout, count, type);
+}
+int MPI_Op_create(MPI_User_function *f, int commute, MPI_Op *op)
+{
+    merge = f;
+    return PMPI_Op_create(damage ? damaged : f, commute, op);
+}
+
 /* One rank is wrong: all get the status and a sentence that has `says`. */
 static void refused(tally_status status, tally_status expected, const char *says)
 {
@@ -288,12 +311,45 @@ static void misuse(void)
     refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
             "fields or results is NULL");
     if (ranks == 1) return;
+    char bad_reduces[80], bad_scans[80], bad_f32[80];
+    snprintf(bad_reduces, sizeof bad_reduces, "rank %d calls reduce of max of f64 and rank 0 reduce of sum of f64",
+             bad);
+    snprintf(bad_scans, sizeof bad_scans, "rank %d calls scan of sum of f64 and rank 0 reduce of sum of f64", bad);
+    snprintf(bad_f32, sizeof bad_f32, "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
+    if (is_bad)
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+    else
+        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+    damage = 1;
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    if (ranks > 2) /* of two ranks none merges */
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
+                "truncated or altered (checksum)");
+    damage = 0;
+    char other[sizeof text + 8] = "/**/\n";
+    strcat(other, text);
+    const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
+    if (defined != TALLY_UNSUPPORTED) { /* there is a compiler */
+        check(!defined, "an operator of the test's own", -1);
+        refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &w, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        results[0] = out;
+        refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "text");
+    }
     two[0].rows = is_bad ? 4 : 5;
     refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "sequences");
     two[0].rows = 5;
     refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
+    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            bad_reduces);
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_f32);
     refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
             "-1 must be on all or none");
     refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
@@ -376,6 +432,13 @@ int main(int argc, char **argv)
     nccl_open(&m);
     nccl_fails();
 #endif
+    if (argc > 1 &&
+        !strcmp(argv[1], "lost")) { /* a rank ends in the middle of all; the others must not wait for ever */
+        one(0);
+        if (rank == ranks - 1) raise(SIGKILL);
+        one(1);
+        printf("FAILED: rank %d went on\n", rank);
+    }
     for (int64_t k = 0; k < cases; k++) one(k), fields(k), fields(k);
     if (!on_device) misuse();
     int sum[2] = {passed, failures}, all[2];
