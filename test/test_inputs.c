@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its
  * place. Random operators, types, views and bits; every verb; in all forms that the library has for them
- * (context/inputs.h). */
+ * (context/inputs.h). On the processors, and on GPU devices with every array, the bitmaps and the offsets in host memory
+ * or the device's.
+ *
+ *   test_inputs                  a few operators on devices, chosen by the seed
+ *   test_inputs OPERATOR TYPE    this one alone, on devices alone; "all" for any */
+#include "gpu/work.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "law/order.h"
+#include "gpus.h"
 #include "matrix.h"
 
 enum { MOST = 3000, ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
@@ -12,6 +18,11 @@ enum { MOST = 3000, ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
 static _Alignas(16) unsigned char store[2][ROOM * 8 + 16], bitmap[2][BITS];
 static _Alignas(16) unsigned char values[2 * MOST * 8], got[ROOM * 16], want[ROOM * 16], line[(MOST + 1) * 16];
 static unsigned char there[MOST];
+
+/* On a device: blocks of its memory for these arrays. */
+enum { STORE, NEXT, BITS_0, BITS_1, GOT, OFFSETS, BLOCKS };
+static tl_memory block[BLOCKS];
+static const char *only_op = "all", *only_type = "all";
 
 /* ---- the law ---- */
 
@@ -186,7 +197,49 @@ typedef struct {
     const tl_scalar *s;
     tl_par p;
     int64_t offsets[12];
+    tally_view given, given_next; /* what the library gets: in and next, some of it in the device's memory */
+    int results_there;            /* results are the device's memory */
 } problem;
+
+/* ---- the device's memory ---- */
+
+static void *copied(tally *ctx, int b, const void *p, const void *host, size_t bytes)
+{
+    void *const at = (void *)(uintptr_t)block[b].address;
+    check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, at, host, bytes), "a copy to the device");
+    return (char *)at + ((const char *)p - (const char *)host);
+}
+
+/* Chooses what is the device's. */
+static void place_inputs(tally *ctx, problem *c)
+{
+    c->given = c->in, c->given_next = c->next, c->results_there = 0;
+    if (c->in.next) c->given.next = &c->given_next;
+    if (!block[STORE].bytes) return;
+    const int where = (int)check_below(3); /* all on the host, all on the device, any */
+#define THERE (where == 2 ? (int)check_below(2) : where)
+    c->results_there = THERE;
+    for (int k = 0; k < 1 + (c->in.next != NULL); k++) {
+        tally_view *v = k ? &c->given_next : &c->given;
+        if (THERE) v->data = copied(ctx, STORE + k, v->data, store[k], sizeof store[k]);
+        if (v->valid && THERE) v->valid = copied(ctx, BITS_0 + k, v->valid, bitmap[k], sizeof bitmap[k]);
+        if (v->offsets && THERE) v->offsets = copied(ctx, OFFSETS, c->offsets, c->offsets, sizeof c->offsets);
+    }
+}
+
+static void *give_results(tally *ctx, const problem *c)
+{
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    return c->results_there ? copied(ctx, GOT, got, got, sizeof got) : got;
+}
+static void take_results(tally *ctx, const problem *c)
+{
+    if (c->results_there)
+        check_ok(ctx,
+                 ctx->device->calls->copy(ctx->device, ctx, got, (void *)(uintptr_t)block[GOT].address, sizeof got),
+                 "a copy from the device");
+}
 
 /* 0: no such operator for these types. */
 static int make(problem *c)
@@ -195,13 +248,16 @@ static int make(problem *c)
     int count = 0;
     char parameter[TL_SAMPLE_ROOM];
     while (names[count]) count++;
-    const char *name = names[check_below(count)];
-    snprintf(c->op, sizeof c->op, "%s%s%s", name, check_below(5) ? "" : ":f64", tl_sample_parameter(name, parameter));
-    const tally_dtype a = (tally_dtype)(1 + check_below(TALLY_F64)),
+    const char *name = strcmp(only_op, "all") ? only_op : names[check_below(count)];
+    const int fixed = strcmp(only_type, "all") != 0;
+    snprintf(c->op, sizeof c->op, "%s%s%s", name, fixed || check_below(5) ? "" : ":f64",
+             tl_sample_parameter(name, parameter));
+    const tally_dtype a = fixed ? tally_dtype_parse(only_type) : (tally_dtype)(1 + check_below(TALLY_F64)),
                       b = check_below(2) ? a : (tally_dtype)(1 + check_below(TALLY_F64));
     tally_operator_info info;
     if (tally_operator(NULL, c->op, a, &info)) return 0;
     const tally_dtype d = info.inputs == 2 ? tl_common_dtype(a, b) : a;
+    if (fixed && d != a) return 0; /* a program more */
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
     int64_t rows = check_below(3) ? 1 : check_below(11), n = check_size(rows > 1 ? MOST / rows : MOST);
     const int segments = check_below(4) == 0, dense = check_below(2) == 0;
@@ -226,9 +282,9 @@ static int make(problem *c)
 static void reduce(tally *ctx, const problem *c)
 {
     const int64_t bytes = c->s->result_bytes;
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_reduce(ctx, c->op, &c->in, got), c->op)) return;
+    void *const to = give_results(ctx, c);
+    if (!check_ok(ctx, tally_reduce(ctx, c->op, &c->given, to), c->op)) return;
+    take_results(ctx, c);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
         fold(&q, 0, q.n, NULL, 0, want + r * bytes);
@@ -260,9 +316,10 @@ static void scan(tally *ctx, const problem *c)
     check_fill(init, c->s->out, 1, TL_DATA_HOSTILE);
     if (c->s->seedable && check_below(2)) o.init = init;
     const tally_view out = results(c, c->in.n);
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_scan(ctx, c->op, &c->in, &out, &o), c->op)) return;
+    tally_view where = out;
+    where.data = give_results(ctx, c), where.offsets = c->given.offsets;
+    if (!check_ok(ctx, tally_scan(ctx, c->op, &c->given, &where, &o), c->op)) return;
+    take_results(ctx, c);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, o.reverse);
         for (int64_t i = 0; i < q.n; i++) {
@@ -282,9 +339,10 @@ static void window(tally *ctx, const problem *c)
     if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
     if (check_below(6) == 0 && !c->in.offsets) o.step = 1 + check_below(5);
     const tally_view out = results(c, c->in.offsets ? 0 : tally_window_length(c->in.n, &o));
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_window(ctx, c->op, &c->in, &out, &o), c->op)) return;
+    tally_view where = out;
+    where.data = give_results(ctx, c), where.offsets = c->given.offsets;
+    if (!check_ok(ctx, tally_window(ctx, c->op, &c->given, &where, &o), c->op)) return;
+    take_results(ctx, c);
     const int64_t step = o.step > 1 ? o.step : 1;
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
@@ -308,21 +366,42 @@ static void window(tally *ctx, const problem *c)
                (long long)o.before, (long long)o.after, (int)o.edges, (long long)o.min_count, (long long)o.step);
 }
 
-int main(void)
+static void run(tally *ctx, int64_t cases)
+{
+    static problem c;
+    for (int64_t k = 0; k < cases; k++) {
+        c = (problem){.op = ""};
+        if (!make(&c)) continue;
+        place_inputs(ctx, &c);
+        reduce(ctx, &c);
+        if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
+        if (check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
+    }
+}
+
+static void on_device(const char *name)
+{
+    static const size_t bytes[BLOCKS] = {sizeof store[0],  sizeof store[1], sizeof bitmap[0],
+                                         sizeof bitmap[1], sizeof got,      sizeof((problem *)0)->offsets};
+    tally *ctx;
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    tl_gpu *gpu = tl_gpu_of(ctx->device)->gpu;
+    for (int b = 0; b < BLOCKS; b++) check_ok(ctx, gpu->calls->allocate(gpu, ctx, bytes[b], &block[b]), "a block");
+    run(ctx, check_quick ? 100 : 1000);
+    for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
+    memset(block, 0, sizeof block);
+    tally_close(ctx);
+}
+
+int main(int argc, char **argv)
 {
     check_start();
-    int64_t cases = check_quick ? 300 : check_long ? 20000 : 2000;
-    static problem c;
-    for (int t = 1; t <= 2; t++) {
+    for (int t = 1; t <= 2 && argc < 3; t++) {
         tally *ctx = check_open(t, NULL);
-        for (int64_t k = 0; k < cases; k++) {
-            c = (problem){.op = ""};
-            if (!make(&c)) continue;
-            reduce(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
-        }
+        run(ctx, check_quick ? 300 : check_long ? 20000 : 2000);
         tally_close(ctx);
     }
+    if (argc > 2) only_op = argv[1], only_type = argv[2];
+    for_each_gpu(NULL, on_device);
     return check_finish();
 }

@@ -9,8 +9,8 @@
 #ifndef TALLY_LANES_H
 #define TALLY_LANES_H
 #include "shape.h"
+#include "context/device.h"
 
-enum { TL_REDUCE, TL_SCAN, TL_WINDOW };
 
 enum {
     TL_LANES_LONG = 1024,  /* longer rows and segments go one by one; so do */

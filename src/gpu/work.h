@@ -6,6 +6,7 @@
  *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
+ *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   gpu.c        open, the pool of device memory, programs, launches
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
@@ -13,6 +14,7 @@
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
 #include "kernels.h"
+#include "context/inputs.h"
 #include "context/view.h"
 
 enum {
@@ -37,6 +39,8 @@ typedef struct tl_piece {
     const void *before; /* scan: NULL, or the state before the piece, packed, one for each sequence, page-locked */
 } tl_piece;
 extern const tl_piece tl_no_piece;
+
+typedef struct tl_variant tl_variant;
 
 /* What is measured (clock.c). */
 typedef struct {
@@ -66,6 +70,7 @@ typedef struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
+    struct tl_variant *variants; /* prepare.c */
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -118,6 +123,7 @@ typedef struct tl_batch {
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
     int shorts;                                        /* are there any? */
     int levels;
+    const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
@@ -148,6 +154,22 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
  * or {.piece} where a failure came before that. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
+
+/* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
+
+/* The elements that the kernels take, dense, on the device. */
+typedef struct tl_prepared {
+    tl_plan plan, count_plan;
+    tally_view view, count_view; /* counted: a byte for each element, 1 if it counts; count_plan adds them */
+    tl_memory memory, counts;
+    int counted;
+} tl_prepared;
+/* in: checked, with its next, offsets on the host; it has an element. A form of no states. After a failure close it
+ * too. */
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, int counted,
+                        tl_prepared *p);
+void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
+void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

@@ -188,7 +188,12 @@ typedef QUAD_OF(elem, QUAD_ALIGN) quad;
 
 far_fn elem load_bytes(GLOBAL const u8 *p)
 {
-#if TL_SIZE == 1
+#if OP_INPUTS == 2
+    elem e;
+    u8 *to = (u8 *)&e;
+    for (int k = 0; k < TL_SIZE; k++) to[k] = p[k];
+    return e;
+#elif TL_SIZE == 1
     return *(GLOBAL const elem *)p;
 #else
     u64 bits = 0;
@@ -286,7 +291,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 /* The same of a chunk that can_load_e and is full. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
@@ -297,11 +302,11 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 #define can_load_d can_load_e
 #define can_load_r can_load_e
 LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
-    load_some(b, start, i, limit)), 0)
+    load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 

@@ -7,6 +7,14 @@ typedef struct ALIGNED(16) {
 
 fn elem pack_element(bundle v, int k)
 {
+#if OP_INPUTS == 2
+    union {
+        bundle all;
+        elem e[PACK];
+    } u;
+    u.all = v;
+    return u.e[k];
+#else
 #if TL_SIZE == 8
     const u64 bits = v.w[2 * k] | (u64)v.w[2 * k + 1] << 32;
 #else
@@ -16,6 +24,7 @@ fn elem pack_element(bundle v, int k)
     return bits_elem(bits);
 #else
     return (elem)bits;
+#endif
 #endif
 }
 

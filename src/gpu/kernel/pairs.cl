@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * After an operator's text: what the kernels take for an element of it. Of a text of two inputs an element is a pair,
+ * which lies in memory as one item of twice the size (prepare.cl writes them so), and TL_SIZE is that of the pair. */
+#if OP_INPUTS == 2
+typedef struct ALIGNED(2 * TL_SIZE) {
+    elem x, y;
+} pair;
+fn state lift_pair(pair e, idx i, par p) { return lift(e.x, e.y, i, p); }
+fn pair no_pair()
+{
+    pair e;
+    e.x = e.y = 0;
+    return e;
+}
+#undef lift
+#define lift lift_pair
+#define elem pair
+#define NO_ELEMENT no_pair()
+#if TL_SIZE == 1
+#undef TL_SIZE
+#define TL_SIZE 2
+#elif TL_SIZE == 2
+#undef TL_SIZE
+#define TL_SIZE 4
+#elif TL_SIZE == 4
+#undef TL_SIZE
+#define TL_SIZE 8
+#else
+#undef TL_SIZE
+#define TL_SIZE 16
+#endif
+#else
+#define NO_ELEMENT 0
+#endif
