@@ -78,7 +78,7 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
                        (long long)in->rows);
     if (!in->offsets != !y->offsets)
         return tl_fail(ctx, TALLY_INVALID, "in->next->offsets: must be given exactly when in->offsets is");
-    if (in->offsets && in->offsets != y->offsets && in->rows >= 0 &&
+    if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
         return tl_fail(ctx, TALLY_INVALID, "in->next->offsets differ from in->offsets: must be the same");
     if (!in->offsets && y->n != in->n)

@@ -53,13 +53,6 @@ void tl_gpu_drop_variants(tl_gpu_device *d)
 
 /* ---- inputs ---- */
 
-/* An input on the device. byte, bit: of the element that is prepared first. */
-typedef struct {
-    tl_memory data, bits;
-    int owned, bits_owned;
-    int64_t byte, bit, inner, outer, type;
-} source;
-
 static int64_t type_of(tally_dtype d)
 {
     const char kind = tl_dtype_kind(d);
@@ -82,25 +75,32 @@ static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t l
     return tl_gpu_upload(d, ctx, from, (size_t)(high - low), to);
 }
 
-static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across, source *s)
+/* Its bitmap alone. */
+static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype), zero = v->offsets ? v->offsets[0] * v->stride : 0;
     int64_t low, high, byte = 0;
-    *s = (source){.type = type_of(v->dtype)};
+    if (!v->valid) return TALLY_OK;
+    tl_view_extent(v, 1, &low, &high);
+    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
+                                ((v->valid_offset + high - 1) >> 3) + 1, &s->bits, &s->bits_owned, &byte);
+    s->bit = 8 * byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
+    return status;
+}
+
+static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across, tl_gpu_input *s)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
+    int64_t low, high;
+    *s = (tl_gpu_input){.type = type_of(v->dtype)};
     s->inner = across ? v->row_stride : v->stride;
     s->outer = across ? v->stride : v->row_stride;
     tl_view_extent(v, bytes, &low, &high);
     tally_status status = bring(d, ctx, v->data, low, high, &s->data, &s->owned, &s->byte);
-    s->byte += zero * bytes;
-    if (status || !v->valid) return status;
-    tl_view_extent(v, 1, &low, &high);
-    status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1, &s->bits,
-                   &s->bits_owned, &byte);
-    s->bit = 8 * byte + v->valid_offset + zero;
-    return status;
+    s->byte += v->offsets ? v->offsets[0] * v->stride * bytes : 0;
+    return status ? status : open_bits(d, ctx, v, s);
 }
 
-static void close_source(tl_gpu_device *d, source *s)
+static void close_source(tl_gpu_device *d, tl_gpu_input *s)
 {
     if (s->owned) tl_gpu_give(d, &s->data);
     if (s->bits_owned) tl_gpu_give(d, &s->bits);
@@ -135,9 +135,9 @@ static tally_view view_of(const tally_view *in, const layout *l, const tl_memory
 }
 
 static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, const layout *of,
-                           const source *s, const tl_prepared *p)
+                           const tl_gpu_input *s, const tl_prepared *p)
 {
-    const source *const x = &s[0], *const y = &s[in->next != NULL];
+    const tl_gpu_input *const x = &s[0], *const y = &s[in->next != NULL];
     const tally_view *const other = in->next;
     const tl_scalar *any;
     tl_par none;
@@ -173,7 +173,7 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const
 {
     const layout l = layout_of(in);
     const tl_scalar *op, *sum;
-    source s[2] = {{{0}}};
+    tl_gpu_input s[2] = {{{0}}};
     tl_par none;
     int64_t bytes;
     *p = (tl_prepared){.counted = counted};
@@ -201,4 +201,63 @@ void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)
 {
     tl_gpu_give(d, &p->memory);
     tl_gpu_give(d, &p->counts);
+}
+
+/* ---- in place ---- */
+
+/* Where the first element of a dense view lies: a multiple of its size? Kernels read no others side by side. */
+static int is_aligned(const tl_gpu_device *d, const tally_view *v)
+{
+    tl_memory memory;
+    size_t offset, bytes = tally_dtype_size(v->dtype);
+    if (!d->gpu->calls->owns(d->gpu, v->data, &memory, &offset)) return 1; /* a copy is */
+    return (memory.address + offset) % bytes == 0;
+}
+
+int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in)
+{
+    for (const tally_view *v = in; v; v = v->next)
+        if (v->dtype != form->op->dtype || v->stride != 1 || (v->rows > 1 && v->row_stride != in->row_stride) ||
+            !is_aligned(d, v))
+            return 0;
+    return !in->offsets && in->n >= CHUNK && form->kind != TL_FORM_STATES &&
+           !(in->rows > 1 && llabs(in->row_stride) < in->n);
+}
+
+tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
+                              tl_batch *b)
+{
+    const tl_scalar *op;
+    *p = (tl_in_place){.fill = (int64_t)form->fill, .bits = in->valid || (in->next && in->next->valid)};
+    *b = (tl_batch){0};
+    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
+    if (!status) status = variant(d, ctx, form->op, form->par.marked, &op);
+    if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
+    if (status) return status;
+    p->plan.op = op;
+    b->plan = &p->plan;
+    b->in_place = p;
+    status = open_bits(d, ctx, in, &p->x);
+    p->y = p->x, p->y.owned = p->y.bits_owned = 0;
+    p->y.data = b->x, p->y.byte = b->x_byte;
+    if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
+    /* one bitmap is both */
+    if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit;
+    if (in->next && !in->next->valid) p->y.bits = p->x.bits, p->y.bit = p->x.bit;
+    return status;
+}
+
+void tl_in_place_close(tl_gpu_device *d, tl_in_place *p)
+{
+    if (p->x.bits_owned) tl_gpu_give(d, &p->x.bits);
+    close_source(d, &p->y);
+}
+
+tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p)
+{
+    const tl_memory *none = &p->y.data; /* the kernel does not read it */
+    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(&p->y.data), .y_byte = tl_i64(p->y.byte),
+                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none), .x_bit = tl_i64(p->x.bit),
+                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none), .y_bit = tl_i64(p->y.bit),
+                        .left_out = tl_i64(p->fill));
 }

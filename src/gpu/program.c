@@ -319,7 +319,9 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
+    const int in_place = !strcmp(shape, "reduce_two") || !strcmp(shape, "reduce_bits");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
+    if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", shape[7] == 'b');
     add_file(&b, prelude);
     add_facts(&b, op, prelude);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
@@ -332,20 +334,22 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, "gpu/kernel/constants.h");
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
+    if (in_place) add_file(&b, "gpu/kernel/in_place.cl");
     if (!law && !window) {
-        add_chunks(&b, shape, is_cuda(prelude));
+        add_chunks(&b, in_place ? "reduce" : shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_place.cl");
-    snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
+    snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : in_place ? "reduce" : shape);
     add_file(&b, name);
+    if (is_cuda(prelude) && in_place) add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce")) {
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
     }
-    if (!law && !window) {
+    if (!law && !window && !in_place) {
         add_file(&b, "gpu/kernel/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);

@@ -123,6 +123,7 @@ typedef struct tl_batch {
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
     int shorts;                                        /* are there any? */
     int levels;
+    const struct tl_in_place *in_place; /* reduce: NULL, or what else the kernels read */
     const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -157,6 +158,13 @@ tl_arguments_results_part tl_results_arguments(const tl_results *r);
 
 /* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
 
+/* An input on the device. byte, bit: of the element that is read first. */
+typedef struct tl_gpu_input {
+    tl_memory data, bits;
+    int owned, bits_owned;
+    int64_t byte, bit, inner, outer, type;
+} tl_gpu_input;
+
 /* The elements that the kernels take, dense, on the device. */
 typedef struct tl_prepared {
     tl_plan plan, count_plan;
@@ -169,6 +177,21 @@ typedef struct tl_prepared {
 tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, int counted,
                         tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
+
+/* A batch whose kernels read the caller's arrays (gpu/kernel/in_place.cl). */
+typedef struct tl_in_place {
+    tl_gpu_input x, y; /* y: x, if there is none */
+    tl_plan plan;   /* of form->op as the kernels have it */
+    int64_t fill;
+    int bits; /* there are bitmaps */
+} tl_in_place;
+/* Can reductions of it be made so? */
+int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in);
+/* b, and *p for it; after a failure close both too. */
+tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
+                              tl_batch *b);
+void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
+tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p);
 void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */

@@ -37,7 +37,7 @@ fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + fir
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
  * (n = 2^k; for 8 bits k may be 19.) */
-#define MOMENTS (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
+#define MOMENTS (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS
 typedef struct {

@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: MIT
  * After an operator's text: what the kernels take for an element of it. Of a text of two inputs an element is a pair,
- * which lies in memory as one item of twice the size (prepare.cl writes them so), and TL_SIZE is that of the pair. */
+ * which lies in memory as one item of twice the size (prepare.cl writes them so), and TL_SIZE is that of the pair.
+ *
+ *   TL_IN_PLACE   the kernels read the caller's own arrays: in_place.cl
+ *   TL_BITS       and a bitmap for each of them */
+#if TL_IN_PLACE
+typedef elem input;
+enum { INPUT_BYTES = TL_SIZE };
+fn input input_of_bits(u64 bits)
+{
+#if TL_KIND == 3
+    return bits_elem(bits);
+#else
+    return (input)bits;
+#endif
+}
+fn input quieted(input x)
+{
+#ifdef TL_MARKED
+    return is_nan(x) ? elem_missing : x;
+#else
+    return x;
+#endif
+}
+#endif
+
 #if OP_INPUTS == 2
 typedef struct ALIGNED(2 * TL_SIZE) {
     elem x, y;

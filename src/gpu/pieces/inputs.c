@@ -32,6 +32,18 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_prepared *p, cons
                                   .window = c->window});
 }
 
+/* A reduction of arrays where they lie. */
+static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c)
+{
+    tl_in_place p;
+    tl_batch b;
+    tally_status status = tl_in_place_open(d, ctx, c->form, c->in, &p, &b);
+    status = tl_gpu_reduce_batch(d, ctx, &b, c->in, c->out, status);
+    tl_batch_close(d, &b);
+    tl_in_place_close(d, &p);
+    return status;
+}
+
 /* Can the processors still do it? Not where results may be over the elements already. */
 static int may_leave(const tl_inputs_call *c, int begun) { return !begun || c->in->data != c->out->data; }
 
@@ -48,17 +60,22 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
         return TALLY_OK;
     tally_status status = calls->enter(d->gpu, ctx);
     if (status) return status;
-    const int counted = c->verb == TL_WINDOW && c->window->min_count > 0 &&
-                        (form->kind != TL_FORM_PLAIN || form->named->masked);
-    status = tl_prepare(d, ctx, form, c->in, counted, &p);
-    const int begun = !status;
-    if (!status) status = run(d, ctx, &p, c);
-    if (d->host) { /* a failure came before anybody waited for copies of the caller's arrays */
-        const tally_status waited = calls->wait(d->gpu, status ? NULL : ctx);
-        if (!status) status = waited;
-        d->host = 0;
+    int begun = 0;
+    if (c->verb == TL_REDUCE && tl_in_place_takes(d, form, c->in)) {
+        status = in_place(d, ctx, c);
+    } else {
+        const int counted =
+            c->verb == TL_WINDOW && c->window->min_count > 0 && (form->kind != TL_FORM_PLAIN || form->named->masked);
+        status = tl_prepare(d, ctx, form, c->in, counted, &p);
+        begun = !status;
+        if (!status) status = run(d, ctx, &p, c);
+        if (d->host) { /* a failure came before anybody waited for copies of the caller's arrays */
+            const tally_status waited = calls->wait(d->gpu, status ? NULL : ctx);
+            if (!status) status = waited;
+            d->host = 0;
+        }
+        tl_prepared_close(d, &p);
     }
-    tl_prepared_close(d, &p);
     calls->leave(d->gpu);
     *done = status != TALLY_NO_MEMORY || !may_leave(c, begun);
     return *done ? status : TALLY_OK;
