@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
- * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions
- * and of scans: random lengths, alignments, strides, tiles and groups.
+ * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
+ * also of two inputs and with bitmaps, and of scans: random lengths, alignments, strides, tiles and groups.
  *
- *   test_emulated [OP TYPE [ROUNDS]]   both of one; CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/gpu.h"
+#include "context/inputs.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
 #include "check.h"
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
-enum { REDUCE = 1, SCAN = 2 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8 };
 enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
@@ -165,6 +166,90 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     dlclose(object);
 }
 
+/* ---- once_in_place: two inputs, bitmaps ---- */
+
+typedef void in_place_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
+                             long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
+                             double parameter, long long origin, const void *y, long long y_byte, const void *x_there,
+                             long long x_bit, const void *y_there, long long y_bit, long long left_out, void *out,
+                             long long out_byte, long long out_row_stride, long long out_stride, void *nodes,
+                             unsigned *ticket, long long more);
+static struct {
+    in_place_kernel *kernel;
+    tl_form form;
+    tally_view in, next;
+} pair;
+static void run_in_place(void)
+{
+    const tally_view *y = pair.in.next ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
+    if (!y->valid) y = x;
+    pair.kernel(pair.in.data, 0, 0, 1, pair.in.n, 1, 0, NULL, NULL, NULL, pair.form.par.value, 0, pair.next.data, 0,
+                x->valid, x->valid_offset, y->valid, y->valid_offset, (long long)pair.form.fill, call.out, 0, 0, 1,
+                call.nodes, &call.ticket, call.more);
+}
+
+/* A NaN with the bits of the mark is a value like any other. */
+static void put_mark(char *to, int bytes)
+{
+    memset(to, 0xff, (size_t)bytes);
+    to[bytes - 1] = 0x7f;
+}
+
+static void in_place_round(tally *ctx, const char *name, tally_dtype dtype, int two, int bits, int k)
+{
+    enum { MOST_HERE = 100000, ROOM = MOST_HERE * 8 + SHIFTS };
+    static _Alignas(64) char room[2][ROOM], bitmap[2][MOST_HERE / 8 + 16], want[64];
+    const int bytes = (int)tally_dtype_size(dtype);
+    const int64_t n = 1024 + check_below(k % 3 == 0 ? 9000 : MOST_HERE - 1024);
+    for (int i = 0; i <= two; i++) {
+        tally_view *v = i ? &pair.next : &pair.in;
+        *v = tally_flat(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, n);
+        check_fill(v->data, dtype, n, (tl_data)((k + i) % TL_DATA_KINDS));
+        if (k % 3 == 0) put_mark((char *)v->data + check_below(n) * bytes, bytes);
+        if (!bits || (two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
+        v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
+        for (size_t b = 0; b < sizeof bitmap[i]; b++) bitmap[i][b] = (char)(check_below(256) | check_below(256));
+    }
+    if (two) pair.in.next = &pair.next;
+    memset(call.out, 0, sizeof call.out);
+    memset(want, 0, sizeof want);
+    memset(call.nodes, 0xa5, sizeof call.nodes);
+    if (!check_ok(ctx, tally_reduce(ctx, name, &pair.in, want), name)) return;
+    call.more = check_below(4);
+    const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
+    const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
+    if (!check(fibers_launch(run_in_place, groups, WARPS_THREADS), "out of memory")) return;
+    check_same(call.out, want, 1, pair.form.op->result_bytes, "in place: %s %s n=%lld, %s, bits from %lld and %lld on",
+               name, tally_dtype_name(dtype), (long long)n, bits ? "bits" : "no bits", (long long)pair.in.valid_offset,
+               (long long)pair.next.valid_offset);
+    check(call.ticket == 0, "the ticket is %u after a launch", call.ticket);
+    call.ticket = 0;
+}
+
+static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits)
+{
+    tally_operator_info info;
+    char what[80];
+    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype), bits ? ", bits" : "");
+    if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
+    const int two = info.inputs == 2;
+    if (!two && !bits) return;
+    tally_view x = tally_flat(what, dtype, 1), y = x;
+    x.valid = bits ? what : NULL, x.next = two ? &y : NULL;
+    if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
+    if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
+    const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
+    void *object = load(ctx, &op, bits ? "reduce_bits" : "reduce_two", "once_in_place", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    pair.kernel = (in_place_kernel *)dlsym(object, "once_in_place");
+    if (check(at && pair.kernel, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) in_place_round(ctx, name, dtype, two, bits, k);
+    }
+    dlclose(object);
+}
+
 static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int rounds, int shapes)
 {
     const tl_scalar *op;
@@ -173,6 +258,9 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
     snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
+    if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0);
+    if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1);
+    if (op->inputs == 2) return;
     for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
     void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
     if (!object) return;
@@ -198,7 +286,13 @@ int main(int argc, char **argv)
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
                 {"mean", TALLY_U32},  {"sum", TALLY_F32}};
-    enum { SCANS = 8 }; /* the last ones */
+    enum { SCANS = 8, IN_PLACE = 4 }; /* the last ones */
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+        int shapes;
+    } in_place[IN_PLACE] = {
+        {"dot", TALLY_F64, TWO}, {"sum", TALLY_F32, BITMAPS}, {"mean", TALLY_F16, BITMAPS}, {"dot", TALLY_I16, BITMAPS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -214,10 +308,13 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, REDUCE | SCAN);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
+                    REDUCE | SCAN | TWO | BITMAPS);
         else
             for (size_t i = 0; i < count; i++)
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS, i + SCANS < count ? REDUCE : SCAN);
+        for (int i = 0; i < IN_PLACE && argc < 3; i++)
+            try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

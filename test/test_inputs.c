@@ -162,7 +162,8 @@ static sequence bring(const tally_view *in, const tl_scalar *op, tl_par p, int64
 /* A view of rows x n, or of segments, on store[k] with random bits. */
 static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int dense, int valid)
 {
-    tally_view v = {store[k] + check_below(9), d, rows, n, n, 1, offsets};
+    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d); /* half of them: of whole elements */
+    tally_view v = {store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
     const int64_t all = offsets ? offsets[rows] : rows * n;
     if (!dense) {
         const int how = (int)check_below(offsets ? 2 : 4);
@@ -174,7 +175,7 @@ static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int6
         v.data = (char *)v.data + back * (int64_t)tally_dtype_size(d);
         v.valid_offset = back;
     }
-    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(40);
+    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(2) ? check_below(40) : 4 * check_below(10);
     return v;
 }
 
@@ -267,6 +268,11 @@ static int make(problem *c)
     }
     check_fill(store[0], a, ROOM, (tl_data)check_below(TL_DATA_KINDS));
     check_fill(store[1], b, ROOM, (tl_data)check_below(TL_DATA_KINDS));
+    for (int k = 0; k < 2 && check_below(3) == 0; k++) { /* NaNs with the bits of the mark are values like any other */
+        const int64_t bytes = (int64_t)tally_dtype_size(k ? b : a), at = check_below(200) * bytes;
+        memset(store[k] + at, 0xff, (size_t)bytes);
+        store[k][at + bytes - 1] = 0x7f;
+    }
     bits_of(0);
     bits_of(1);
     const int64_t *offsets = segments ? c->offsets : NULL;
