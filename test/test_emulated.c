@@ -204,7 +204,7 @@ static void in_place_round(tally *ctx, const char *name, tally_dtype dtype, int 
     for (int i = 0; i <= two; i++) {
         tally_view *v = i ? &pair.next : &pair.in;
         *v = tally_flat(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, n);
-        check_fill(v->data, dtype, n, (tl_data)((k + i) % TL_DATA_KINDS));
+        check_fill(v->data, dtype, n, k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
         if (k % 3 == 0) put_mark((char *)v->data + check_below(n) * bytes, bytes);
         if (!bits || (two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
         v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
