@@ -66,6 +66,7 @@ declare -A sees=(
     [cpu/grid]='operator law context cpu'
     [cpu/inputs]='dtype operator law context cpu/keys'
     [gpu/kernel]=''
+    [gpu/kernel/inputs]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'

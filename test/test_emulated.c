@@ -291,8 +291,10 @@ int main(int argc, char **argv)
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } in_place[IN_PLACE] = {
-        {"dot", TALLY_F64, TWO}, {"sum", TALLY_F32, BITMAPS}, {"mean", TALLY_F16, BITMAPS}, {"dot", TALLY_I16, BITMAPS}};
+    } in_place[IN_PLACE] = {{"dot", TALLY_F64, TWO},
+                            {"sum", TALLY_F32, BITMAPS},
+                            {"mean", TALLY_F16, BITMAPS},
+                            {"dot", TALLY_I16, BITMAPS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its
  * place. Random operators, types, views and bits; every verb; in all forms that the library has for them
- * (context/inputs.h). On the processors, and on GPU devices with every array, the bitmaps and the offsets in host memory
- * or the device's; those must not leave to the processors what they have a road for.
+ * (context/inputs.h). On the processors, and on GPU devices with every array, the bitmaps and the offsets in host
+ * memory or the device's; those must not leave to the processors what they have a road for.
  *
- *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL compiles 7 s for a program
+ *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL takes 7 s for a program
  *   test_inputs OPERATOR TYPE    this one alone, on devices alone; "all": any */
 #include "gpu/work.h"
 #include "context/inputs.h"

@@ -244,9 +244,9 @@ static void call_all(int cuda)
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place ||
-                                             id == TL_KERNEL_scan_once || id == TL_KERNEL_scan_few ||
-                                             id == TL_KERNEL_window_flat)),
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place || id == TL_KERNEL_scan_once ||
+                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }

@@ -3,7 +3,7 @@
  * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
- *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints what the next one does; "marked nanmean": the form of marked elements
+ *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form of marked elements
  *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's
  *                                    programs, for sm_80, sm_90 and sm_100 or the named ones; prints the registers and
  *                                    the spills of every kernel */
@@ -14,7 +14,7 @@
 #include "check.h"
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels were tuned for. */
-enum { SKIPPED = 77, SPILL_MOST = 64 };
+enum { SKIPPED = 77, SPILL_MOST = 64, PAIRS_SPILL_MOST = 320 };
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
  */
@@ -67,13 +67,15 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
-        read_report(log ? log : "", what, print, scalar->user || print ? SPILL_MOST : 0);
+        read_report(log ? log : "", what, print,
+                    scalar->user || print ? scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST : 0);
     free(log);
 }
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
-    static const char *const shapes[] = {"reduce", "scan", "window", "window_long", "law", "prepare", "reduce_two", "reduce_bits"};
+    static const char *const shapes[] = {"reduce", "scan",    "window",     "window_long",
+                                         "law",    "prepare", "reduce_two", "reduce_bits"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -211,6 +213,9 @@ int main(int argc, char **argv)
             try_set(!strcmp(argv[1], "all"), argc > 2 ? argv[a + 2] : archs[a]);
     } else {
         for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
+        try_one("count", TALLY_F32, "prepare", "sm_90", 0);
+        try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
+        try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)
             try_one(users[i][0], tally_dtype_parse(users[i][1]), NULL, "sm_90", 0);
         try_kernel("drawdown", TALLY_F32, "reduce", "once");

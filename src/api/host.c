@@ -31,8 +31,7 @@ tally_status tl_host_back(tally *ctx, const tl_host_copies *c)
     tally_status status = TALLY_OK;
     for (int i = 0; !status && i < c->count; i++)
         if (c->one[i].back)
-            status =
-                ctx->device->calls->copy(ctx->device, ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
+            status = ctx->device->calls->copy(ctx->device, ctx, c->one[i].of, c->one[i].copy, c->one[i].bytes);
     return status;
 }
 

@@ -140,12 +140,14 @@ static tally_status to_host(job *j, tally_view *out)
 static tally_status on_device(job *j, tl_verb verb, const tally_view *out, const tally_scan_options *scan,
                               const tally_window_options *window, int *done)
 {
-    const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window};
+    tl_plan count;
+    const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
     *done = 0;
     normal(&j->in);
     if (j->in.next) normal(&j->next);
     if (!j->ctx->device->calls->inputs) return TALLY_OK;
-    return j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
+    tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
+    return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
 }
 
 /* j->plan, j->count and j->work are ready to run. */

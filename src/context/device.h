@@ -20,9 +20,10 @@ typedef enum tl_verb { TL_REDUCE, TL_SCAN, TL_WINDOW } tl_verb;
 typedef struct tl_inputs_call {
     tl_verb verb;
     const tl_form *form;
-    const tally_view *in, *out; /* with its next; checked, with offsets on the host. out of a reduce: rows of one */
-    const tally_scan_options *scan;     /* of TL_SCAN */
+    const tally_view *in, *out;     /* with its next; checked, with offsets on the host. out of a reduce: rows of one */
+    const tally_scan_options *scan; /* of TL_SCAN */
     const tally_window_options *window; /* of TL_WINDOW */
+    const struct tl_plan *count;        /* adds bytes, 1 for an element that counts, to 64 bits */
 } tl_inputs_call;
 
 typedef struct tl_device_calls {

@@ -11,7 +11,6 @@
 #include "shape.h"
 #include "context/device.h"
 
-
 enum {
     TL_LANES_LONG = 1024,  /* longer rows and segments go one by one; so do */
     TL_LANES_STRIP = 448,  /* the widest strip */

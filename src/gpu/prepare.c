@@ -2,7 +2,6 @@
  * Elements for the kernels out of views with validity, or of two inputs: dense arrays on the device, as gpu/kernel/
  * prepare.cl writes them. Any shape takes them as a view without bitmaps. */
 #include "work.h"
-#include "context/operators.h"
 #include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
@@ -81,8 +80,8 @@ static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v,
     int64_t low, high, byte = 0;
     if (!v->valid) return TALLY_OK;
     tl_view_extent(v, 1, &low, &high);
-    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3,
-                                ((v->valid_offset + high - 1) >> 3) + 1, &s->bits, &s->bits_owned, &byte);
+    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
+                                &s->bits, &s->bits_owned, &byte);
     s->bit = 8 * byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
     return status;
 }
@@ -139,8 +138,6 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
 {
     const tl_gpu_input *const x = &s[0], *const y = &s[in->next != NULL];
     const tally_view *const other = in->next;
-    const tl_scalar *any;
-    tl_par none;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int64_t flags = (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
@@ -149,34 +146,31 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
                           (form->named->masked ? PREPARE_MASKED : 0);
     const int rows = of->inner < of->total &&
                      (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner); /* else it is one */
-    tally_status status = tl_resolve(ctx, "count", TALLY_F32, &any, &none);
-    if (!status) status = tl_gpu_program(d, ctx, any, "prepare", &program);
+    tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);     /* one for all calls */
     if (status) return status;
-    return TL_GO(&l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
-                 .x_source = TL_ARGUMENTS(x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
-                                          .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer),
-                                          .x_type = tl_i64(x->type),
-                                          .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data),
-                                          .x_bit = tl_i64(x->bit)),
-                 .y_source = TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
-                                          .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer),
-                                          .y_type = tl_i64(y->type),
-                                          .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data),
-                                          .y_bit = tl_i64(y->bit)),
-                 .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total), .flags = tl_i64(flags),
-                 .to_type = tl_i64(type_of(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
-                 .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
+    return TL_GO(
+        &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
+        .x_source = TL_ARGUMENTS(x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
+                                 .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
+                                 .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data), .x_bit = tl_i64(x->bit)),
+        .y_source =
+            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
+                         .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
+                         .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data), .y_bit = tl_i64(y->bit)),
+        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total), .flags = tl_i64(flags),
+        .to_type = tl_i64(type_of(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
+        .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
 }
 
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, int counted,
-                        tl_prepared *p)
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p)
 {
+    const tl_form *const form = c->form;
+    const tally_view *const in = c->in;
     const layout l = layout_of(in);
-    const tl_scalar *op, *sum;
+    const tl_scalar *op;
     tl_gpu_input s[2] = {{{0}}};
-    tl_par none;
     int64_t bytes;
-    *p = (tl_prepared){.counted = counted};
+    *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
     tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
     if (!status) status = variant(d, ctx, form->op, form->par.marked, &op);
     if (status) return status;
@@ -191,10 +185,8 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const
     close_source(d, &s[1]);
     if (status) return status;
     p->view = view_of(in, &l, &p->memory, form->op->dtype, op->elem_bytes);
-    if (!counted) return TALLY_OK;
-    p->count_view = view_of(in, &l, &p->counts, TALLY_U8, 1);
-    status = tl_resolve(ctx, "sum", TALLY_U8, &sum, &none);
-    return status ? status : tl_gpu_plan(&d->base, ctx, sum, none, &p->count_plan);
+    if (counted) p->count_view = view_of(in, &l, &p->counts, TALLY_U8, 1);
+    return TALLY_OK;
 }
 
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)

@@ -241,7 +241,10 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few)
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
     const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
-    const int log = lines ? 15 - __builtin_ctz((unsigned)bytes) : bytes > 8 ? 11 : wide ? 12 : 13; /* lines: 4 KiB a warp */
+    const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
+                    : bytes > 8 ? 11
+                    : wide      ? 12
+                                : 13; /* lines: 4 KiB a warp */
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
@@ -327,14 +330,13 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
-    add_file(&b, "gpu/kernel/pairs.cl");
     const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
-    if (in_place) add_file(&b, "gpu/kernel/in_place.cl");
+    if (in_place) add_file(&b, "gpu/kernel/inputs/in_place.cl");
     if (!law && !window) {
         add_chunks(&b, in_place ? "reduce" : shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
@@ -342,7 +344,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/level.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_place.cl");
-    snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : in_place ? "reduce" : shape);
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
+             window     ? "window"
+             : in_place ? "reduce"
+                        : shape);
     add_file(&b, name);
     if (is_cuda(prelude) && in_place) add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce")) {

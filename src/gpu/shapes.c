@@ -24,10 +24,10 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
         const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
     } else {
-        status = b->in_place ? TL_GO(l, nodes_in_place, b->counts[1], .batch = batch,
-                                     .in_place = tl_in_place_arguments(b->in_place), .to = to,
-                                     .jobs = tl_i64(b->counts[1]))
-                             : TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+        status = b->in_place
+                     ? TL_GO(l, nodes_in_place, b->counts[1], .batch = batch,
+                             .in_place = tl_in_place_arguments(b->in_place), .to = to, .jobs = tl_i64(b->counts[1]))
+                     : TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
     }
     for (int k = 2; !status && k <= b->levels; k++)
         status =

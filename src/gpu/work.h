@@ -172,16 +172,14 @@ typedef struct tl_prepared {
     tl_memory memory, counts;
     int counted;
 } tl_prepared;
-/* in: checked, with its next, offsets on the host; it has an element. A form of no states. After a failure close it
- * too. */
-tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, int counted,
-                        tl_prepared *p);
+/* The form is not of states. After a failure close it too. */
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
 
 /* A batch whose kernels read the caller's arrays (gpu/kernel/in_place.cl). */
 typedef struct tl_in_place {
     tl_gpu_input x, y; /* y: x, if there is none */
-    tl_plan plan;   /* of form->op as the kernels have it */
+    tl_plan plan;      /* of form->op as the kernels have it */
     int64_t fill;
     int bits; /* there are bitmaps */
 } tl_in_place;

@@ -22,7 +22,7 @@ enum { LAW_THREADS = 64 };
 /* prepare.cl: threads of a group; types as numbers; what a launch does. */
 enum { PREPARE_THREADS = 256 };
 enum { KIND_SIGNED = 1, KIND_UNSIGNED, KIND_FLOAT, KIND_BFLOAT };
-#define TYPE(kind, bytes) ((kind) * 16 + (bytes))
+#define TYPE(kind, bytes) ((kind)*16 + (bytes))
 #define TYPE_KIND(type)   ((type) >> 4)
 #define TYPE_BYTES(type)  ((type)&15)
 enum {

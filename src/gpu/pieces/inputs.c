@@ -66,7 +66,7 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
     } else {
         const int counted =
             c->verb == TL_WINDOW && c->window->min_count > 0 && (form->kind != TL_FORM_PLAIN || form->named->masked);
-        status = tl_prepare(d, ctx, form, c->in, counted, &p);
+        status = tl_prepare(d, ctx, c, counted, &p);
         begun = !status;
         if (!status) status = run(d, ctx, &p, c);
         if (d->host) { /* a failure came before anybody waited for copies of the caller's arrays */
