@@ -175,6 +175,11 @@ TALLY_API tally_status tally_use_stream(tally *ctx, void *stream);
 TALLY_API tally_status tally_device_pointer(tally *ctx, void *object, void **pointer);
 /* Ends what tally_device_pointer began; work under way that uses the object is still done. */
 TALLY_API tally_status tally_device_forget(tally *ctx, void *pointer);
+/* Bytes from one place to another, where each is host memory or memory of a device of ctx. They are there when it
+ * returns, and what the context's stream has been given before is done. The two must not overlap. */
+TALLY_API tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes);
+/* *device = k: p is memory of device k of ctx (tally_member; of one device: 0). -1: it is host memory, or NULL. */
+TALLY_API tally_status tally_owner(tally *ctx, const void *p, int *device);
 
 /* Where the time of a context's calls goes. The seconds are measured on the device (by events before and after each
  * kernel and each copy in its stream). Copies run beside kernels, so their sum may exceed the time of the calls. */

@@ -18,20 +18,80 @@
  *           gaps and overlaps. -1, on all ranks: the parts follow each other by rank.
  *   root    the rank that gets the result; -1: all of them
  *
- * Views are in host memory, and dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence.
+ * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results,
+ * are in host memory or in that of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No
+ * MPI library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through
+ * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device.
  * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
  * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
- * into a project of yours, take tally_mpi_ranks.h too, which lies beside it. */
+ * into a project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
 #ifndef TALLY_MPI_H
 #define TALLY_MPI_H
 
+#include "tally_mpi_elements.h"
 #include "tally_mpi_ranks.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* ---- a device for each rank -------------------------------------------------------------------------------------- */
+
+/* tally_open, collective: all ranks have a context, or none. "cuda" and "opencl", without a number and with options or
+ * without ("cuda,code=best"), are for each rank another device of its machine; where there are more ranks than devices,
+ * they share. */
+static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_Comm comm)
+{
+    const char *const options = device ? strchr(device, ',') : NULL;
+    const size_t kind = options ? (size_t)(options - device) : device ? strlen(device) : 0;
+    const char *name = device;
+    char own[256];
+    int rank, local = 0, devices = 0, bad;
+    tally_device_info info;
+    MPI_Comm here = MPI_COMM_NULL;
+    tally_status status = TALLY_OK;
+    *ctx = NULL;
+    MPI_Comm_rank(comm, &rank);
+    bad = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here) || MPI_Comm_rank(here, &local);
+    if (!bad) MPI_Comm_free(&here);
+    if (bad) status = tally_mpi_fail_(TALLY_IO, "MPI_Comm_split_type failed");
+    if (!status && ((kind == 4 && !memcmp(device, "cuda", 4)) || (kind == 6 && !memcmp(device, "opencl", 6)))) {
+        for (int i = 0; !tally_device(i, &info); i++)
+            devices += info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':';
+        for (int i = 0, k = devices ? local % devices : -1; k >= 0 && !tally_device(i, &info); i++)
+            if (info.usable && !strncmp(info.name, device, kind) && info.name[kind] == ':' && !k--) {
+                snprintf(own, sizeof own, "%s%s", info.name, options ? options : "");
+                name = own;
+            }
+    }
+    if (!status && (status = tally_open(ctx, name))) tally_mpi_fail_(status, "%s", tally_error(NULL));
+    status = tally_mpi_agree_(comm, status);
+    if (status) {
+        tally_close(*ctx);
+        *ctx = NULL;
+    }
+    return status;
+}
+
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
+
+/* The results of a fragment of `rows` sequences to out, in whatever memory that is. */
+static inline tally_status tally_mpi_result_(tally *ctx, const char *op, tally_dtype dtype, const tally_fragment *all,
+                                             int64_t rows, void *out)
+{
+    tally_operator_info info;
+    int owner;
+    tally_status status = tally_operator(ctx, op, dtype, &info);
+    if (!status) status = tally_owner(ctx, out, &owner);
+    const size_t bytes = status ? 0 : (size_t)rows * tally_dtype_size(info.output) * (size_t)info.lanes;
+    void *const here = !status && owner >= 0 ? malloc(bytes + 1) : NULL;
+    if (!status && owner >= 0 && !here)
+        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", (long long)rows);
+    if (!status) status = tally_fragment_result(all, here ? here : out);
+    if (!status && here) status = tally_copy(ctx, out, here, bytes);
+    free(here);
+    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+}
 
 /* What tally_reduce gives for the whole sequence: out has one result (x lanes), on the ranks that get it. */
 static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const tally_view *mine, int64_t start,
@@ -61,8 +121,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     if (!status)
         status =
             tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
-    if (!status && all && tally_fragment_result(all, out))
-        status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
+    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, op, mine->dtype, all, 1, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
     tally_mpi_end_(&m);
@@ -120,247 +179,31 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     return status;
 }
 
-/* ---- window ------------------------------------------------------------------------------------------------------ */
-
-/* Elements that part `of` needs from part `from`: [*begin, *begin + the result). */
-static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, const tally_window_options *o,
-                                        long long *begin)
-{
-    const tally_mpi_part_ *p = &m->part[of], *q = &m->part[from];
-    if (!p->n || !q->n || of == from) return 0;
-    long long a = q->start, b = q->start + q->n; /* all of it, but what is too far away */
-    if (from < of && a < p->start - o->before) a = p->start - o->before;
-    if (from > of && b > p->start + p->n + o->after) b = p->start + p->n + o->after;
-    *begin = a;
-    return b > a ? b - a : 0;
-}
-
-/* The elements before and after mine, side by side: *before and *after of them. Free *halo. */
-static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_view *mine,
-                                               const tally_window_options *o, size_t size, char **halo,
-                                               long long *before, long long *after)
-{
-    int *const counts = (int *)calloc((size_t)m->ranks * 4 + 1, sizeof(int));
-    int *const send = counts, *const send_at = counts + m->ranks, *const got = counts + 2 * m->ranks,
-               *const got_at = counts + 3 * m->ranks;
-    MPI_Datatype element = MPI_DATATYPE_NULL;
-    char *packed = NULL;
-    long long begin = 0, sent = 0, total = 0, count;
-    *halo = NULL;
-    *before = *after = 0;
-    for (int k = 0; k < m->ranks; k++) {
-        sent += tally_mpi_halo_(m, k, m->here, o, &begin);
-        total += count = tally_mpi_halo_(m, m->here, k, o, &begin);
-        *(k < m->here ? before : after) += count;
-    }
-    tally_status status = TALLY_OK;
-    if (sent > 0x7fffffff || total > 0x7fffffff)
-        status =
-            tally_mpi_fail_(TALLY_UNSUPPORTED, "before and after: %lld elements go between ranks, at most 2^31 - 1 can",
-                            sent > total ? sent : total);
-    else if (!counts || !(packed = (char *)malloc((size_t)sent * size + 1)) ||
-             !(*halo = (char *)malloc((size_t)total * size + 1)))
-        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements between ranks", sent + total);
-    status = tally_mpi_agree_(m->comm, status);
-    sent = total = 0;
-    for (int k = 0; k < m->ranks && !status; k++) {
-        const int r = m->part[k].rank;
-        send[r] = (int)tally_mpi_halo_(m, k, m->here, o, &begin);
-        send_at[r] = (int)sent;
-        if (send[r])
-            memcpy(packed + (size_t)sent * size,
-                   (const char *)mine->data + (size_t)(begin - m->part[m->here].start) * size, (size_t)send[r] * size);
-        sent += send[r];
-        got[r] = (int)tally_mpi_halo_(m, m->here, k, o, &begin);
-        got_at[r] = (int)total;
-        total += got[r];
-    }
-    if (!status && (MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
-                    MPI_Alltoallv(packed, send, send_at, element, *halo, got, got_at, element, m->comm)))
-        status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
-    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
-    free(packed);
-    free(counts);
-    return status;
-}
-
-/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from `from` on, then `right`
- * elements, into out. */
-static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tally_operator_info *info,
-                                           tally_dtype dtype, const char *halo, long long left, const char *from,
-                                           long long n, const char *halo_right, long long right,
-                                           const tally_window_options *o, long long first, long long count, char *out)
-{
-    const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info->output) * (size_t)info->lanes;
-    const long long all = left + n + right, made = tally_window_length(all, o);
-    char *const x = (char *)malloc((size_t)all * size + 1), *const y = (char *)malloc((size_t)made * result + 1);
-    tally_status status = x && y ? TALLY_OK : TALLY_NO_MEMORY;
-    if (status) tally_mpi_fail_(status, "no memory for %lld elements at a rank's edge", all);
-    if (!status) {
-        if (left) memcpy(x, halo, (size_t)left * size);
-        if (n) memcpy(x + (size_t)left * size, from, (size_t)n * size);
-        if (right) memcpy(x + (size_t)(left + n) * size, halo_right, (size_t)right * size);
-        const tally_view in = tally_flat(x, dtype, all), to = tally_flat(y, info->output, made);
-        status = tally_window(ctx, op, &in, &to, o);
-        if (status)
-            tally_mpi_fail_(status, "%s", tally_error(ctx));
-        else if (count)
-            memcpy(out, y + (size_t)first * result, (size_t)count * result);
-    }
-    free(x);
-    free(y);
-    return status;
-}
-
-/* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
- * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
- * all of mine. */
-static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine, int64_t start,
-                                            const tally_view *out, const tally_window_options *options,
-                                            int64_t *results, MPI_Comm comm)
-{
-    tally_mpi_ m;
-    tally_operator_info info;
-    char *halo = NULL;
-    long long n, room, left = 0, right = 0, made = 0;
-    long long what[4] = {0, 0, 0, 0};
-    if (results) *results = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
-    if (!status) status = tally_mpi_dense_(out, "out", &room);
-    if (!status && room < n)
-        status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
-    if (!status && !options) status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
-    if (!status && (options->before < 0 || options->after < 0 || options->step > 1))
-        status =
-            tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
-                            (long long)options->before, (long long)options->after, (long long)options->step);
-    if (!status) { /* what the library says of such a window */
-        const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
-        status = tally_operator(ctx, op, mine->dtype, &info);
-        if (!status) status = tally_window(ctx, op, &none, &to, options);
-        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-    }
-    if (!status) {
-        what[0] = options->before, what[1] = options->after, what[2] = (long long)options->edges;
-        what[3] = options->min_count;
-    }
-    status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
-    if (!status) status = tally_mpi_exchange_(&m, mine, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
-    if (status) {
-        free(halo);
-        tally_mpi_end_(&m);
-        return status;
-    }
-    const size_t size = tally_dtype_size(mine->dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
-    const char *const x = (const char *)mine->data, *const halo_right = halo + (size_t)left * size;
-    char *const y = (char *)(uintptr_t)out->data;
-    const long long b = options->before, a = options->after;
-    const int valid = options->edges == TALLY_EDGES_VALID;
-    tally_window_options whole = *options;
-    whole.edges = TALLY_EDGES_VALID;
-    if (n && n <= b + a) { /* all of it is edge */
-        const long long all = tally_window_length(left + n + right, options), count = valid ? all : n;
-        status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, x, n, halo_right, right, options,
-                                 valid ? 0 : left, count, y);
-        made = count;
-    } else if (n) {
-        const long long first = valid ? left : b, last = valid ? right : a;
-        if (b)
-            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, x, b + a, NULL, 0, options,
-                                     valid ? 0 : left, first, y);
-        made = first + (n - b - a);
-        if (!status) {
-            const tally_view in = tally_flat(x, mine->dtype, n),
-                             to = tally_flat(y + (size_t)first * result, info.output, n - b - a);
-            status = tally_window(ctx, op, &in, &to, &whole);
-            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-        }
-        if (!status && a)
-            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, NULL, 0, x + (size_t)(n - b - a) * size, b + a,
-                                     halo_right, right, options, valid ? 0 : b, last, y + (size_t)made * result);
-        made += last;
-    }
-    status = tally_mpi_agree_(comm, status);
-    if (!status && results) *results = made;
-    free(halo);
-    tally_mpi_end_(&m);
-    return status;
-}
-
-/* ---- allreduce --------------------------------------------------------------------------------------------------- */
-
-/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in the order of the ranks.
- * Every rank has as many, and gets all results. What travels is what a ring sends: every element twice. */
-static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
-                                               const tally_view *out, MPI_Comm comm)
-{
-    tally_operator_info info;
-    int rank = 0, ranks = 1;
-    long long n = 0, room = 0;
-    MPI_Datatype element = MPI_DATATYPE_NULL, whole = MPI_DATATYPE_NULL;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &ranks);
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
-    if (!status) status = tally_mpi_dense_(out, "out", &room);
-    if (!status && room != n)
-        status =
-            tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
-    if (!status && n > 0x7fffffff - ranks)
-        status = tally_mpi_fail_(TALLY_UNSUPPORTED, "mine has %lld elements: must be at most 2^31 - 1 - ranks", n);
-    if (!status && (status = tally_operator(ctx, op, mine->dtype, &info)))
-        tally_mpi_fail_(status, "%s", tally_error(ctx));
-    if (!status && out->dtype != info.output)
-        status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
-                                 tally_dtype_name(info.output));
-    const long long each = n / ranks, more = n % ranks; /* the first `more` ranks fold one more */
-    const long long own = each + (rank < more);
-    const size_t size = mine ? tally_dtype_size(mine->dtype) : 0;
-    const size_t result = status ? 1 : tally_dtype_size(info.output) * (size_t)info.lanes;
-    int *const counts = status ? NULL : (int *)calloc((size_t)ranks * 4, sizeof(int));
-    char *const all = status ? NULL : (char *)malloc((size_t)ranks * (size_t)own * size + 1);
-    char *const folded = status ? NULL : (char *)malloc((size_t)own * result + 1);
-    if (!status && (!counts || !all || !folded))
-        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", own, ranks);
-    tally_mpi_ m; /* for the meeting: n is in what must be the same on all */
-    status = tally_mpi_begin_(&m, comm, -1, 0, tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &n, sizeof n),
-                              status);
-    tally_mpi_end_(&m);
-    if (!status) {
-        int *const send = counts, *const send_at = counts + ranks, *const got = counts + 2 * ranks,
-                   *const got_at = counts + 3 * ranks;
-        for (int r = 0; r < ranks; r++) {
-            send[r] = (int)(each + (r < more));
-            send_at[r] = (int)(each * r + (r < more ? r : more));
-            got[r] = (int)own;
-            got_at[r] = (int)(own * r); /* n + ranks at most */
-        }
-        int bad = MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
-                  MPI_Type_contiguous((int)result, MPI_BYTE, &whole) || MPI_Type_commit(&whole);
-        if (!bad) bad = MPI_Alltoallv(mine->data, send, send_at, element, all, got, got_at, element, comm);
-        if (bad) status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
-        if (!status && own) { /* element i of all ranks is row i, which goes down the ranks */
-            tally_view rows = tally_flat(all, mine->dtype, ranks);
-            rows.rows = own;
-            rows.stride = own;
-            rows.row_stride = 1;
-            status = tally_reduce(ctx, op, &rows, folded);
-            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-        }
-        status = tally_mpi_agree_(comm, status);
-        if (!status &&
-            MPI_Allgatherv(folded, (int)own, whole, (void *)(uintptr_t)out->data, send, send_at, whole, comm))
-            status = tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed");
-    }
-    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
-    if (whole != MPI_DATATYPE_NULL) MPI_Type_free(&whole);
-    free(counts);
-    free(all);
-    free(folded);
-    return status;
-}
-
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
+
+/* A field on the host: itself, or if it is device memory what it spans, copied. Free *memory. */
+static inline tally_status tally_mpi_here_(tally *ctx, tally_view *v, void **memory)
+{
+    const int64_t size = (int64_t)tally_dtype_size(v->dtype);
+    int64_t along, across, low, bytes;
+    int owner = -1;
+    *memory = NULL;
+    if (!v->n || !v->rows) return v->data = NULL, TALLY_OK;
+    tally_status status = tally_owner(ctx, v->data, &owner);
+    if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if (owner < 0) return TALLY_OK;
+    if (__builtin_mul_overflow(v->n - 1, v->stride, &along) || along > INT64_MAX / 64 || along < INT64_MIN / 64 ||
+        __builtin_mul_overflow(v->rows - 1, v->row_stride, &across) || across > INT64_MAX / 64 ||
+        across < INT64_MIN / 64)
+        return tally_mpi_fail_(TALLY_INVALID, "a field spans more bytes than 2^60");
+    low = size * ((along < 0 ? along : 0) + (across < 0 ? across : 0));
+    bytes = size * ((along > 0 ? along : 0) + (across > 0 ? across : 0) + 1) - low;
+    if (!(*memory = malloc((size_t)bytes)))
+        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a field's %lld bytes", (long long)bytes);
+    status = tally_copy(ctx, *memory, (const char *)v->data + low, (size_t)bytes);
+    v->data = (char *)*memory - low;
+    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+}
 
 /* The results of an exact operator: the words of the states of all sequences add up, whatever the order. */
 static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const tally_view *fields, int count,
@@ -370,14 +213,19 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     tally_exact *const sum = (tally_exact *)calloc((size_t)sequences + 1, sizeof *sum);
     tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
     tally_exact *at = sum;
-    for (int f = 0; f < count && !status; f++)
-        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
-            tally_view row = fields[f];
+    for (int f = 0; f < count && !status; f++) {
+        tally_view field = fields[f];
+        void *memory;
+        status = tally_mpi_here_(ctx, &field, &memory);
+        for (int64_t r = 0; r < field.rows && !status; r++, at++) {
+            tally_view row = field;
             row.rows = 1;
             if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
             status = tally_exact_add(ctx, at, &row);
             if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         }
+        free(memory);
+    }
     status = tally_mpi_agree_(comm, status);
     for (long long done = 0; done < sequences && !status; done += AT_ONCE) {
         const int now = sequences - done < AT_ONCE ? (int)(sequences - done) : (int)AT_ONCE;
@@ -388,13 +236,20 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     for (int f = 0; f < count && !status; f++) {
         tally_operator_info info;
         status = tally_operator(ctx, op, fields[f].dtype, &info);
-        char *to = (char *)results[f];
-        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++, to += tally_dtype_size(info.output))
-            status = tally_exact_value(ctx, at, op, fields[f].dtype, to);
+        const size_t bytes = status ? 0 : tally_dtype_size(info.output);
+        char *const values = (char *)malloc((size_t)fields[f].rows * bytes + 1);
+        if (!values) {
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", (long long)fields[f].rows);
+            break;
+        }
+        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++)
+            status = tally_exact_value(ctx, at, op, fields[f].dtype, values + (size_t)r * bytes);
+        if (!status) status = tally_copy(ctx, results[f], values, (size_t)fields[f].rows * bytes);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        free(values);
     }
     free(sum);
-    return status;
+    return tally_mpi_agree_(comm, status);
 }
 
 /* Many fields in one message: fields[f] is a view of any strides (without offsets), and each of its sequences goes on
@@ -454,14 +309,17 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
     for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f];
+        tally_view none = fields[f], field = fields[f];
+        void *memory = NULL;
         tally_fragment *empty = NULL;
         tally_fragment_info about;
         size_t least = 0, bytes = 0;
         none.n = 0;
+        none.data = NULL;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
             status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
-        if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
+        if (!status) status = tally_mpi_here_(ctx, &field, &memory);
+        if (!status && ((status = tally_fragment_of_view(ctx, op, &field, before[f], &mine[f])) ||
                         (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
                         (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
                         (status = tally_fragment_save(empty, NULL, &least))))
@@ -472,14 +330,18 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             room[f] = least + 16; /* of the range */
         }
         tally_fragment_free(empty);
+        free(memory);
     }
     if (fs) status = tally_mpi_agree_(comm, status);
     if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
         status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
     for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
     if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
-    for (int f = 0; f < count && !status; f++)
-        if (tally_fragment_result(all[f], results[f])) status = tally_mpi_fail_(TALLY_INVALID, "%s", tally_error(ctx));
+    if (!status && count) {
+        for (int f = 0; f < count && !status; f++)
+            status = tally_mpi_result_(ctx, op, fields[f].dtype, all[f], fields[f].rows, results[f]);
+        status = tally_mpi_agree_(comm, status);
+    }
     for (size_t f = 0; f < fs && mine; f++) {
         tally_fragment_free(mine[f]);
         tally_fragment_free(all[f]);

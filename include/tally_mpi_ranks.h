@@ -107,6 +107,8 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
                                name);
     if (__builtin_mul_overflow((long long)v->n, (long long)v->rows, n) || *n >> 61)
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
+    if (*n && !v->data)
+        return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
     return TALLY_OK;
 }
 

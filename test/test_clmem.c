@@ -133,6 +133,32 @@ static void check_host_only(char *px, char *py)
     tally_time(ctx, 0);
 }
 
+/* Bytes to the device, on it and back; whose memory it is. */
+static void check_copies(handle in, char *px, char *py)
+{
+    enum { LARGE = 150000 }; /* of sizeof got: in, out and their guards stay as they are */
+    int whose = 7;
+    check_ok(ctx, tally_owner(ctx, px + 5, &whose), "owner");
+    check(whose == 0, "device memory is of %d", whose);
+    check_ok(ctx, tally_owner(ctx, x, &whose), "owner");
+    check(whose == -1, "host memory is of %d", whose);
+    check_ok(cpu, tally_owner(cpu, x, &whose), "owner");
+    check(whose == -1, "the cpu: host memory is of %d", whose);
+    check(tally_owner(ctx, x, NULL) == TALLY_INVALID, "no number: %s", tally_error(ctx));
+    memset(got, 0, sizeof got);
+    check_ok(ctx, tally_copy(ctx, px + 3, x, LARGE), "to the device");
+    check_ok(ctx, tally_copy(ctx, py + 1, px + 3, LARGE), "on the device");
+    check_ok(ctx, tally_copy(ctx, got + 9, py + 1, LARGE), "from the device");
+    check(!memcmp(got + 9, x, LARGE) && !got[8] && !got[9 + LARGE], "copies: other bytes");
+    fetch(in);
+    check(!memcmp(got + 3, x, LARGE), "on the device: other bytes");
+    check_ok(cpu, tally_copy(cpu, got, x, LARGE), "on the host");
+    check(!memcmp(got, x, LARGE), "on the host: other bytes");
+    check(tally_copy(ctx, NULL, x, 4) == TALLY_INVALID && strstr(tally_error(ctx), "to is NULL"), "to nowhere: %s",
+          tally_error(ctx));
+    check_ok(ctx, tally_copy(ctx, NULL, NULL, 0), "nothing");
+}
+
 static void check_arguments(handle buffer)
 {
     void *p = x;
@@ -176,6 +202,7 @@ int main(void)
     if (check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue") &&
         check_ok(ctx, tally_device_pointer(ctx, in, &px), "input") &&
         check_ok(ctx, tally_device_pointer(ctx, out, &py), "output")) {
+        check_copies(in, px, py);
         check_host_only((char *)px + GUARD, (char *)py + GUARD);
         for (int shift = 0; shift < 9; shift += check_quick ? 4 : 1) check_verbs(in, out, px, py, shift);
         release_buffer(out); /* tally has a reference of its own */

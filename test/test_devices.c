@@ -98,6 +98,29 @@ static void deal(tally *ctx, const char *device, const char *op)
 static const char *the_op;
 static tally_dtype the_dtype;
 
+/* Many rows that are long, of an operator of a user with a large state: several groups of `finish` at a time. PoCL 3.1
+ * gave them one local array (opencl/prelude_opencl.h). */
+static void check_rows_of_users(tally *ctx, const char *device)
+{
+    enum { ROWS = 64, N = 4000 };
+    float *x = (float *)input;
+    int64_t want[ROWS], got[ROWS];
+    for (int r = 0; r < ROWS; r++) {
+        int64_t run = 0;
+        want[r] = 0;
+        for (int i = 0; i < N; i++) {
+            x[r * N + i] = (float)(int)check_below(200) - (float)(r & 15);
+            run = x[r * N + i] > 0 ? run + 1 : 0;
+            if (run > want[r]) want[r] = run;
+        }
+    }
+    const tally_view in = {.data = x, .dtype = TALLY_F32, .rows = ROWS, .n = N, .row_stride = N, .stride = 1};
+    if (!check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/streak.h"), "define")) return;
+    for (int round = 0; round < 20; round++)
+        if (check_ok(ctx, tally_reduce(ctx, "streak", &in, got), "streak of rows"))
+            check_same(got, want, ROWS, 8, "streak of %d rows on %s", ROWS, device);
+}
+
 static void check_device(const char *device)
 {
     char name[80];
@@ -122,6 +145,7 @@ static void check_device(const char *device)
                 if (o.dtype) check_instance(ctx, device, o, ALL);
             }
     }
+    if (!the_op) check_rows_of_users(ctx, device);
     tally_close(ctx);
 }
 

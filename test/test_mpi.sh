@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # include/tally_mpi.h with every MPI library that is here (Debian: openmpi-bin libopenmpi-dev, mpich libmpich-dev), on 1, 2, 3, 5
-# and 8 ranks, more than there are processors. The header compiles as C11 and as C++ without a warning. Exit 77: there is no MPI.
+# and 8 ranks, more than there are processors. The headers compile as C11 and as C++ without a warning. Exit 77: there is no MPI.
 set -uo pipefail
 : "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}"
 [ -z "${TALLY_SANITIZE-}" ] || { echo "mpi: not with sanitizers"; exit 77; }
@@ -11,20 +11,30 @@ bad=0 libraries=0
 for mpi in openmpi mpich; do
     command -v mpicc.$mpi mpirun.$mpi >/dev/null || continue
     [ "$(command -v mpicc.$mpi mpirun.$mpi | wc -l)" = 2 ] || continue
-    libraries=$((libraries + 1))
+    libraries=$((libraries + 1)) mpi_here=$mpi
     OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
         "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o ranks-$mpi || { bad=1; continue; }
+    # allreduce by tally_mpi_nccl.h, over an NCCL and a CUDA that are none and fail on one rank
+    OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
+        -DTEST_NCCL -I"$TALLY_SOURCE/test/mpi/fake" "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" \
+        -fopenmp -ldl -lm -o nccl-$mpi || { bad=1; continue; }
     if command -v "mpicxx.$mpi" g++ >/dev/null; then
-        printf '#include <mpi.h>\n#include <tally_mpi.h>\nint main() { return 0; }\n' >header.cc
-        "mpicxx.$mpi" -Wall -Wextra -Wno-cast-function-type -I"$TALLY_SOURCE/include" -fsyntax-only header.cc || bad=1
+        printf '#include <mpi.h>\n#include <tally_mpi_nccl.h>\nint main() { return 0; }\n' >header.cc
+        "mpicxx.$mpi" -Wall -Wextra -Wno-cast-function-type -I"$TALLY_SOURCE/include" -I"$TALLY_SOURCE/test/mpi/fake" \
+            -Wno-unused-variable -fsyntax-only header.cc || bad=1
     fi
-    for ranks in 1 2 3 5 8; do
-        out=$(timeout 100 mpirun.$mpi -n $ranks ./ranks-$mpi "${CASES:-10}" $ranks 2>&1)
+    run() { # run RANKS PROGRAM WORDS...
+        out=$(timeout 100 mpirun.$mpi -n "$1" "./$2-$mpi" "${@:3}" 2>&1)
         code=$?
-        echo "$mpi, $(echo "$out" | grep -E 'ranks:|FAILED' | head -5)"
+        echo "$mpi, $2: $(echo "$out" | grep -E 'passed|FAILED' | head -5)"
         [ $code -eq 0 ] || { bad=1; echo "exit $code: $(echo "$out" | head -20)"; }
-    done
+    }
+    for ranks in 1 2 3 5 8; do run $ranks ranks "${CASES:-$((ranks < 5 ? 10 : 5))}" $ranks; done
+    run $((libraries == 1 ? 3 : 2)) nccl 3 2 # MPICH's ranks spin while others wait for a processor
 done
+# parts and results in device memory, with a device for each rank, or one that they share
+mpi=${mpi_here-}
+if [ -n "$mpi" ] && "${TALLY_CLI:-$TALLY_BUILD/tally}" devices | grep -q '^opencl:'; then run 2 ranks 4 2 opencl sum f32; fi
 # the Fortran module and its example: one output on any number of ranks
 for mpi in openmpi mpich; do
     [ "$(command -v mpicc.$mpi mpifort.$mpi mpirun.$mpi | wc -l)" = 3 ] || continue

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * A sequence in parts, one on each device of a context: checks, then many/. */
+ * Memory of a context's devices, and a sequence in parts, one on each: checks, then many/. */
 #include "context/operators.h"
 #include "checks.h"
 #include "law/fp.h"
 #include "many/many.h"
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 tally *tally_member(tally *ctx, int k)
 {
@@ -13,6 +15,53 @@ tally *tally_member(tally *ctx, int k)
     for (int i = 0; i < k; i++)
         if (!ctx->members[i]) return NULL;
     return ctx->members[k];
+}
+
+tally_status tally_owner(tally *ctx, const void *p, int *device)
+{
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!device) return tl_fail(ctx, TALLY_INVALID, "device is NULL: must point to where the number goes");
+    const tl_team t = tl_team_of(&ctx);
+    return tl_team_owner(&t, p, device);
+}
+
+static tally_status copy_by(const tl_team *t, int k, void *to, const void *from, size_t bytes)
+{
+    const tl_device *d = t->member[k]->device;
+    const tally_status status = d->calls->copy(t->member[k]->device, t->member[k], to, from, bytes);
+    return status ? tl_team_fail(t, k, status) : TALLY_OK;
+}
+
+/* From a device to a device: through the host, a megabyte at a time. */
+static tally_status copy_through(const tl_team *t, int a, int b, char *to, const char *from, size_t bytes)
+{
+    enum { AT_ONCE = 1 << 20 };
+    char *const between = malloc(bytes < AT_ONCE ? bytes : AT_ONCE);
+    tally_status status = TALLY_OK;
+    if (!between) return tl_fail(t->ctx, TALLY_NO_MEMORY, "no memory for a copy between devices");
+    for (size_t done = 0, now; done < bytes && !status; done += now) {
+        now = bytes - done < AT_ONCE ? bytes - done : AT_ONCE;
+        status = copy_by(t, b, between, from + done, now);
+        if (!status) status = copy_by(t, a, to + done, between, now);
+    }
+    free(between);
+    return status;
+}
+
+tally_status tally_copy(tally *ctx, void *to, const void *from, size_t bytes)
+{
+    int a, b;
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!bytes) return TALLY_OK;
+    if (!to || !from) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must have %zu bytes", to ? "from" : "to", bytes);
+    const tl_team t = tl_team_of(&ctx);
+    tally_status status = tl_team_owner(&t, to, &a);
+    if (!status) status = tl_team_owner(&t, from, &b);
+    if (status) return status;
+    if (a >= 0 && b >= 0) return copy_through(&t, a, b, to, from, bytes);
+    if (a >= 0 || b >= 0) return copy_by(&t, a >= 0 ? a : b, to, from, bytes);
+    memcpy(to, from, bytes);
+    return TALLY_OK;
 }
 
 /* Part k: one dense sequence, in memory that member k sees. */

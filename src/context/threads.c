@@ -7,7 +7,10 @@
  *          memory
  *   run    an empty region, so that OpenMP has its team before anybody else takes what there was
  *
- * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs. */
+ * Where not all could be made, the team is half of those that could: their stacks are not all that the work needs.
+ *
+ * OpenMP allocates a team whenever its size is another than before, a team of one too, and ends the process if it
+ * cannot: so there is a reserve, which is given up when that much memory cannot be had. */
 #define _GNU_SOURCE
 #include "threads.h"
 #include <ctype.h>
@@ -30,7 +33,10 @@
 
 enum {
     SLACK = 1 << 20, /* bytes that must be there beside the stacks: OpenMP's own for a team of 1024 are a third of it */
-    RETRY_SECONDS = 1 /* after a failure, so that a limit is not met at every call */
+    RETRY_SECONDS = 1, /* after a failure, so that a limit is not met at every call */
+    TEAM_BYTES = 4 << 10,
+    THREAD_BYTES = 512, /* libgomp 12: 1568 and 340 */
+    RESERVE = 64 << 10  /* a team of 120 */
 };
 
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* one caller at a time */
@@ -39,13 +45,17 @@ static atomic_int had_threads;
 static _Thread_local int team = 1;         /* threads of this thread's team */
 static _Thread_local int refused;          /* a size that could not be had, */
 static _Thread_local time_t refused_until; /* not to be tried again before */
+static _Thread_local int last;             /* threads of this thread's last region */
+static void *volatile reserve;
 
 /* ---- fork ---- */
 
 static void before_fork(void) { atomic_store(&had_threads, !ALONE); }
 static void in_child(void)
 {
-    if (atomic_load(&had_threads)) atomic_store(&orphan, 1);
+    if (!atomic_load(&had_threads)) return;
+    atomic_store(&orphan, 1);
+    pthread_mutex_init(&one, NULL); /* who had it is not here */
 }
 
 static __attribute__((constructor)) void watch_forks(void)
@@ -125,8 +135,27 @@ static int other_team(int wanted)
     return team;
 }
 
+/* OpenMP is about to allocate a team of n. (One caller at a time: what is taken here, another may have tried.) */
+static void make_room(int n)
+{
+    pthread_mutex_lock(&one);
+    void *volatile room = malloc(TEAM_BYTES + (size_t)n * THREAD_BYTES);
+    if (!room) {
+        free(reserve);
+        reserve = NULL;
+    } else if (!reserve) {
+        reserve = malloc(RESERVE);
+    }
+    free(room);
+    pthread_mutex_unlock(&one);
+}
+
 int tl_threads(int wanted)
 {
-    if (wanted <= 1 || atomic_load_explicit(&orphan, memory_order_relaxed)) return 1;
-    return wanted == team ? wanted : other_team(wanted);
+    int n = wanted <= 1 || atomic_load_explicit(&orphan, memory_order_relaxed) ? 1 : wanted;
+    if (n > 1 && n != team) n = other_team(n);
+    if (n != last) make_room(n);
+    return last = n;
 }
+
+static __attribute__((destructor)) void give_reserve(void) { free(reserve); }

@@ -3,6 +3,7 @@
  * the GPU (host data in pieces: streams, fragments, files) this context's processors do; the bits are the same. */
 #include "context/user.h"
 #include "work.h"
+#include "gpu/kernel/constants.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -301,6 +302,16 @@ static void refresh(tl_gpu_device *d, const tl_built *b)
 
 /* ---- launches ---- */
 
+/* Room for the arguments of any kernel, and its box. */
+typedef struct {
+    union {
+#define KERNEL(name, threads, blocks) tl_arguments_##name name;
+#include "gpu/kernel/params.def"
+    } all;
+    tl_argument box;
+} any_arguments;
+enum { ARGUMENTS_MOST = sizeof(any_arguments) / sizeof(tl_argument) };
+
 tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spread spread,
                    const tl_argument *arguments, int count)
 {
@@ -319,6 +330,12 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     }
     if (status) return status;
     refresh(l->d, &b);
+    tl_argument with_box[ARGUMENTS_MOST];
+    if (c->has_box && c->has_box(l->d->gpu)) {
+        memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
+        with_box[count++] = (tl_argument){TL_ARG_ROOM, {.i64 = LANES * tl_gpu_state_bytes(b.op)}};
+        arguments = with_box;
+    }
     tl_clock_begin(l->d, l->ctx, TL_RUN);
     status = c->launch(l->d->gpu, l->ctx, b.program, k->name, number, spread, k->threads ? k->threads : 32 * warps,
                        arguments, count);

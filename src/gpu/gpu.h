@@ -55,9 +55,10 @@ enum { TL_KERNEL_NAME = 64, TL_KERNELS_MOST = 16 };
 int tl_kernel_number(tally *ctx, char *names, size_t step, int count, const char *name);
 
 typedef struct tl_gpu_calls {
-    const char *name, *prelude; /* the device's name; its prelude among the embedded texts */
-    int once;                   /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
-    int by_kernel;              /* what is not embedded: a program per kernel, made when it is first launched */
+    const char *name, *prelude;        /* the device's name; its prelude among the embedded texts */
+    int once;                          /* the prelude has what one-launch reductions need (gpu/kernel/once.cl) */
+    int (*has_box)(const tl_gpu *gpu); /* NULL: no; are lanes' exchanges through local memory (BOX_PARAMETER)? */
+    int by_kernel;                     /* what is not embedded: a program per kernel, made when it is first launched */
 
     /* Device number index: name, usable or the reason why not. 0 past the end. Static memory. */
     int (*describe)(int index, tally_device_info *info);
@@ -186,9 +187,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
  * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
-
-/* An operator as the kernels have it, where that differs: elements of two inputs are pairs, of twice the size, and a nan
- * form may leave out the mark alone (tl_par.marked). It is a scalar of its own, under whose address programs are kept. */
+/* An operator as the kernels have it, where that differs: elements of two inputs are pairs, of twice the size, and a
+ * nan form may leave out the mark alone (tl_par.marked). */
 enum { TL_MASKED_MARK = 2 }; /* tl_scalar.masked of such a form */
 tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 

@@ -6,50 +6,6 @@
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 
-/* ---- operators ---- */
-
-struct tl_variant {
-    tl_scalar op;
-    const tl_scalar *of;
-    struct tl_variant *next;
-};
-
-tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked)
-{
-    tl_scalar v = *op;
-    v.elem_bytes = (uint8_t)(op->elem_bytes * op->inputs);
-    if (marked) v.masked = TL_MASKED_MARK;
-    return v;
-}
-
-/* The one that the device keeps; op itself where nothing differs. */
-static tally_status variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tl_scalar **to)
-{
-    const int masked = marked ? TL_MASKED_MARK : op->masked;
-    *to = op;
-    if (op->inputs == 1 && !marked) return TALLY_OK;
-    for (const tl_variant *v = d->variants; v; v = v->next)
-        if (v->of == op && v->op.masked == masked) {
-            *to = &v->op;
-            return TALLY_OK;
-        }
-    tl_variant *v = malloc(sizeof *v);
-    if (!v) return tl_no_memory(ctx, sizeof *v, "an operator");
-    *v = (tl_variant){tl_gpu_variant_of(op, marked), op, d->variants};
-    d->variants = v;
-    *to = &v->op;
-    return TALLY_OK;
-}
-
-void tl_gpu_drop_variants(tl_gpu_device *d)
-{
-    while (d->variants) {
-        tl_variant *next = d->variants->next;
-        free(d->variants);
-        d->variants = next;
-    }
-}
-
 /* ---- inputs ---- */
 
 static int64_t type_of(tally_dtype d)
@@ -172,7 +128,7 @@ tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, i
     int64_t bytes;
     *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
     tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
-    if (!status) status = variant(d, ctx, form->op, form->par.marked, &op);
+    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (status) return status;
     p->plan.op = op;
     if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))
@@ -223,7 +179,7 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
     *p = (tl_in_place){.fill = (int64_t)form->fill, .bits = in->valid || (in->next && in->next->valid)};
     *b = (tl_batch){0};
     tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
-    if (!status) status = variant(d, ctx, form->op, form->par.marked, &op);
+    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
     if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
     if (status) return status;
     p->plan.op = op;

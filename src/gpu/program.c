@@ -83,7 +83,7 @@ static void add_head(buffer *b, const tl_gpu_kernel *k)
     else
         say(b, "KERNEL(%s, %s)(", k->name, threads);
     add_parameters(b, k->parameters, "\n");
-    say(b, ")");
+    say(b, " BOX_PARAMETER)");
 }
 
 /* What a word such as KERNEL_OF(name) stands for. 0: nothing. */

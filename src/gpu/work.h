@@ -9,6 +9,7 @@
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   gpu.c        open, the pool of device memory, programs, launches
+ *   variants.c   operators as kernels have them
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
@@ -70,7 +71,7 @@ typedef struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
-    struct tl_variant *variants; /* prepare.c */
+    struct tl_variant *variants; /* variants.c */
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -89,6 +90,10 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 /* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what);
+
+/* variants.c: the one of op that the device keeps; op itself where nothing differs. */
+tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tl_scalar **to);
+void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* Where a kernel is launched. */
 typedef struct tl_launch {
@@ -190,7 +195,6 @@ tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form,
                               tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
 tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p);
-void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

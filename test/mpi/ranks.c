@@ -2,14 +2,29 @@
  * tally_mpi.h on as many ranks as it is started with: random operators, types, lengths and cuts (empty parts too, parts
  * in another order than the ranks), every result by memcmp with the call of one process on the whole sequence. Then
  * wrong arguments on one rank: an error on all, with the same sentence, and no rank waits for ever.
- *   mpirun -n 3 ranks [CASES [SEED]] */
+ *   mpirun -n 3 ranks [CASES [SEED [DEVICE [OPERATOR [DTYPE]]]]]
+ * DEVICE "cuda" or "opencl": a device for each rank, parts and results in its memory. With -DTEST_NCCL allreduce goes
+ * by tally_mpi_nccl.h; with -Itest/mpi/fake NCCL and CUDA's runtime are none, and fail on one rank when told to. */
 #include <mpi.h>
+#ifdef TEST_NCCL
+#include <tally_mpi_nccl.h>
+static tally_mpi_nccl nccl;
+static const tally_mpi_mover *const mover = &nccl.mover;
+#else
 #include <tally_mpi.h>
+static const tally_mpi_mover *const mover = NULL;
+#endif
+#include "memory.h"
 
 enum { MOST = 5000, LANES_MOST = 2, RANKS_MOST = 64 };
 static uint64_t seed;
 static int rank, ranks, failures, passed;
-static tally *ctx;
+static tally *ctx, *cpu; /* cpu: what one process gives */
+static const char *only_op;
+static tally_dtype only_dtype;
+static char *device_x, *device_out; /* NULL: parts and results are where they are made */
+enum { FIELDS = 4, EACH = 4000 };
+static char *device_fields, *device_results;
 
 static uint64_t next(void) /* the same numbers on all ranks */
 {
@@ -43,14 +58,28 @@ static void fill(char *x, tally_dtype dtype, int64_t n)
     }
 }
 
+/* A part and its results, in device memory; n elements or results there, `bytes` each. */
+static tally_view there(tally_view v, char *device, size_t bytes)
+{
+    if (!device) return v;
+    check(!tally_copy(ctx, device, v.data, (size_t)v.n * bytes), "a copy to the device", -1);
+    v.data = device;
+    return v;
+}
+static void back(void *to, const void *from, size_t bytes)
+{
+    if (to != from) check(!tally_copy(ctx, to, from, bytes), "a copy from the device", -1);
+}
+
 static void one(int64_t number)
 {
     static char x[MOST * 8], want[MOST * 16], got[MOST * 16];
     static const char *const ops[] = {"sum",   "mean", "max",   "minmax", "argmin",
                                       "var:1", "prod", "first", "last",   "ema:0.25"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const op = ops[below(10)];
-    const tally_dtype dtype = types[below(4)];
+    const int any_op = (int)below(10), any_type = (int)below(4);
+    const char *const op = only_op ? only_op : ops[any_op];
+    const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
     const int64_t n = below(4) ? below(300) : below(MOST);
     int64_t cut[RANKS_MOST + 1] = {0};
     int place[RANKS_MOST]; /* of the ranks in the sequence */
@@ -74,19 +103,23 @@ static void one(int64_t number)
     }
     const int me = place[rank];
     const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
-    const tally_view all = tally_flat(x, dtype, n), mine = tally_flat(x + (size_t)a * size, dtype, mine_n);
-    const tally_view out = tally_flat(got, info.output, mine_n);
+    const tally_view all = tally_flat(x, dtype, n),
+                     mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
+    const tally_view out = there(tally_flat(got, info.output, mine_n), device_out, result);
+    void *const to = device_out ? device_out : got;
     const int root = (int)below(ranks + 1) - 1;
 
-    tally_reduce(ctx, op, &all, want);
+    tally_reduce(cpu, op, &all, want);
     memset(got, 0x5a, result);
-    tally_status status = tally_mpi_reduce(ctx, op, &mine, start, got, root, MPI_COMM_WORLD);
+    tally_status status = tally_mpi_reduce(ctx, op, &mine, start, to, root, MPI_COMM_WORLD);
+    back(got, to, result);
     check(!status && ((root >= 0 && root != rank) || !memcmp(got, want, result)), "reduce", number);
 
     const tally_scan_options scan = {.exclusive = (int)below(2)};
     const tally_view scanned = tally_flat(want, info.output, n);
-    tally_scan(ctx, op, &all, &scanned, &scan);
+    tally_scan(cpu, op, &all, &scanned, &scan);
     status = tally_mpi_scan(ctx, op, &mine, start, &out, &scan, MPI_COMM_WORLD);
+    back(got, to, (size_t)mine_n * result);
     check(!status && !memcmp(got, want + (size_t)a * result, (size_t)mine_n * result), "scan", number);
 
     tally_window_options w = {.before = below(60)};
@@ -101,9 +134,10 @@ static void one(int64_t number)
         last = (a + mine_n > n - w.after ? n - w.after : a + mine_n) - w.before;
         if (last < first) last = first;
     }
-    status = tally_window(ctx, op, &all, &windows, &w);
+    status = tally_window(cpu, op, &all, &windows, &w);
     check(!status, "window in one process", number);
     status = tally_mpi_window(ctx, op, &mine, start, &out, &w, &made, MPI_COMM_WORLD);
+    back(got, to, (size_t)mine_n * result);
     check(!status && made == last - first &&
               !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
           "window", number);
@@ -116,27 +150,31 @@ static void one(int64_t number)
         if (r == rank) memcpy(mine_x, others, (size_t)m * size);
     }
     const tally_view ranks_x = tally_rows(x, dtype, m, ranks);
-    tally_reduce(ctx, op, &ranks_x, want);
-    const tally_view element = tally_flat(mine_x, dtype, m), each = tally_flat(got, info.output, m);
-    status = tally_mpi_allreduce(ctx, op, &element, &each, MPI_COMM_WORLD);
+    tally_reduce(cpu, op, &ranks_x, want);
+    const tally_view element = there(tally_flat(mine_x, dtype, m), device_x, size);
+    tally_view each = there(tally_flat(got, info.output, m), device_out, result);
+    const int in_place = size == result && below(2) == 0;
+    if (in_place) each.data = element.data;
+    status = tally_mpi_allreduce_by(ctx, op, &element, &each, mover, MPI_COMM_WORLD);
+    back(got, each.data, (size_t)m * result);
     check(!status && !memcmp(got, want, (size_t)m * result), "allreduce", number);
 }
 
 /* Several fields in one message: sequences go on from rank to rank; some ranks have none of their elements. */
 static void fields(int64_t number)
 {
-    enum { FIELDS = 4, EACH = 4000 };
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
     static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
                                       "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const op = ops[below(3) ? below(8) : 8 + below(2)];
+    const char *const any = ops[below(3) ? below(8) : 8 + below(2)], *const op = only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
-    tally_view mine[FIELDS], whole[FIELDS];
+    const int on_device = device_fields != NULL;
+    tally_view mine[FIELDS] = {{0}}, whole[FIELDS];
     tally_operator_info info[FIELDS];
-    void *results[FIELDS];
+    void *results[FIELDS] = {NULL};
     for (int f = 0; f < count; f++) {
-        const tally_dtype dtype = types[below(exact ? 2 : 4)];
+        const tally_dtype type = types[below(exact ? 2 : 4)], dtype = only_dtype ? only_dtype : type;
         const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
         const size_t size = tally_dtype_size(dtype);
         int64_t first = 0, end = 0, a = 0, b = 0;
@@ -149,16 +187,20 @@ static void fields(int64_t number)
             if (r == rank) a = first, b = end;
         }
         mine[f] = whole[f];
-        mine[f].data = x[f] + (size_t)(a * whole[f].stride) * size;
+        char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
+        if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
+        mine[f].data = at + (size_t)(a * whole[f].stride) * size;
         mine[f].n = b - a;
-        results[f] = got[f];
+        results[f] = on_device ? device_results + f * EACH * 16 : got[f];
         memset(got[f], 0x5a, sizeof got[f]);
-        check(!tally_reduce(ctx, op, &whole[f], want[f]), "fields in one process", number);
+        if (on_device) check(!tally_copy(ctx, results[f], got[f], sizeof got[f]), "results on the device", number);
+        check(!tally_reduce(cpu, op, &whole[f], want[f]), "fields in one process", number);
     }
     const tally_status status = tally_mpi_fields(ctx, op, mine, count, results, MPI_COMM_WORLD);
     check(!status, "fields", number);
     for (int f = 0; f < count && !status; f++) {
         const size_t bytes = (size_t)whole[f].rows * tally_dtype_size(info[f].output) * (size_t)info[f].lanes;
+        back(got[f], results[f], sizeof got[f]);
         check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields", number);
     }
 }
@@ -188,10 +230,17 @@ static void misuse(void)
     pitched.row_stride = 7;
     null.data = NULL;
     snprintf(who, sizeof who, "rank %d", bad);
+    tally *none;
+    refused(tally_mpi_open(&none, is_bad ? "cpu,threads=0" : "cpu", MPI_COMM_WORLD), TALLY_INVALID, "threads");
+    check(none == NULL, "no context after a failure", -1);
     refused(tally_mpi_reduce(ctx, "sum", is_bad ? &pitched : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
             "mine is not dense");
     refused(tally_mpi_reduce(ctx, "sum", is_bad ? &null : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
-            "x is NULL");
+            "mine->data is NULL");
+    refused(tally_mpi_window(ctx, "sum", is_bad ? &null : &mine, -1, &to, &w, NULL, MPI_COMM_WORLD), TALLY_INVALID,
+            "mine->data is NULL");
+    refused(tally_mpi_allreduce(ctx, "sum", &mine, is_bad ? &null : &to, MPI_COMM_WORLD), TALLY_INVALID,
+            "out->data is NULL");
     refused(tally_mpi_reduce(is_bad ? NULL : ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
             "ctx is NULL");
     refused(tally_mpi_reduce(ctx, "summ", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, "rank 0: op is 'summ'");
@@ -238,6 +287,53 @@ static void misuse(void)
             TALLY_INVALID, "length");
 }
 
+#ifdef TEST_NCCL
+#ifdef TEST_FAKE_NCCL_H
+/* NCCL or a GPU fails on one rank: an error on all with its sentence, at this call and at those after it. */
+static void nccl_fails(void)
+{
+    static const struct {
+        int fault;
+        const char *says;
+    } faults[] = {{FAKE_SEND, "ncclSend: unhandled system error"},
+                  {FAKE_STREAM, "cudaStreamQuery: uncorrectable ECC error encountered"},
+                  {FAKE_MEMORY, "cudaMalloc: out of memory"}};
+    double x[64], out[64];
+    const tally_view mine = tally_flat(x, TALLY_F64, 64), to = tally_flat(out, TALLY_F64, 64);
+    for (int i = 0; i < 64; i++) x[i] = i;
+    for (int k = 0; k < 3; k++) {
+        if (ranks == 1 && faults[k].fault == FAKE_SEND) continue; /* there is nobody to send to */
+        fake_rank = ranks - 1;
+        if (faults[k].fault == FAKE_MEMORY) cudaFree(nccl.memory), nccl.memory = NULL, nccl.bytes = 0;
+        fake_fault = faults[k].fault;
+        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO, faults[k].says);
+        fake_fault = FAKE_WELL;
+        if (faults[k].fault == FAKE_MEMORY) continue; /* before anything moved */
+        refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_IO,
+                "was ended by an earlier failure");
+        tally_mpi_nccl_close(&nccl);
+        check(!tally_mpi_nccl_open(&nccl, MPI_COMM_WORLD), "opened again", k);
+    }
+    fake_host = rank == ranks - 1 ? out : NULL;
+    refused(tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD), TALLY_INVALID,
+            "out: it is host memory");
+    fake_host = NULL;
+    check(!tally_mpi_allreduce_by(ctx, "sum", &mine, &to, mover, MPI_COMM_WORLD) && out[63] == 63. * ranks,
+          "after failures", -1);
+}
+#else
+static void nccl_fails(void) {}
+#endif
+static void nccl_open(const memory *m)
+{
+#ifndef TEST_FAKE_NCCL_H
+    if (m->cuda) cudaSetDevice(atoi(strchr(tally_isa(ctx), ':') + 1));
+#endif
+    (void)m;
+    if (tally_mpi_nccl_open(&nccl, MPI_COMM_WORLD)) printf("FAILED: %s\n", tally_mpi_error()), exit(1);
+}
+#endif
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -245,13 +341,34 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int64_t cases = argc > 1 ? atoll(argv[1]) : 100;
     seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
-    if (tally_open(&ctx, rank % 2 ? "cpu,threads=1" : "cpu,threads=2")) return printf("%s\n", tally_error(NULL)), 1;
+    const char *const device = argc > 3 ? argv[3] : "cpu";
+    if (argc > 4) only_op = argv[4];
+    if (argc > 5) only_dtype = tally_dtype_parse(argv[5]);
+    if (tally_open(&cpu, rank % 2 ? "cpu,threads=1" : "cpu,threads=2")) return printf("%s\n", tally_error(NULL)), 1;
+    const int on_device = strncmp(device, "cpu", 3) != 0;
+    if (tally_mpi_open(&ctx, on_device || rank % 2 ? device : "cpu,threads=2", MPI_COMM_WORLD))
+        return printf("FAILED: %s\n", tally_mpi_error()), 1;
+    const memory m = memory_of(ctx);
+    if (on_device) {
+        device_x = memory_new(&m, MOST * 8);
+        device_out = memory_new(&m, MOST * 16);
+        device_fields = memory_new(&m, FIELDS * EACH * 8);
+        device_results = memory_new(&m, FIELDS * EACH * 16);
+    }
+#ifdef TEST_NCCL
+    nccl_open(&m);
+    nccl_fails();
+#endif
     for (int64_t k = 0; k < cases; k++) one(k), fields(k), fields(k);
-    misuse();
+    if (!on_device) misuse();
     int sum[2] = {passed, failures}, all[2];
     MPI_Reduce(sum, all, 2, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (!rank) printf("%d ranks: %d passed, %d failed\n", ranks, all[0], all[1]);
+    if (!rank) printf("%d ranks on %s: %d passed, %d failed\n", ranks, device, all[0], all[1]);
+#ifdef TEST_NCCL
+    tally_mpi_nccl_close(&nccl);
+#endif
     tally_close(ctx);
+    tally_close(cpu);
     MPI_Finalize();
     return failures > 0;
 }

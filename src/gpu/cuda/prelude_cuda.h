@@ -40,10 +40,11 @@ typedef double f64;
 extern __shared__ __align__(16) u8 tl_room[];
 #define ROOM_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
-#define UNROLL            _Pragma("unroll")
-#define ROLLED            _Pragma("unroll 1")
-#define BARRIER()         __syncthreads()
-#define WARP_BARRIER()    __syncwarp() /* of the lanes of a warp alone */
+#define BOX_PARAMETER
+#define UNROLL         _Pragma("unroll")
+#define ROLLED         _Pragma("unroll 1")
+#define BARRIER()      __syncthreads()
+#define WARP_BARRIER() __syncwarp() /* of the lanes of a warp alone */
 /* Copies from global to local memory that are on their way until COPY_WAIT, of this lane's: 16 bytes, aligned; 8. */
 #define COPY_UNIT(to, from)                                                                                            \
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from)       \

@@ -181,7 +181,7 @@ fn state from_lane(state v, int lane, LOCAL state *box)
     return r;
 }
 #else
-#define BOX SHARED state box[LANES];
+#define BOX LOCAL state *box = (LOCAL state *)box_;
 fn state from_lane(state v, int lane, LOCAL state *box)
 {
     BARRIER();

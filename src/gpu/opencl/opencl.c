@@ -79,6 +79,7 @@ static tally_status cl_open(tally *ctx, int index, tl_gpu **gpu)
 static tally_status nothing_to_enter(tl_gpu *gpu, tally *ctx) { return (void)gpu, (void)ctx, TALLY_OK; }
 static void nothing_to_do(tl_gpu *gpu) { (void)gpu; }
 static int cl_processors(const tl_gpu *gpu) { return ((const opencl *)gpu)->processors; }
+static int cl_has_box(const tl_gpu *gpu) { return !((const opencl *)gpu)->shuffles; }
 static int cl_warps_in_group(const tl_gpu *gpu) { return ((const opencl *)gpu)->shuffles ? 8 : 1; }
 static int cl_shares_memory(const tl_gpu *gpu)
 {
@@ -207,6 +208,7 @@ static tally_status cl_use_stream(tl_gpu *gpu, tally *ctx, void *stream)
 static const tl_gpu_calls calls = {
     .name = "opencl",
     .prelude = "gpu/opencl/prelude_opencl.h",
+    .has_box = cl_has_box,
     .describe = tl_opencl_describe,
     .open = cl_open,
     .close = cl_close,

@@ -69,6 +69,7 @@ fn i64 group_count() { return (i64)get_num_groups(0); }
  * shuffles OpenCL has no word for. Through local memory a sum took 1.27 times as long as a read of the same bytes
  * (H200). */
 #define WARPS_IN_GROUP 8
+#define BOX_PARAMETER
 #define WARP_BARRIER() __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory") /* of the lanes of a warp alone */
 #define seldom_fn                                                                                                      \
     far_fn /* `load_some` in line, and the compiler of driver 580 never comes back from some states (doc/gpu.md) */
@@ -99,6 +100,10 @@ fn int lane_index() { return (int)get_local_id(0) & 31; }
  * are barriers then, and compilers for processors (PoCL) copy what follows a barrier in a branch, twice as much a
  * branch: so nothing with an exchange in it is left out, even where its result is not needed. */
 #define WARPS_IN_GROUP 1
+/* For exchanges. A parameter: LLVM may keep a large function apart for a while and put the address of a kernel's own
+ * local array into it, and PoCL 3.1 then leaves one such array for the whole process. Two groups of `finish` at a time
+ * gave wrong bits (the example streak). */
+#define BOX_PARAMETER  , __local ulong2 *box_
 #define WARP_BARRIER() BARRIER()
 #define seldom_fn      fn
 #define SKIPS          0

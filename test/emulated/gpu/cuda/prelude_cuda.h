@@ -41,6 +41,7 @@ emulator *emulated; /* set by the host */
 #define ALIGNED(bytes) __attribute__((aligned(bytes)))
 static ALIGNED(16) u8 tl_room[256 << 10];
 #define ROOM_PARAMETER
+#define BOX_PARAMETER
 #define ROOM_OF_PARAMETER tl_room
 #define UNROLL
 #define ROLLED

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ * tally_mpi_elements.h - the calls of tally_mpi.h in which elements go from rank to rank, window and allreduce; include
+ * that one. Names that end in _ are not for others. */
+#ifndef TALLY_MPI_ELEMENTS_H
+#define TALLY_MPI_ELEMENTS_H
+
+#include "tally_mpi_ranks.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- window ------------------------------------------------------------------------------------------------------ */
+
+/* Elements that part `of` needs from part `from`: [*begin, *begin + the result). */
+static inline long long tally_mpi_halo_(const tally_mpi_ *m, int of, int from, const tally_window_options *o,
+                                        long long *begin)
+{
+    const tally_mpi_part_ *p = &m->part[of], *q = &m->part[from];
+    if (!p->n || !q->n || of == from) return 0;
+    long long a = q->start, b = q->start + q->n; /* all of it, but what is too far away */
+    if (from < of && a < p->start - o->before) a = p->start - o->before;
+    if (from > of && b > p->start + p->n + o->after) b = p->start + p->n + o->after;
+    *begin = a;
+    return b > a ? b - a : 0;
+}
+
+/* The first and the last elements of mine, where the host can read them: `n` each, before + after or all there are.
+ * Free memory. */
+typedef struct tally_mpi_ends_ {
+    const char *head, *tail;
+    long long n;
+    char *memory;
+} tally_mpi_ends_;
+
+static inline tally_status tally_mpi_ends_of_(tally *ctx, const tally_view *mine, long long n, long long reach,
+                                              tally_mpi_ends_ *e)
+{
+    const size_t size = tally_dtype_size(mine->dtype);
+    const char *const x = (const char *)mine->data;
+    int owner;
+    memset(e, 0, sizeof *e);
+    e->n = n < reach ? n : reach;
+    const size_t bytes = (size_t)e->n * size;
+    e->head = x, e->tail = n ? x + (size_t)(n - e->n) * size : x;
+    tally_status status = tally_owner(ctx, x, &owner);
+    if (!status && owner >= 0) {
+        if (!(e->memory = (char *)malloc(2 * bytes + 1)))
+            return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements at the ends of mine", e->n);
+        status = tally_copy(ctx, e->memory, e->head, bytes);
+        if (!status && n > e->n) status = tally_copy(ctx, e->memory + bytes, e->tail, bytes);
+        e->head = e->memory, e->tail = n > e->n ? e->memory + bytes : e->memory;
+    }
+    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+}
+
+/* The elements before and after mine, side by side: *before and *after of them. Free *halo. */
+static inline tally_status tally_mpi_exchange_(const tally_mpi_ *m, const tally_mpi_ends_ *ends,
+                                               const tally_window_options *o, size_t size, char **halo,
+                                               long long *before, long long *after)
+{
+    int *const counts = (int *)calloc((size_t)m->ranks * 4 + 1, sizeof(int));
+    int *const send = counts, *const send_at = counts + m->ranks, *const got = counts + 2 * m->ranks,
+               *const got_at = counts + 3 * m->ranks;
+    const tally_mpi_part_ *const mine = &m->part[m->here];
+    MPI_Datatype element = MPI_DATATYPE_NULL;
+    char *packed = NULL;
+    long long begin = 0, sent = 0, total = 0, count;
+    *halo = NULL;
+    *before = *after = 0;
+    for (int k = 0; k < m->ranks; k++) {
+        sent += tally_mpi_halo_(m, k, m->here, o, &begin);
+        total += count = tally_mpi_halo_(m, m->here, k, o, &begin);
+        *(k < m->here ? before : after) += count;
+    }
+    tally_status status = TALLY_OK;
+    if (sent > 0x7fffffff || total > 0x7fffffff)
+        status =
+            tally_mpi_fail_(TALLY_UNSUPPORTED, "before and after: %lld elements go between ranks, at most 2^31 - 1 can",
+                            sent > total ? sent : total);
+    else if (!counts || !(packed = (char *)malloc((size_t)sent * size + 1)) ||
+             !(*halo = (char *)malloc((size_t)total * size + 1)))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements between ranks", sent + total);
+    status = tally_mpi_agree_(m->comm, status);
+    sent = total = 0;
+    for (int k = 0; k < m->ranks && !status; k++) {
+        const int r = m->part[k].rank;
+        send[r] = (int)tally_mpi_halo_(m, k, m->here, o, &begin);
+        send_at[r] = (int)sent;
+        if (send[r]) { /* the last ones for a rank behind mine, the first ones for one before */
+            const char *const from = k > m->here
+                                         ? ends->tail + (size_t)(begin - (mine->start + mine->n - ends->n)) * size
+                                         : ends->head + (size_t)(begin - mine->start) * size;
+            memcpy(packed + (size_t)sent * size, from, (size_t)send[r] * size);
+        }
+        sent += send[r];
+        got[r] = (int)tally_mpi_halo_(m, m->here, k, o, &begin);
+        got_at[r] = (int)total;
+        total += got[r];
+    }
+    if (!status && (MPI_Type_contiguous((int)size, MPI_BYTE, &element) || MPI_Type_commit(&element) ||
+                    MPI_Alltoallv(packed, send, send_at, element, *halo, got, got_at, element, m->comm)))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed");
+    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
+    free(packed);
+    free(counts);
+    return status;
+}
+
+/* Results first .. first + count - 1 of a window over `left` elements, then `n` of mine from `from` on, then `right`
+ * elements, into out. All but out is host memory, and the processors do it: it is little. */
+static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tally_operator_info *info,
+                                           tally_dtype dtype, const char *halo, long long left, const char *from,
+                                           long long n, const char *halo_right, long long right,
+                                           const tally_window_options *o, long long first, long long count, char *out)
+{
+    const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
+    const long long all = left + n + right;
+    const char *const x[3] = {halo, from, halo_right};
+    tally_stream *s = NULL;
+    int64_t made = 0, now = 0;
+    tally_status status = tally_stream_window(ctx, op, dtype, o, &s);
+    char *const y = status ? NULL : (char *)malloc((size_t)(all + tally_stream_room(s, -1)) * result + 1);
+    if (!status && !y) {
+        tally_stream_close(s);
+        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results at a rank's end", all);
+    }
+    const long long length[3] = {left, n, right};
+    for (int i = 0; i < 3 && !status; i++, made += now)
+        status = tally_stream_push(s, x[i], length[i], y + (size_t)made * result, &now);
+    if (!status) status = tally_stream_finish(s, y + (size_t)made * result, &now);
+    if (!status && count) status = tally_copy(ctx, out, y + (size_t)first * result, (size_t)count * result);
+    if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+    tally_stream_close(s);
+    free(y);
+    return status;
+}
+
+/* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
+ * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
+ * all of mine. */
+static inline tally_status tally_mpi_window(tally *ctx, const char *op, const tally_view *mine, int64_t start,
+                                            const tally_view *out, const tally_window_options *options,
+                                            int64_t *results, MPI_Comm comm)
+{
+    tally_mpi_ m;
+    tally_operator_info info;
+    tally_mpi_ends_ ends = {NULL, NULL, 0, NULL};
+    char *halo = NULL;
+    long long n, room, left = 0, right = 0, made = 0;
+    long long what[4] = {0, 0, 0, 0};
+    if (results) *results = 0;
+    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    if (!status) status = tally_mpi_dense_(out, "out", &room);
+    if (!status && room < n)
+        status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
+    if (!status && !options) status = tally_mpi_fail_(TALLY_INVALID, "options is NULL: must say the window");
+    if (!status && (options->before < 0 || options->after < 0 || options->step > 1))
+        status =
+            tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
+                            (long long)options->before, (long long)options->after, (long long)options->step);
+    if (!status) { /* what the library says of such a window */
+        const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
+        status = tally_operator(ctx, op, mine->dtype, &info);
+        if (!status) status = tally_window(ctx, op, &none, &to, options);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    if (!status) {
+        what[0] = options->before, what[1] = options->after, what[2] = (long long)options->edges;
+        what[3] = options->min_count;
+        status = tally_mpi_ends_of_(ctx, mine, n, options->before + options->after, &ends);
+    }
+    status = tally_mpi_begin_(&m, comm, start, n,
+                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+    if (!status) status = tally_mpi_exchange_(&m, &ends, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
+    if (status) {
+        free(halo);
+        free(ends.memory);
+        tally_mpi_end_(&m);
+        return status;
+    }
+    const size_t size = tally_dtype_size(mine->dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
+    const char *const x = (const char *)mine->data, *const halo_right = halo + (size_t)left * size;
+    char *const y = (char *)(uintptr_t)out->data;
+    const long long b = options->before, a = options->after;
+    const int valid = options->edges == TALLY_EDGES_VALID;
+    tally_window_options whole = *options;
+    whole.edges = TALLY_EDGES_VALID;
+    if (n && n <= b + a) { /* all of it is edge */
+        const long long all = tally_window_length(left + n + right, options), count = valid ? all : n;
+        status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, n, halo_right, right, options,
+                                 valid ? 0 : left, count, y);
+        made = count;
+    } else if (n) {
+        const long long first = valid ? left : b, last = valid ? right : a;
+        if (b)
+            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, halo, left, ends.head, b + a, NULL, 0, options,
+                                     valid ? 0 : left, first, y);
+        made = first + (n - b - a);
+        if (!status) {
+            const tally_view in = tally_flat(x, mine->dtype, n),
+                             to = tally_flat(y + (size_t)first * result, info.output, n - b - a);
+            status = tally_window(ctx, op, &in, &to, &whole);
+            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        }
+        if (!status && a)
+            status = tally_mpi_edge_(ctx, op, &info, mine->dtype, NULL, 0, ends.tail, b + a, halo_right, right, options,
+                                     valid ? 0 : b, last, y + (size_t)made * result);
+        made += last;
+    }
+    status = tally_mpi_agree_(comm, status);
+    if (!status && results) *results = made;
+    free(halo);
+    free(ends.memory);
+    tally_mpi_end_(&m);
+    return status;
+}
+
+/* ---- allreduce --------------------------------------------------------------------------------------------------- */
+
+/* What brings device memory from rank to rank. Without one it goes through the host and MPI. tally_mpi_nccl.h has one
+ * over NCCL; a CUDA-aware MPI, or RCCL, makes another. Every rank makes the same calls. Each returns NULL, or a
+ * sentence that says what failed and lives until the next call. */
+typedef struct tally_mpi_mover {
+    void *self;
+    /* NULL if p is memory that it can move. */
+    const char *(*takes)(void *self, const void *p);
+    /* *memory: at least so many bytes of the device, until the next call of it. */
+    const char *(*room)(void *self, size_t bytes, void **memory);
+    /* Begins: send[r] bytes at from + send_at[r] go to rank r, and got[r] bytes of rank r come to to + got_at[r], for
+     * each rank r, this one too (on which send[r] is got[r]). */
+    const char *(*begin)(void *self, const void *from, const size_t *send, const size_t *send_at, void *to,
+                         const size_t *got, const size_t *got_at);
+    /* Waits until what was begun is done. */
+    const char *(*wait)(void *self);
+    /* Called by all ranks after a failure on one of them, of whatever kind: ends what was begun and never will be
+     * done. */
+    void (*abandon)(void *self);
+} tally_mpi_mover;
+
+/* How n elements are shared out: rank r folds those from tally_mpi_share_(n, ranks, r) to that of r + 1. */
+static inline long long tally_mpi_share_(long long n, int ranks, int r)
+{
+    const long long more = n % ranks;
+    return n / ranks * r + (r < more ? r : more);
+}
+
+/* A call of allreduce: where elements are, and how many go. */
+typedef struct tally_mpi_swap_ {
+    const tally_mpi_mover *mover; /* NULL: MPI */
+    MPI_Comm comm;
+    int rank, ranks;
+    long long n, own; /* of all, of my share */
+    size_t size, result;
+    const char *from; /* n elements */
+    char *to, *all;   /* n results; my share of all ranks */
+    size_t *bytes;    /* for the mover: 4 for each rank */
+    int *counts;      /* for MPI */
+} tally_mpi_swap_;
+
+static inline tally_status tally_mpi_moved_(const char *failed)
+{
+    return failed ? tally_mpi_fail_(TALLY_IO, "%s", failed) : TALLY_OK;
+}
+
+static inline tally_status tally_mpi_by_mover_(const tally_mpi_swap_ *x, const void *from, void *to)
+{
+    size_t *const p = x->bytes;
+    const int ranks = x->ranks;
+    const tally_status status = tally_mpi_agree_(
+        x->comm,
+        tally_mpi_moved_(x->mover->begin(x->mover->self, from, p, p + ranks, to, p + 2 * ranks, p + 3 * ranks)));
+    return status ? status : tally_mpi_moved_(x->mover->wait(x->mover->self));
+}
+
+/* Elements of my share come from every rank to x->all, one rank's after the other's. */
+static inline tally_status tally_mpi_gather_share_(const tally_mpi_swap_ *x)
+{
+    MPI_Datatype element = MPI_DATATYPE_NULL;
+    int *const send = x->counts, *const send_at = send + x->ranks, *const got = send_at + x->ranks,
+               *const got_at = got + x->ranks;
+    for (int r = 0; r < x->ranks; r++) {
+        const long long at = tally_mpi_share_(x->n, x->ranks, r), n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
+        const long long here = x->own * r; /* n + ranks at most */
+        if (x->mover) {
+            x->bytes[r] = (size_t)n * x->size, x->bytes[x->ranks + r] = (size_t)at * x->size;
+            x->bytes[2 * x->ranks + r] = (size_t)x->own * x->size;
+            x->bytes[3 * x->ranks + r] = (size_t)here * x->size;
+        } else {
+            send[r] = (int)n, send_at[r] = (int)at, got[r] = (int)x->own, got_at[r] = (int)here;
+        }
+    }
+    if (x->mover) return tally_mpi_by_mover_(x, x->from, x->all);
+    int bad = MPI_Type_contiguous((int)x->size, MPI_BYTE, &element) || MPI_Type_commit(&element);
+    if (!bad) bad = MPI_Alltoallv(x->from, send, send_at, element, x->all, got, got_at, element, x->comm);
+    if (element != MPI_DATATYPE_NULL) MPI_Type_free(&element);
+    return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Alltoallv failed") : TALLY_OK;
+}
+
+/* Every rank's results, which lie at its share of x->to, come to all. */
+static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
+{
+    MPI_Datatype whole = MPI_DATATYPE_NULL;
+    int *const count = x->counts, *const place = count + x->ranks;
+    const long long mine = tally_mpi_share_(x->n, x->ranks, x->rank);
+    for (int r = 0; r < x->ranks; r++) {
+        const long long at = tally_mpi_share_(x->n, x->ranks, r), n = tally_mpi_share_(x->n, x->ranks, r + 1) - at;
+        if (x->mover) {
+            const int other = r != x->rank; /* mine are there */
+            x->bytes[r] = other ? (size_t)x->own * x->result : 0;
+            x->bytes[x->ranks + r] = (size_t)mine * x->result;
+            x->bytes[2 * x->ranks + r] = other ? (size_t)n * x->result : 0;
+            x->bytes[3 * x->ranks + r] = (size_t)at * x->result;
+        } else {
+            count[r] = (int)n, place[r] = (int)at;
+        }
+    }
+    if (x->mover) return tally_mpi_by_mover_(x, x->to, x->to);
+    int bad = MPI_Type_contiguous((int)x->result, MPI_BYTE, &whole) || MPI_Type_commit(&whole);
+    if (!bad) bad = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, x->to, count, place, whole, x->comm);
+    if (whole != MPI_DATATYPE_NULL) MPI_Type_free(&whole);
+    return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed") : TALLY_OK;
+}
+
+/* What is wrong with the arguments, on this rank. */
+static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op, const tally_view *mine,
+                                                      const tally_view *out, const tally_mpi_mover *mover, int ranks,
+                                                      long long *n, tally_operator_info *info)
+{
+    long long room;
+    const char *cannot = NULL;
+    tally_status status = tally_mpi_dense_(mine, "mine", n);
+    if (!status) status = tally_mpi_dense_(out, "out", &room);
+    if (status) return status;
+    if (room != *n)
+        return tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room,
+                               *n);
+    if (*n > 0x7fffffff - ranks)
+        return tally_mpi_fail_(TALLY_UNSUPPORTED, "mine has %lld elements: must be at most 2^31 - 1 - ranks", *n);
+    if ((status = tally_operator(ctx, op, mine->dtype, info))) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if (out->dtype != info->output)
+        return tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
+                               tally_dtype_name(info->output));
+    if (mover && *n && (cannot = mover->takes(mover->self, mine->data)))
+        return tally_mpi_fail_(TALLY_INVALID, "mine: %s", cannot);
+    if (mover && *n && (cannot = mover->takes(mover->self, out->data)))
+        return tally_mpi_fail_(TALLY_INVALID, "out: %s", cannot);
+    return TALLY_OK;
+}
+
+/* tally_mpi_allreduce whose elements, of mine and of out, are memory that the mover takes. ctx works on a stream of its
+ * own, or on the one that the mover takes. */
+static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, const tally_view *mine,
+                                                  const tally_view *out, const tally_mpi_mover *mover, MPI_Comm comm)
+{
+    tally_operator_info info;
+    tally_mpi_swap_ x;
+    tally_mpi_ m; /* for the meeting: n is in what must be the same on all */
+    char *here = NULL, *there = NULL;
+    void *all = NULL;
+    int from_device = -1, to_device = -1;
+    memset(&x, 0, sizeof x);
+    x.mover = mover, x.comm = comm;
+    MPI_Comm_rank(comm, &x.rank);
+    MPI_Comm_size(comm, &x.ranks);
+    tally_status status = tally_mpi_allreduce_check_(ctx, op, mine, out, mover, x.ranks, &x.n, &info);
+    if (!status) {
+        const size_t ranks = (size_t)x.ranks;
+        x.own = tally_mpi_share_(x.n, x.ranks, x.rank + 1) - tally_mpi_share_(x.n, x.ranks, x.rank);
+        x.size = tally_dtype_size(mine->dtype), x.result = tally_dtype_size(info.output) * (size_t)info.lanes;
+        x.from = (const char *)mine->data, x.to = (char *)(uintptr_t)out->data;
+        x.bytes = (size_t *)calloc(4 * ranks, sizeof *x.bytes);
+        x.counts = (int *)calloc(4 * ranks, sizeof *x.counts);
+        const size_t room = ranks * (size_t)x.own * x.size + 1;
+        if (mover) {
+            status = tally_mpi_moved_(mover->room(mover->self, room, &all));
+        } else {
+            if ((status = tally_owner(ctx, mine->data, &from_device)) ||
+                (status = tally_owner(ctx, out->data, &to_device)))
+                tally_mpi_fail_(status, "%s", tally_error(ctx));
+            if (from_device >= 0) x.from = here = (char *)malloc((size_t)x.n * x.size + 1);
+            if (to_device >= 0) x.to = there = (char *)malloc((size_t)x.n * x.result + 1);
+            all = malloc(room);
+        }
+        x.all = (char *)all;
+        if (!status && (!x.bytes || !x.counts || !x.all || (x.n && (!x.from || !x.to))))
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x.own, x.ranks);
+        if (!status && here && (status = tally_copy(ctx, here, mine->data, (size_t)x.n * x.size)))
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    status = tally_mpi_begin_(&m, comm, -1, 0,
+                              tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &x.n, sizeof x.n), status);
+    tally_mpi_end_(&m);
+    const int met = !status;
+    if (!status) {
+        status = tally_mpi_gather_share_(&x);
+        if (!status && x.own) { /* element i of all ranks is row i, which goes down the ranks */
+            tally_view rows = tally_flat(x.all, mine->dtype, x.ranks);
+            rows.rows = x.own;
+            rows.stride = x.own;
+            rows.row_stride = 1;
+            status = tally_reduce(ctx, op, &rows, x.to + (size_t)tally_mpi_share_(x.n, x.ranks, x.rank) * x.result);
+            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        }
+        status = tally_mpi_agree_(comm, status);
+    }
+    if (!status) {
+        status = tally_mpi_spread_results_(&x);
+        if (!status && there && (status = tally_copy(ctx, (void *)(uintptr_t)out->data, there, (size_t)x.n * x.result)))
+            tally_mpi_fail_(status, "%s", tally_error(ctx));
+        status = tally_mpi_agree_(comm, status);
+    }
+    if (met && status && mover) mover->abandon(mover->self);
+    if (!mover) free(all);
+    free(here);
+    free(there);
+    free(x.bytes);
+    free(x.counts);
+    return status;
+}
+
+/* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in the order of the ranks.
+ * Every rank has as many, and gets all results; out may be mine. What travels is what a ring sends: every element
+ * twice. */
+static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
+                                               const tally_view *out, MPI_Comm comm)
+{
+    return tally_mpi_allreduce_by(ctx, op, mine, out, NULL, comm);
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
