@@ -187,6 +187,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
  * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
+
 /* An operator as the kernels have it, where that differs: elements of two inputs are pairs, of twice the size, and a
  * nan form may leave out the mark alone (tl_par.marked). */
 enum { TL_MASKED_MARK = 2 }; /* tl_scalar.masked of such a form */
