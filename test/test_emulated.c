@@ -64,17 +64,27 @@ static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char
     return check(object != NULL, "%s: %s", what, dlerror()) ? object : NULL;
 }
 
+/* A view of x; of an operator of two inputs of the pairs that lie there (tl_gpu_variant_of), with *second. */
+static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n, int64_t stride, tally_view *second)
+{
+    tally_view in = {x, op->dtype, rows, n, n * stride * op->inputs, stride * op->inputs, NULL};
+    *second = in;
+    second->data = x + tally_dtype_size(op->dtype);
+    if (op->inputs == 2) in.next = second;
+    return in;
+}
+
 static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
-    static char room[SHIFTS + MOST * STRIDES * 8 + 64], want[64];
+    static char room[SHIFTS + MOST * STRIDES * 16 + 64], want[64];
     const int bytes = op->elem_bytes,
               shift = k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
     const int64_t stride = k % 9 == 8 ? 1 + check_below(STRIDES) : 1;
     const int64_t n =
         1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) / (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
     char *x = room + shift;
-    check_fill(x, op->dtype, (n - 1) * stride + 1, (tl_data)(k % TL_DATA_KINDS));
-    tally_view in = {.data = x, .dtype = op->dtype, .rows = 1, .n = n, .stride = stride};
+    check_fill(x, op->dtype, ((n - 1) * stride + 1) * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    tally_view second, in = view_of(op, x, 1, n, stride, &second);
     memset(call.out, 0, sizeof call.out);
     memset(want, 0, sizeof want);
     memset(call.nodes, 0xa5, sizeof call.nodes);
@@ -115,7 +125,7 @@ static void run_scan(void)
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
-    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 8 + 64 };
+    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 16 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
     const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op, scan.few);
     const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
@@ -127,11 +137,12 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
     for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride, (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs, (tl_data)(k % TL_DATA_KINDS));
     scan.init = op->seedable && k % 4 == 1 ? room + shift : NULL;
     scan.data = room + shift, scan.out = got + to, scan.epoch++;
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    const tally_view in = {room + shift, op->dtype, scan.rows, scan.n, scan.n * scan.stride, scan.stride, NULL};
+    tally_view second;
+    const tally_view in = view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
     const tally_view out = {want + to, op->out, scan.rows, scan.n, scan.n * scan.out_stride, scan.out_stride, NULL};
     char init[64];
     if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
@@ -260,7 +271,8 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
     if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0);
     if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1);
-    if (op->inputs == 2) return;
+    const tl_scalar pairs = tl_gpu_variant_of(op, 0);
+    if (op->inputs == 2) op = &pairs;
     for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
     void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
     if (!object) return;
@@ -286,12 +298,13 @@ int main(int argc, char **argv)
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
                 {"mean", TALLY_U32},  {"sum", TALLY_F32}};
-    enum { SCANS = 8, IN_PLACE = 4 }; /* the last ones */
+    enum { SCANS = 8, IN_PLACE = 5 }; /* the last ones */
     static const struct {
         const char *op;
         tally_dtype dtype;
         int shapes;
     } in_place[IN_PLACE] = {{"dot", TALLY_F64, TWO},
+                            {"dot", TALLY_F64, SCAN},
                             {"sum", TALLY_F32, BITMAPS},
                             {"mean", TALLY_F16, BITMAPS},
                             {"dot", TALLY_I16, BITMAPS}};
