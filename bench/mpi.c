@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * tally_mpi.h beside what it replaces: reduce of 2^26 f32 over the ranks beside the call of one process with as many
  * threads, and beside MPI_Allreduce of the ranks' own sums (whose bits depend on the ranks); allreduce of 64 MB beside
- * MPI_Allreduce. In turns, the median of ROUNDS.
+ * MPI_Allreduce. In turns; the median of ROUNDS, and the best, which a machine shared with others needs.
  *   mpicc -O2 -Iinclude bench/mpi.c build/libtally.a -fopenmp -ldl -lm -o mpi && mpirun -n 2 ./mpi */
 #include <mpi.h>
 #include <tally_mpi.h>
 #include <unistd.h>
 
-enum { ROUNDS = 15 };
+enum { ROUNDS = 31 };
 static const int64_t N = (int64_t)1 << 26, FIELD = (int64_t)1 << 24;
 static int rank, ranks;
 
@@ -82,8 +82,8 @@ int main(int argc, char **argv)
         double m[5];
         for (int k = 0; k < 5; k++) m[k] = median(t[k]);
         for (int k = 0; k < 5; k++)
-            printf("%-30s %8.3f ms   %.2f of the %s\n", names[k], m[k] * 1e3, m[k] / m[k < 3 ? 0 : 4],
-                   k < 3 ? "first" : "last");
+            printf("%-30s %8.3f ms   %.2f of the %s;  best %8.3f ms   %.2f\n", names[k], m[k] * 1e3,
+                   m[k] / m[k < 3 ? 0 : 4], k < 3 ? "first" : "last", t[k][0] * 1e3, t[k][0] / t[k < 3 ? 0 : 4][0]);
     }
     tally_close(own);
     tally_close(team);

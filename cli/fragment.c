@@ -90,21 +90,24 @@ static int make(tally *ctx, const options *o, input *in, int64_t start, tally_fr
     return code;
 }
 
-/* Many sequences: the array as one view, whose sequences begin with element number start. */
-static int make_rows(tally *ctx, const options *o, input *in, int64_t start, tally_fragment **f)
+/* The array as one view, whose sequences begin with element number start: many of them, or one, with what stands beside
+ * its elements. */
+static int make_view(tally *ctx, const options *o, input *in, const second *beside, int64_t start, tally_fragment **f)
 {
     layout l = {0};
-    tally_view view;
+    tally_view view, next;
     int64_t at, step;
-    int code = has(o, OPT_shape) ? input_reshape(in, o->value[OPT_shape]) : DONE;
-    if (!code) code = layout_open(&l, in, o, 0);
+    const int rows = has(o, OPT_axis) || in->columns;
+    int code = rows ? layout_open(&l, in, o, 0) : DONE;
     if (!code && l.outer > 1 && l.inner > 1)
         code = fail(USAGE, "--axis %d: a fragment takes the first axis of an array or the last, and %s has %d", l.axis,
                     in->label, in->ndim);
-    if (!code && l.len > START_MOST - start)
+    if (!code && (rows ? l.len : in->n) > START_MOST - start)
         code = fail(USAGE, "--start %lld: the last element would be beyond 2^61", (long long)start);
     if (!code) {
-        layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at, &step);
+        view = tally_flat(in->data, in->dtype, in->n);
+        if (rows) layout_batch(&l, 0, in->data, in->dtype, tally_dtype_size(in->dtype), l.len, &view, &at, &step);
+        second_view(beside, in->data, &view, &next);
         const tally_status status = tally_fragment_of_view(ctx, o->args[1], &view, start, f);
         if (status) code = fail_status(ctx, status);
     }
@@ -117,22 +120,35 @@ static int run_make(tally *ctx, const options *o)
     int64_t start;
     input in;
     progress p;
+    second beside = {0};
+    operators ops = {0};
     tally_fragment *f = NULL;
     if (o->nargs < 2 || o->nargs > 3)
         return fail(USAGE, "`tally fragment make OP FILE -o F` takes one operator and one file");
     int code = output_asked(o);
     if (!code) code = operator_check(o->args[1], strcspn(o->args[1], ":"));
     if (!code) code = opt_count(o, OPT_start, 0, START_MOST, 0, &start);
+    if (!code) code = operators_split(&ops, o->args[1]);
     if (!code) code = input_open(&in, ctx, o, o->nargs > 2 ? o->args[2] : "-", NULL);
-    if (code) return code;
+    if (code) {
+        operators_free(&ops);
+        return code;
+    }
     progress_begin(&p, o, in.name);
-    code = has(o, OPT_axis) || in.columns ? make_rows(ctx, o, &in, start, &f) : make(ctx, o, &in, start, &f, &p);
+    if (has(o, OPT_shape) && (has(o, OPT_axis) || in.columns)) code = input_reshape(&in, o->value[OPT_shape]);
+    if (!code) code = second_open(&beside, &in, o, &ops);
+    if (!code)
+        code = beside.on || has(o, OPT_axis) || in.columns ? make_view(ctx, o, &in, &beside, start, &f)
+                                                           : make(ctx, o, &in, start, &f, &p);
     progress_end(&p);
     if (!code) code = input_sound(&in);
+    if (!code) code = second_sound(&beside);
     if (!code) input_note(&in, o);
     if (!code) code = fragment_save(ctx, o, f);
     tally_fragment_free(f);
+    second_close(&beside);
     input_close(&in);
+    operators_free(&ops);
     return code;
 }
 

@@ -105,9 +105,9 @@ void help_man(FILE *f)
         "64Ki or 3M.\n");
     fputs(".PP\n", f);
     put(f, "An operator is NAME, NAME:f64 (an f64 accumulator) or NAME:PARAMETER, as in sum, mean:f64, var:1,\n"
-           "ema:alpha=0.1. sum, mean, nansum and nanmean of floats take :exact too: the real sum or mean, rounded "
-           "once, in\n"
-           "whatever order. `tally ops` lists the names.\n");
+           "ema:alpha=0.1. sum, mean, dot and their nan forms of floats take :exact too: the real sum or mean, "
+           "rounded once,\n"
+           "in whatever order. `tally ops` lists the names.\n");
     fputs(".SH OUTPUT\n", f);
     put(f, "Text has one result per line and tabs between its columns; a header line comes first if there are\n"
            "several operators or files, and then the first column names the file. Csv always has a header line.\n"

@@ -11,18 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The type to which two inputs are widened, as doc/inputs.md says. */
-static tally_dtype common_dtype(tally_dtype a, tally_dtype b)
-{
-    const int a_float = a >= TALLY_F16, b_float = b >= TALLY_F16, a_signed = tally_dtype_name(a)[0] == 'i',
-              b_signed = tally_dtype_name(b)[0] == 'i';
-    if (a == b) return a;
-    if (a_float && b_float) return a == TALLY_F64 || b == TALLY_F64 ? TALLY_F64 : TALLY_F32;
-    if (a_float || b_float) return TALLY_F64;
-    if (a_signed == b_signed) return a_signed ? TALLY_I64 : TALLY_U64;
-    return a == TALLY_U64 || b == TALLY_U64 ? TALLY_F64 : TALLY_I64;
-}
-
 static void shape_text(const input *in, char *text, size_t bytes)
 {
     size_t at = 0;
@@ -125,12 +113,12 @@ static int open_with(second *s, const input *in, const options *o)
 static int open_valid(second *s, const input *in, const options *o)
 {
     const char *const path = o->value[OPT_valid];
-    tally_file_options f = {.assume = TALLY_I64, .table = in->columns > 0};
+    tally_file_options f = {.assume = strcmp(path, "-") ? TALLY_U8 : TALLY_I64, .table = in->columns > 0};
     input valid;
     int code = input_open_beside(&valid, in->ctx, &f, path);
-    if (!code && !strcmp(valid.info.format, "raw")) {
+    if (!code && f.assume == TALLY_U8 && strcmp(valid.info.format, "raw")) {
         input_close(&valid);
-        f.assume = TALLY_U8;
+        f.assume = TALLY_I64;
         code = input_open_beside(&valid, in->ctx, &f, path);
     }
     if (!code && valid.dtype >= TALLY_F16)
@@ -165,7 +153,7 @@ int second_open(second *s, input *in, const options *o, operators *ops)
     if (!code && two) code = has(o, OPT_with) ? open_with(s, in, o) : split_columns(s, in);
     if (!code && has(o, OPT_valid)) code = open_valid(s, in, o);
     if (code || !two) return code;
-    s->dtype = common_dtype(in->dtype, s->type);
+    s->dtype = tally_common_dtype(in->dtype, s->type);
     return operators_info(ops, in->ctx, s->dtype);
 }
 

@@ -135,17 +135,23 @@ int operator_check(const char *op, size_t length)
     size_t n = 0;
     while (n < length && op[n] != ':') n++;
     snprintf(base, sizeof base, "%.*s", (int)(n < 60 ? n : 60), op);
-    const char *names[NAMES + OP_FILES + 1] = {NULL};
-    int count = 0;
+    const char *const *all = tally_operators();
+    int built_in = 0, count = 0, known = 0;
+    while (all[built_in]) built_in++;
+    const char **names = calloc((size_t)(built_in + owned + 1), sizeof *names);
+    if (!names) return fail_memory("the names of the operators", built_in * (int64_t)sizeof *names);
     for (int i = 0; i < owned; i++) names[count++] = own[i].name;
-    for (const char *const *name = tally_operators(); *name && count < NAMES + OP_FILES; name++) names[count++] = *name;
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], base) == 0) return DONE;
-    if (access(op, F_OK) == 0)
-        return fail(USAGE,
+    for (int i = 0; i < built_in; i++) names[count++] = all[i];
+    for (int i = 0; i < count && !known; i++) known = strcmp(names[i], base) == 0;
+    int code = DONE;
+    if (!known && access(op, F_OK) == 0)
+        code = fail(USAGE,
                     "there is no operator '%s', which is a file: the operator comes first, as in `tally reduce sum %s`",
                     op, op);
-    return fail_choice(USAGE, "operator", base, names);
+    else if (!known)
+        code = fail_choice(USAGE, "operator", base, names);
+    free(names);
+    return code;
 }
 
 int operator_info(tally *ctx, const char *op, tally_dtype dtype, tally_operator_info *info)

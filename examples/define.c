@@ -30,9 +30,9 @@ int main(void)
                      last = tally_flat(recent, TALLY_F64, N);
     const tally_window_options four = {.before = 3, .edges = TALLY_EDGES_SHRINK};
     tally_status status = tally_open(&ctx, "cpu");
-    if (!status) status = tally_define(ctx, "drawdown", text, NULL);
-    if (!status) status = tally_scan(ctx, "drawdown", &in, &all, NULL);
-    if (!status) status = tally_window(ctx, "drawdown", &in, &last, &four);
+    if (!status) status = tally_define(ctx, "descent", text, NULL);
+    if (!status) status = tally_scan(ctx, "descent", &in, &all, NULL);
+    if (!status) status = tally_window(ctx, "descent", &in, &last, &four);
     if (status) fprintf(stderr, "%s\n", tally_error(ctx));
     for (int i = 0; !status && i < N; i++) printf("%4g %4g %4g\n", price[i], running[i], recent[i]);
     tally_close(ctx);

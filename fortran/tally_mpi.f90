@@ -17,7 +17,7 @@ module tally_mpi
     implicit none
     private
     public :: tally_open, tally_close, tally_mpi_reduce, tally_mpi_scan, tally_mpi_window, tally_mpi_allreduce
-    public :: tally_mpi_error, tally_edges_missing, tally_edges_shrink, tally_edges_valid
+    public :: tally_mpi_fields, tally_mpi_error, tally_edges_missing, tally_edges_shrink, tally_edges_valid
 
     type, public :: tally_context
         type(c_ptr) :: is = c_null_ptr
@@ -72,6 +72,14 @@ module tally_mpi
             type(*), dimension(..), intent(in) :: x
             type(*), dimension(..), intent(inout) :: results
             integer(c_int), value :: comm
+        end function
+        integer(c_int) function c_fields(ctx, op, x, results, dim, comm) bind(c, name='tally_mpi_fortran_fields')
+            import c_int, c_ptr, c_char
+            type(c_ptr), value :: ctx
+            character(kind=c_char), intent(in) :: op(*)
+            type(*), dimension(..), intent(in) :: x
+            type(*), dimension(..), intent(inout) :: results
+            integer(c_int), value :: dim, comm
         end function
         type(c_ptr) function c_error() bind(c, name='tally_mpi_fortran_error')
             import c_ptr
@@ -159,6 +167,22 @@ contains
         integer, intent(in) :: comm
         integer, intent(out) :: status
         status = c_allreduce(ctx%is, trim(op)//c_null_char, x, results, comm)
+    end subroutine
+
+    ! one result for each sequence along dimension dim (default: the last), which goes on from rank to rank: a time mean of
+    ! x(longitude, latitude, time) is results(longitude, latitude), on all ranks. Ranks differ in that extent alone
+    subroutine tally_mpi_fields(ctx, op, x, results, comm, status, dim)
+        type(tally_context), intent(in) :: ctx
+        character(*), intent(in) :: op
+        type(*), dimension(..), intent(in) :: x
+        type(*), dimension(..), intent(inout) :: results
+        integer, intent(in) :: comm
+        integer, intent(out) :: status
+        integer, intent(in), optional :: dim
+        integer(c_int) :: along
+        along = rank(x)
+        if (present(dim)) along = dim
+        status = c_fields(ctx%is, trim(op)//c_null_char, x, results, along, comm)
     end subroutine
 
     ! the sentence of the last call that failed, the same on every rank

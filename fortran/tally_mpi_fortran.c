@@ -75,4 +75,52 @@ int tally_mpi_fortran_allreduce(tally *ctx, const char *op, const CFI_cdesc_t *x
     return (int)(status ? status : tally_mpi_allreduce(ctx, op, &mine, &results, MPI_Comm_f2c(comm)));
 }
 
+/* Sequences along dimension `dim`, of which the dimensions before it count `inner` and those after it `outer`: for each
+ * index of the latter a field. */
+int tally_mpi_fortran_fields(tally *ctx, const char *op, const CFI_cdesc_t *x, CFI_cdesc_t *out, int dim, MPI_Fint comm)
+{
+    tally_view all = {0}, result = {0};
+    tally_operator_info info = {0};
+    int64_t inner = 1, outer = 1, n = 0;
+    int good = view_of(x, "x", &all) && view_of(out, "results", &result);
+    if (good && (dim < 1 || dim > x->rank)) {
+        snprintf(refusal, sizeof refusal, "dim is %d: must be 1..%d", dim, (int)x->rank);
+        good = 0;
+    }
+    for (int d = 1; good && d <= x->rank; d++) {
+        if (d < dim) inner *= x->dim[d - 1].extent;
+        if (d == dim) n = x->dim[d - 1].extent;
+        if (d > dim) outer *= x->dim[d - 1].extent;
+    }
+    const int one = inner == 1 || outer > 0x7fffffff; /* field, of rows */
+    if (good && one && inner != 1) {
+        snprintf(refusal, sizeof refusal, "x has %lld fields beside each other: at most 2^31 - 1", (long long)outer);
+        good = 0;
+    }
+    if (good && !tally_operator(ctx, op, all.dtype, &info) &&
+        (result.dtype != info.output || result.n != inner * outer * info.lanes)) {
+        snprintf(refusal, sizeof refusal, "results: must be %lld of %s", (long long)(inner * outer * info.lanes),
+                 tally_dtype_name(info.output));
+        good = 0;
+    }
+    const int count = good ? (one ? 1 : (int)outer) : 0;
+    const size_t size = tally_dtype_size(all.dtype), bytes = tally_dtype_size(result.dtype) * (size_t)info.lanes;
+    tally_view *const field = calloc((size_t)count + 1, sizeof *field);
+    void **const to = calloc((size_t)count + 1, sizeof *to);
+    if (good && (!field || !to)) {
+        snprintf(refusal, sizeof refusal, "no memory for %d fields", count);
+        good = 0;
+    }
+    for (int f = 0; good && f < count; f++) {
+        const char *const at = (const char *)all.data + (size_t)(f * inner * n) * size;
+        field[f] = one ? tally_rows(at, all.dtype, outer, n) : tally_columns(at, all.dtype, n, inner);
+        to[f] = (char *)(uintptr_t)result.data + (size_t)(f * inner) * bytes;
+    }
+    tally_status status = meet(good, MPI_Comm_f2c(comm));
+    if (!status) status = tally_mpi_fields(ctx, op, field, count, to, MPI_Comm_f2c(comm));
+    free(field);
+    free(to);
+    return (int)status;
+}
+
 const char *tally_mpi_fortran_error(void) { return tally_mpi_error(); }

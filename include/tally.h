@@ -208,15 +208,21 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
  * NAME:param=VALUE ("var:1", "var:ddof=1", "ema:alpha=0.1"), in any combination ("ema:f64:0.1"). tally_operators lists
  * the names; tally_operator says what the result is.
  *
- * sum:exact, mean:exact, nansum:exact and nanmean:exact of f16, bf16, f32 and f64 give the real sum or mean of the
- * elements, rounded once to nearest even (to f32, of f64 to f64; with :f64 to f64). No order changes a bit of it. It
- * overflows only where that rounded value does, and it is never -0; a NaN, or inf and -inf, give NaN (doc/exact.md). On
- * a GPU the processors compute them, from host memory alone. */
+ * sum:exact, mean:exact, dot:exact and their nan forms of f16, bf16, f32 and f64 give the real sum or mean of the
+ * elements, or the real sum of the real products, rounded once to nearest even (to f32, of f64 to f64; with :f64 to
+ * f64). No order changes a bit of it. It overflows only where that rounded value does, and it is never -0; a NaN, or
+ * inf and -inf, give NaN (doc/exact.md). On a GPU the processors compute them, from host memory alone. */
 
 /* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
  * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out
  * must not overlap in. */
 TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void *out);
+
+/* Which of these results are of elements: bit number valid_offset + r of valid, least significant first, becomes 0
+ * where none is left of sequence r (there are none, all are left out, or, with a nan form, NaN), else 1. Scans and
+ * windows write such bits if their output view has `valid` (section 5). In host memory, from host memory alone. */
+TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
+                                          int64_t valid_offset);
 
 /* How a scan runs. NULL options: inclusive, forward, no init. */
 typedef struct tally_scan_options {
@@ -284,7 +290,9 @@ struct tally_view {
     const int64_t *offsets;
     /* NULL, or one bit for each element, least significant bit first, as in Arrow: 0 leaves the element out. The bits
      * follow the elements' places: that of element (r, i) is number valid_offset + r * row_stride + i * stride (with
-     * offsets valid_offset + j * stride for the element number j) */
+     * offsets valid_offset + j * stride for the element number j). In an output view they are written: 0 where a result
+     * is of no elements, or a window of fewer than min_count or, by the rule for edges, not full; else 1. The result
+     * beside a 0 is the operator's empty value. Both views are in host memory then */
     const void *valid;
     int64_t valid_offset;
     /* NULL, or the operator's second input: the same rows and lengths (with offsets: the same offsets), any strides,
@@ -337,21 +345,38 @@ TALLY_API tally_status tally_stream_finish(tally_stream *stream, void *out, int6
 /* The most results a push of n elements can write (2^63 - 1 if they are more); with n = -1, the most a finish can. */
 TALLY_API int64_t tally_stream_room(const tally_stream *stream, int64_t n);
 TALLY_API void tally_stream_close(tally_stream *stream);
-/* A stream of reduce or scan that was pushed nothing yet goes on after what the fragment (section 7) has, which must be
- * every element from 0 on: the same operator and dtype; the fragment stays as it is. */
+/* A stream of reduce or scan, of one sequence or of many, that was pushed nothing yet goes on after what the fragment
+ * (section 7) has, which must be all from 0 on: the same operator, dtype and number of sequences; the fragment stays
+ * as it is. */
 TALLY_API tally_status tally_stream_resume(tally_stream *stream, const tally_fragment *before);
+/* tally_stream_push of the elements at x that `folded` is a fragment of, which must have one range, from the stream's
+ * next element on. What a scan gives is the same; of device memory it reads x once less. x must not have changed since
+ * the fragment was made of it. */
+TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void *x, const tally_fragment *folded,
+                                                void *out, int64_t *produced);
 
-/* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce and of
- * tally_scan of `rows` sequences. A push takes a view of that many, with n more elements of each (a step:
- * tally_columns(x, dtype, 1, rows)). reduce: out is NULL, and finish writes `rows` results. scan: out is a view of as
- * many results, which must not overlap in. tally_stream_room counts those of all sequences. State: up to 7 steps as
- * they came, and a node of each sequence for each bit of the steps' number (of a scan two): a step of a reduction costs
- * a copy and, every eighth time, one fold of 8. Host memory; on a GPU the processors do it. */
+/* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
+ * tally_scan, tally_window of `rows` sequences. Host memory; on a GPU the processors do it. State: of reduce and scan
+ * up to 7 steps as they came, and a node of each sequence for each bit of the steps' number (of a scan two), so a step
+ * of a reduction costs a copy and, every eighth time, one fold of 8; of a window the last steps that it needs.
+ *
+ * A push takes a view of `rows` sequences, with n more elements of each (a step: tally_columns(x, dtype, 1, rows)).
+ * Streams of one sequence take views of one. The view may have validity and a second input, in any of the pushes; of an
+ * operator of two inputs dtype is their common type (doc/inputs.md). out: of a reduction NULL (finish writes `rows`
+ * results); else a view of the results, which must not overlap in, except that a scan of one sequence may be in place:
+ * of a scan as many as in has elements, of a window at least tally_stream_results(stream, in->n) of each sequence.
+ * tally_stream_room counts those of all sequences; a window's finish writes those of each sequence as neighbours. */
 TALLY_API tally_status tally_stream_reduce_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                                 tally_stream **stream);
 TALLY_API tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                                               const tally_scan_options *options, tally_stream **stream);
+TALLY_API tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                                const tally_window_options *options, tally_stream **stream);
 TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_view *in, const tally_view *out);
+/* The results of each sequence that a push of a view of n more elements gives; with n = -1, those of the finish. */
+TALLY_API int64_t tally_stream_results(const tally_stream *stream, int64_t n);
+/* As tally_stream_finish, into a view of as many results of each sequence. */
+TALLY_API tally_status tally_stream_finish_view(tally_stream *stream, const tally_view *out);
 
 /* ---- 7 fragments --------------------------------------------------------------------------------------------------
  * The reduction of slabs [start, start + n) of a longer sequence, each as at most 2 log2 n aligned nodes. Fragments
@@ -359,9 +384,10 @@ TALLY_API tally_status tally_stream_push_view(tally_stream *stream, const tally_
  * the final bits are those of the one-shot reduce. */
 TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start,
                                            int64_t n, tally_fragment **fragment);
-/* The same of many sequences at once: elements start .. start + x->n - 1 of each sequence of a view (without offsets).
+/* The same of many sequences at once: elements start .. start + x->n - 1 of each sequence of a view (without offsets),
+ * which may have validity and a second input; of two inputs the fragment's dtype is their common type (doc/inputs.md).
  * All have the same slabs, so the fragment has one list of ranges, and results of x->rows sequences. Fragments merge
- * with those of as many sequences. Host memory; on a GPU the processors do it. */
+ * with those of as many sequences, elements left out or not. Host memory; on a GPU the processors do it. */
 TALLY_API tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
                                               tally_fragment **fragment);
 /* Adds what right has to left; right stays as it is. What both have is TALLY_INVALID, and nothing changes. */
@@ -534,6 +560,9 @@ TALLY_API const char *const *tally_operators(void);
 TALLY_API const char *tally_dtype_name(tally_dtype dtype); /* NULL if there is no such dtype */
 TALLY_API tally_dtype tally_dtype_parse(const char *name); /* 0 if there is no such dtype */
 TALLY_API size_t tally_dtype_size(tally_dtype dtype);      /* bytes; 0 if there is no such dtype */
+/* The type that two inputs of types a and b are widened to (doc/inputs.md has the table); 0 if there is no such
+ * dtype. */
+TALLY_API tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b);
 TALLY_API const char *tally_version(void);
 TALLY_API const char *tally_status_name(tally_status status);
 

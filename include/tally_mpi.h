@@ -21,7 +21,8 @@
  * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results,
  * are in host memory or in that of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No
  * MPI library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through
- * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device.
+ * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device. Views in host
+ * memory may have validity and a second input (next), but for tally_mpi_allreduce; validity on some ranks alone, too.
  * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
  * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
  * into a project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
@@ -75,13 +76,26 @@ static inline tally_status tally_mpi_open(tally **ctx, const char *device, MPI_C
 
 /* ---- reduce ------------------------------------------------------------------------------------------------------ */
 
+/* The fragment of my part. */
+static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const tally_mpi_ *m, const tally_view *mine,
+                                              long long n, tally_fragment **f)
+{
+    const long long start = m->part[m->here].n ? m->part[m->here].start : 0;
+    tally_view next;
+    if (!tally_mpi_has_inputs_(mine)) return tally_fragment_make(ctx, op, mine->dtype, mine->data, start, n, f);
+    const tally_view flat = tally_mpi_flat_(mine, n, &next);
+    return tally_fragment_of_view(ctx, op, &flat, start, f);
+}
+
 /* The results of a fragment of `rows` sequences to out, in whatever memory that is. */
-static inline tally_status tally_mpi_result_(tally *ctx, const char *op, tally_dtype dtype, const tally_fragment *all,
-                                             int64_t rows, void *out)
+static inline tally_status tally_mpi_result_(tally *ctx, const char *op, const tally_fragment *all, int64_t rows,
+                                             void *out)
 {
     tally_operator_info info;
+    tally_fragment_info about;
     int owner;
-    tally_status status = tally_operator(ctx, op, dtype, &info);
+    tally_fragment_about(all, &about);
+    tally_status status = tally_operator(ctx, op, about.dtype, &info);
     if (!status) status = tally_owner(ctx, out, &owner);
     const size_t bytes = status ? 0 : (size_t)rows * tally_dtype_size(info.output) * (size_t)info.lanes;
     void *const here = !status && owner >= 0 ? malloc(bytes + 1) : NULL;
@@ -103,25 +117,25 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     int rank = 0, ranks = 1;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status && (root < -1 || root >= ranks))
         status = tally_mpi_fail_(TALLY_INVALID, "root is %d: must be -1 or a rank below %d", root, ranks);
     if (!status && !out && (root < 0 || root == rank))
         status = tally_mpi_fail_(TALLY_INVALID, "out is NULL: must have room for one result");
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("reduce", op, mine), &root, sizeof root), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "reduce", op, mine), &root, sizeof root), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
     }
-    status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0, n, &f);
+    status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
     if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     status = tally_mpi_agree_(comm, status);
     const size_t room = tally_mpi_room_of_one_(m.n);
     if (!status)
         status =
             tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
-    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, op, mine->dtype, all, 1, out) : TALLY_OK);
+    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, op, all, 1, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
     tally_mpi_end_(&m);
@@ -139,28 +153,26 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     tally_fragment *f = NULL, *before = NULL;
     tally_stream *s = NULL;
     long long n, room = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room != n)
         status =
             tally_mpi_fail_(TALLY_INVALID, "out has %lld results and mine %lld elements: must be the same", room, n);
     const int flags = options ? (options->exclusive ? 1 : 0) | (options->reverse ? 2 : 0) | (options->init ? 4 : 0) : 0;
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("scan", op, mine), &flags, sizeof flags), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "scan", op, mine), &flags, sizeof flags), status);
     if (status) {
         tally_mpi_end_(&m);
         return status;
     }
     tally_operator_info info;
-    status = tally_operator(ctx, op, mine->dtype, &info);
+    status = tally_mpi_part_of_(ctx, op, &m, mine, n, &f);
+    if (!status) status = tally_operator(ctx, op, tally_mpi_dtype_(f, mine), &info);
     if (!status && out->dtype != info.output) {
         status = tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
                                  tally_dtype_name(info.output));
     } else {
-        if (!status) status = tally_stream_scan(ctx, op, mine->dtype, options, &s);
-        if (!status)
-            status = tally_fragment_make(ctx, op, mine->dtype, mine->data, m.part[m.here].n ? m.part[m.here].start : 0,
-                                         n, &f);
+        if (!status) status = tally_stream_scan(ctx, op, tally_mpi_dtype_(f, mine), options, &s);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(comm, status);
@@ -168,7 +180,13 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
     if (!status) status = tally_mpi_merge_all_(ctx, &m, 1, &bytes, &f, TALLY_MPI_BEFORE_ME_, -1, &before);
     if (!status) {
         status = n && before ? tally_stream_resume(s, before) : TALLY_OK;
-        if (!status && n) status = tally_stream_push(s, mine->data, n, (void *)(uintptr_t)out->data, NULL);
+        if (!status && n && tally_mpi_has_inputs_(mine)) {
+            tally_view next;
+            const tally_view in = tally_mpi_flat_(mine, n, &next), to = tally_flat(out->data, out->dtype, n);
+            status = tally_stream_push_view(s, &in, &to);
+        } else if (!status && n) {
+            status = tally_stream_push_folded(s, mine->data, f, (void *)(uintptr_t)out->data, NULL);
+        }
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         status = tally_mpi_agree_(comm, status);
     }
@@ -263,19 +281,22 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     tally_mpi_ m;
     tally_operator_info info;
     long long sequences = 0;
-    unsigned long long what = tally_mpi_hash_(tally_mpi_what_("fields", op, NULL), &count, sizeof count);
+    unsigned long long what = tally_mpi_hash_(tally_mpi_what_(ctx, "fields", op, NULL), &count, sizeof count);
     tally_status status = TALLY_OK;
     if (count < 0) status = tally_mpi_fail_(TALLY_INVALID, "count is %d: must be at least 0", count);
     if (count > 0 && (!fields || !results))
         status = tally_mpi_fail_(TALLY_INVALID, "fields or results is NULL: must be %d of each", count);
     int exact = count > 0;
     for (int f = 0; f < count && !status; f++) {
-        const long long known[2] = {(long long)fields[f].dtype, (long long)fields[f].rows};
+        const tally_view *const beside = fields[f].next;
+        const long long known[3] = {(long long)fields[f].dtype, (long long)fields[f].rows,
+                                    beside ? (long long)beside->dtype : 0};
         tally_exact none;
         double value[2];
         what = tally_mpi_hash_(what, known, sizeof known);
+        what = tally_mpi_hash_op_(what, ctx, op, &fields[f]);
         tally_exact_init(&none);
-        status = tally_operator(ctx, op, fields[f].dtype, &info);
+        status = beside ? TALLY_OK : tally_operator(ctx, op, fields[f].dtype, &info);
         if (status)
             tally_mpi_fail_(status, "%s", tally_error(ctx));
         else if (fields[f].offsets || fields[f].n < 0 || fields[f].rows < 0)
@@ -284,7 +305,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             status = tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results", f,
                                      (long long)fields[f].rows);
         else
-            exact = exact && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
+            exact = exact && !beside && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
         if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) || sequences >> 54)
             status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
     }
@@ -309,13 +330,14 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
     for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f], field = fields[f];
+        tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f], field = fields[f];
         void *memory = NULL;
         tally_fragment *empty = NULL;
         tally_fragment_info about;
         size_t least = 0, bytes = 0;
-        none.n = 0;
-        none.data = NULL;
+        none.n = none_beside.n = 0;
+        none.data = none_beside.data = NULL;
+        if (none.next) none.next = &none_beside;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
             status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
         if (!status) status = tally_mpi_here_(ctx, &field, &memory);
@@ -327,7 +349,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (!status) {
             tally_fragment_about(mine[f], &about);
             node[f] = about.nodes ? (long long)((bytes - least) / (size_t)about.nodes + 1) : 0;
-            room[f] = least + 16; /* of the range */
+            room[f] = least + 48; /* of a range, and of its list */
         }
         tally_fragment_free(empty);
         free(memory);
@@ -339,7 +361,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
     if (!status && count) {
         for (int f = 0; f < count && !status; f++)
-            status = tally_mpi_result_(ctx, op, fields[f].dtype, all[f], fields[f].rows, results[f]);
+            status = tally_mpi_result_(ctx, op, all[f], fields[f].rows, results[f]);
         status = tally_mpi_agree_(comm, status);
     }
     for (size_t f = 0; f < fs && mine; f++) {

@@ -136,6 +136,78 @@ static inline tally_status tally_mpi_edge_(tally *ctx, const char *op, const tal
     return status;
 }
 
+/* Elements of `size` bytes, those before mine, mine and those after, as neighbours: free *all. */
+static inline tally_status tally_mpi_around_(const tally_mpi_ *m, const void *data, size_t size, long long n,
+                                             const tally_window_options *o, char **all, long long *left,
+                                             long long *right)
+{
+    const tally_mpi_ends_ mine = {(const char *)data, (const char *)data, n, NULL};
+    char *halo = NULL;
+    *all = NULL;
+    tally_status status = tally_mpi_exchange_(m, &mine, o, size, &halo, left, right);
+    if (!status && !(*all = (char *)malloc((size_t)(*left + n + *right) * size + 1)))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements and those around them", n);
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status) {
+        memcpy(*all, halo, (size_t)*left * size);
+        if (n) memcpy(*all + (size_t)*left * size, data, (size_t)n * size);
+        memcpy(*all + (size_t)(*left + n) * size, halo + (size_t)*left * size, (size_t)*right * size);
+    }
+    free(halo);
+    return status;
+}
+
+/* The same where ranks have validity or a second input: all that windows see is copied beside each other. */
+static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, const tally_operator_info *info,
+                                                    const tally_mpi_ *m, const tally_view *mine, long long n,
+                                                    const tally_window_options *o, const tally_view *out,
+                                                    int64_t *results)
+{
+    const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
+    char *x = NULL, *y = NULL, *there = NULL;
+    unsigned char *bits = NULL;
+    long long left = 0, right = 0, made = 0;
+    char *const own = (char *)malloc((size_t)n + 1);
+    tally_status status = own ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements", n);
+    for (long long i = 0; i < n && own; i++) { /* is it there, in all inputs? */
+        own[i] = 1;
+        for (const tally_view *v = mine; v; v = v->next) {
+            const long long bit = (long long)v->valid_offset + i;
+            if (v->valid && !(((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1)) own[i] = 0;
+        }
+    }
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status) status = tally_mpi_around_(m, mine->data, tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
+    if (!status && mine->next)
+        status = tally_mpi_around_(m, mine->next->data, tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
+    if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
+    const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
+    char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);
+    if (!status && (!to || !(bits = (unsigned char *)calloc((size_t)all / 8 + 1, 1))))
+        status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", length);
+    if (!status && n) {
+        tally_view in = tally_flat(x, mine->dtype, all), beside = in, made_there = tally_flat(to, info->output, length);
+        for (long long i = 0; i < all; i++)
+            if (there[i]) bits[i >> 3] = (unsigned char)(bits[i >> 3] | 1u << (i & 7));
+        in.valid = bits;
+        if (mine->next) beside = tally_flat(y, mine->next->dtype, all), in.next = &beside;
+        status = tally_window(ctx, op, &in, &made_there, o);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+        made = o->edges == TALLY_EDGES_VALID ? length : n;
+        const long long first = o->edges == TALLY_EDGES_VALID ? 0 : left;
+        if (!status && made) memcpy((char *)(uintptr_t)out->data, to + (size_t)first * result, (size_t)made * result);
+    }
+    status = tally_mpi_agree_(m->comm, status);
+    if (!status && results) *results = made;
+    free(own);
+    free(x);
+    free(y);
+    free(there);
+    free(bits);
+    free(to);
+    return status;
+}
+
 /* My results of tally_window over the whole sequence: those of the windows at my elements. *results is how many they
  * are: as many as mine has elements; with TALLY_EDGES_VALID without those whose windows are cut off. out has room for
  * all of mine. */
@@ -150,7 +222,7 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
     long long n, room, left = 0, right = 0, made = 0;
     long long what[4] = {0, 0, 0, 0};
     if (results) *results = 0;
-    tally_status status = tally_mpi_dense_(mine, "mine", &n);
+    tally_status status = tally_mpi_input_(ctx, mine, &n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (!status && room < n)
         status = tally_mpi_fail_(TALLY_INVALID, "out has room for %lld results: must have it for %lld", room, n);
@@ -159,9 +231,14 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         status =
             tally_mpi_fail_(TALLY_UNSUPPORTED, "before %lld, after %lld, step %lld: over ranks at least 0, and no step",
                             (long long)options->before, (long long)options->after, (long long)options->step);
-    if (!status) { /* what the library says of such a window */
-        const tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0);
-        status = tally_operator(ctx, op, mine->dtype, &info);
+    long long any = tally_mpi_has_inputs_(mine); /* on any rank */
+    if (!status) {                               /* what the library says of such a window */
+        tally_view none = tally_flat(NULL, mine->dtype, 0), to = tally_flat(NULL, out->dtype, 0), beside;
+        if (mine->next) beside = tally_flat(NULL, mine->next->dtype, 0), none.next = &beside;
+        tally_fragment *f = NULL;
+        status = any ? tally_fragment_of_view(ctx, op, &none, 0, &f) : TALLY_OK;
+        if (!status) status = tally_operator(ctx, op, tally_mpi_dtype_(f, mine), &info);
+        tally_fragment_free(f);
         if (!status) status = tally_window(ctx, op, &none, &to, options);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
@@ -171,7 +248,15 @@ static inline tally_status tally_mpi_window(tally *ctx, const char *op, const ta
         status = tally_mpi_ends_of_(ctx, mine, n, options->before + options->after, &ends);
     }
     status = tally_mpi_begin_(&m, comm, start, n,
-                              tally_mpi_hash_(tally_mpi_what_("window", op, mine), what, sizeof what), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "window", op, mine), what, sizeof what), status);
+    if (!status && MPI_Allreduce(MPI_IN_PLACE, &any, 1, MPI_LONG_LONG, MPI_MAX, comm))
+        status = tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
+    if (!status && any) {
+        status = tally_mpi_window_inputs_(ctx, op, &info, &m, mine, n, options, out, results);
+        free(ends.memory);
+        tally_mpi_end_(&m);
+        return status;
+    }
     if (!status) status = tally_mpi_exchange_(&m, &ends, options, tally_dtype_size(mine->dtype), &halo, &left, &right);
     if (status) {
         free(halo);
@@ -329,7 +414,7 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
 {
     long long room;
     const char *cannot = NULL;
-    tally_status status = tally_mpi_dense_(mine, "mine", n);
+    tally_status status = tally_mpi_input_(ctx, mine, n);
     if (!status) status = tally_mpi_dense_(out, "out", &room);
     if (status) return status;
     if (room != *n)
@@ -389,7 +474,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_begin_(&m, comm, -1, 0,
-                              tally_mpi_hash_(tally_mpi_what_("allreduce", op, mine), &x.n, sizeof x.n), status);
+                              tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
     tally_mpi_end_(&m);
     const int met = !status;
     if (!status) {

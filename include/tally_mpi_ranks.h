@@ -67,6 +67,61 @@ static inline unsigned long long tally_mpi_hash_(unsigned long long h, const voi
     return h;
 }
 
+/* What must be the same on all ranks, in words. */
+enum { TALLY_MPI_WORDS_ = 120 };
+static inline char *tally_mpi_words_(void)
+{
+    static char words[TALLY_MPI_WORDS_];
+    return words;
+}
+
+/* With the operator as an empty fragment of v's sequences names it: the text of an operator that a user defined, and
+ * the layout of fragments, are other ones on a rank with another text or library. */
+static inline unsigned long long tally_mpi_hash_op_(unsigned long long h, tally *ctx, const char *op,
+                                                    const tally_view *v)
+{
+    tally_fragment *f = NULL;
+    tally_view none = *v, next;
+    char bytes[512];
+    size_t room = sizeof bytes;
+    none.n = 0, none.rows = 1, none.data = NULL, none.offsets = NULL, none.valid = NULL;
+    if (v->next) next = *v->next, next.n = 0, next.rows = 1, next.data = NULL, next.valid = NULL, none.next = &next;
+    if (!tally_fragment_of_view(ctx, op, &none, 0, &f) && !tally_fragment_save(f, bytes, &room))
+        h = tally_mpi_hash_(h, bytes, room);
+    tally_fragment_free(f);
+    return h;
+}
+
+static inline unsigned long long tally_mpi_what_(tally *ctx, const char *verb, const char *op, const tally_view *v)
+{
+    const int dtype = v ? (int)v->dtype + (v->next ? 256 * (int)v->next->dtype : 0) : 0;
+    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
+    snprintf(tally_mpi_words_(), TALLY_MPI_WORDS_, "%s of %.60s%s%s", verb, op ? op : "NULL", v ? " of " : "",
+             v && tally_dtype_name(v->dtype) ? tally_dtype_name(v->dtype) : "");
+    if (op) h = tally_mpi_hash_(h, op, strlen(op));
+    if (v) h = tally_mpi_hash_op_(h, ctx, op, v);
+    return tally_mpi_hash_(h, &dtype, sizeof dtype);
+}
+
+/* Rank `other` makes another call than rank 0. All ranks know that, and get the words of both. */
+static inline tally_status tally_mpi_differs_(MPI_Comm comm, int other)
+{
+    char words[2][TALLY_MPI_WORDS_];
+    memcpy(words[0], tally_mpi_words_(), sizeof words[0]);
+    memcpy(words[1], tally_mpi_words_(), sizeof words[1]);
+    if (MPI_Bcast(words[0], TALLY_MPI_WORDS_, MPI_CHAR, 0, comm) ||
+        MPI_Bcast(words[1], TALLY_MPI_WORDS_, MPI_CHAR, other, comm))
+        return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
+    if (strcmp(words[0], words[1]))
+        return tally_mpi_fail_(TALLY_INVALID, "rank %d calls %s and rank 0 %s: must be the same on all", other,
+                               words[1], words[0]);
+    return tally_mpi_fail_(TALLY_INVALID,
+                           "rank %d calls %s as rank 0 does, with other options, another text of the operator or "
+                           "another version of tally (in allreduce: or another length; in fields: or another number "
+                           "of fields or sequences): must be the same on all",
+                           other, words[0]);
+}
+
 static inline int tally_mpi_by_start_(const void *a, const void *b)
 {
     const tally_mpi_part_ *x = (const tally_mpi_part_ *)a, *y = (const tally_mpi_part_ *)b;
@@ -75,12 +130,15 @@ static inline int tally_mpi_by_start_(const void *a, const void *b)
     return x->rank < y->rank ? -1 : 1;
 }
 
+/* The status of a rank that only knows that another one failed. */
+#define TALLY_MPI_ELSEWHERE_ ((tally_status)127)
+
 /* A status of each rank becomes one of all: that of the lowest rank that failed, with its sentence. */
 static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
 {
     struct {
         int failed, rank;
-    } in = {mine ? 0 : 1, 0}, out;
+    } in = {!mine ? 2 : mine == TALLY_MPI_ELSEWHERE_ ? 1 : 0, 0}, out;
     struct {
         int status;
         char text[TALLY_MPI_SENTENCE - 40];
@@ -88,9 +146,9 @@ static inline tally_status tally_mpi_agree_(MPI_Comm comm, tally_status mine)
     MPI_Comm_rank(comm, &in.rank);
     if (MPI_Allreduce(&in, &out, 1, MPI_2INT, MPI_MINLOC, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Allreduce failed");
-    if (out.failed) return TALLY_OK;
+    if (out.failed == 2) return TALLY_OK;
     memset(&said, 0, sizeof said);
-    said.status = mine;
+    said.status = mine == TALLY_MPI_ELSEWHERE_ ? TALLY_BAD_DATA : mine;
     if (out.rank == in.rank) tally_mpi_copy_(said.text, sizeof said.text, tally_mpi_error());
     if (MPI_Bcast(&said, (int)sizeof said, MPI_BYTE, out.rank, comm))
         return tally_mpi_fail_(TALLY_IO, "MPI_Bcast failed");
@@ -109,7 +167,47 @@ static inline tally_status tally_mpi_dense_(const tally_view *v, const char *nam
         return tally_mpi_fail_(TALLY_INVALID, "%s has more than 2^61 - 1 elements", name);
     if (*n && !v->data)
         return tally_mpi_fail_(TALLY_INVALID, "%s->data is NULL: must have memory for %lld elements", name, *n);
+    if (v->next) {
+        long long beside = 0;
+        const tally_status status = tally_mpi_dense_(v->next, "the second input", &beside);
+        if (status) return status;
+        if (beside != *n)
+            return tally_mpi_fail_(TALLY_INVALID, "the second input has %lld elements and %s %lld: must be as many",
+                                   beside, name, *n);
+    }
     return TALLY_OK;
+}
+
+/* The context, and my part. */
+static inline tally_status tally_mpi_input_(const tally *ctx, const tally_view *mine, long long *n)
+{
+    *n = 0;
+    return ctx ? tally_mpi_dense_(mine, "mine", n) : tally_mpi_fail_(TALLY_INVALID, "ctx is NULL: must be a context");
+}
+
+/* A view of n elements, which is dense, as one sequence; next: room for its second input. Of one input without validity
+ * the calls are those of plain memory. */
+static inline int tally_mpi_has_inputs_(const tally_view *v) { return v && (v->valid || v->next); }
+static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally_view *next)
+{
+    tally_view flat = tally_flat(v->data, v->dtype, n);
+    flat.valid = v->valid;
+    flat.valid_offset = v->valid_offset;
+    if (v->next) {
+        *next = tally_flat(v->next->data, v->next->dtype, n);
+        next->valid = v->next->valid;
+        next->valid_offset = v->next->valid_offset;
+        flat.next = next;
+    }
+    return flat;
+}
+
+/* The type of the elements that the operator gets: of two inputs the common one, which the fragment has. */
+static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
+{
+    tally_fragment_info about;
+    tally_fragment_about(f, &about);
+    return f ? about.dtype : mine->dtype;
 }
 
 static inline void tally_mpi_end_(tally_mpi_ *m) { free(m->part); }
@@ -133,13 +231,7 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
     long long at = 0;
     for (int r = 0; r < m->ranks; r++) { /* the same on all ranks, so all find the same */
         tally_mpi_part_ *p = &m->part[r];
-        if (p->what != m->part[0].what)
-            return tally_mpi_fail_(
-                TALLY_INVALID,
-                "rank %d has another operator, dtype or options (in allreduce: or length; in fields: or number of "
-                "fields or sequences) than rank 0: "
-                "must be the same on all",
-                r);
+        if (p->what != m->part[0].what) return tally_mpi_differs_(comm, r);
         if ((p->start < 0) != (first < 0))
             return tally_mpi_fail_(TALLY_INVALID,
                                    "start is %lld on rank %d and %lld on rank 0: -1 must be on all or none", p->start,
@@ -165,14 +257,6 @@ static inline tally_status tally_mpi_begin_(tally_mpi_ *m, MPI_Comm comm, long l
         if (m->n >> 61) return tally_mpi_fail_(TALLY_INVALID, "the whole sequence has more than 2^61 - 1 elements");
     }
     return TALLY_OK;
-}
-
-static inline unsigned long long tally_mpi_what_(const char *verb, const char *op, const tally_view *v)
-{
-    const int dtype = v ? (int)v->dtype : 0;
-    unsigned long long h = tally_mpi_hash_(0xcbf29ce484222325ull, verb, strlen(verb));
-    if (op) h = tally_mpi_hash_(h, op, strlen(op));
-    return tally_mpi_hash_(h, &dtype, sizeof dtype);
 }
 
 /* ---- fragments as an MPI operation: associative, not commutative ------------------------------------------------- */
@@ -230,8 +314,11 @@ static inline size_t tally_mpi_room_(long long n, size_t node, size_t more)
     while (n) nodes += 2, n >>= 1;
     return (sizeof(long long) + more + nodes * node + TALLY_MPI_UNIT_ - 1) / TALLY_MPI_UNIT_ * TALLY_MPI_UNIT_;
 }
-/* The same of one sequence: a state has 40 bytes at most. */
-static inline size_t tally_mpi_room_of_one_(long long n) { return tally_mpi_room_(n, 41, 40 + TALLY_MPI_NAME + 8); }
+/* The same of one sequence: a state has 48 bytes at most, with its number of elements; rows and a range are listed. */
+static inline size_t tally_mpi_room_of_one_(long long n)
+{
+    return tally_mpi_room_(n, 49, 40 + TALLY_MPI_NAME + 8 + 32);
+}
 
 typedef enum { TALLY_MPI_TO_ROOT_, TALLY_MPI_TO_ALL_, TALLY_MPI_BEFORE_ME_ } tally_mpi_way_;
 
@@ -256,7 +343,7 @@ static inline tally_status tally_mpi_unpack_(tally *ctx, int count, const size_t
     for (int f = 0; f < count; from += room[f], f++) {
         long long have;
         memcpy(&have, from, sizeof have);
-        if (have < 0) return tally_mpi_fail_(TALLY_BAD_DATA, "a merge failed on another rank");
+        if (have < 0) return tally_mpi_fail_(TALLY_MPI_ELSEWHERE_, "a merge failed on another rank");
         const tally_status status = tally_fragment_load(ctx, from + sizeof have, (size_t)have, &all[f]);
         if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
     }

@@ -11,7 +11,8 @@ from tally._functions import NAMES, facts
 
 HEAD = """# SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
@@ -46,6 +47,8 @@ _Axis = SupportsIndex | None
 _DType = str | type | Any
 _Edges = Literal["missing", "shrink", "valid"]
 _Closed = Literal["right", "left", "both", "neither"]
+_Window = SupportsIndex | SupportsFloat | str | timedelta | Any
+_Ties = Literal["row", "all"]
 
 __version__: str
 __all__: list[str]
@@ -150,17 +153,21 @@ class Rolling:
     def __init__(
         self,
         x: _Input,
-        window: SupportsIndex,
+        window: _Window,
         *,
         axis: _Axis = 0,
+        on: Any = None,
         center: bool = False,
         closed: _Closed | None = None,
         min_periods: SupportsIndex | None = None,
         step: SupportsIndex | None = None,
+        ties: _Ties = "row",
         dtype: _DType | None = None,
     ) -> None: ...
-    def agg(self, op: str) -> Any: ...
+    def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
+    def cov(self, other: _Input, ddof: float = 1) -> Any: ...
+    def corr(self, other: _Input) -> Any: ...
     def var(self, ddof: float = 1) -> Any: ...
     def std(self, ddof: float = 1) -> Any: ...
 @ROLLING@
@@ -172,15 +179,20 @@ class device:
     def __enter__(self) -> Self: ...
     def __exit__(self, *unused: object) -> None: ...
 
+class progress:
+    def __init__(self, callback: Callable[[int, int], object]) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *unused: object) -> None: ...
+
 @overload
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
-    out: _Output | None = None
+    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
-    keepdims: bool = False, out: None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -192,6 +204,8 @@ def scan(
     reverse: bool = False,
     init: SupportsFloat | SupportsIndex | None = None,
     dtype: _DType | None = None,
+    next: _Input | None = None,
+    where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
 ) -> Any: ...
@@ -208,35 +222,50 @@ def window(
     min_count: SupportsIndex = 0,
     axis: _Axis = None,
     dtype: _DType | None = None,
+    next: _Input | None = None,
+    where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
 ) -> Any: ...
-def segments(x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None) -> Any: ...
+def segments(
+    x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
+    where: _Input | None = None
+) -> Any: ...
+def ranges(
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dtype: _DType | None = None,
+    min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def bounds(
+    keys: _Input, low: float, high: float, /, *, closed: _Closed = "both", ties: _Ties = "all"
+) -> tuple[Any, Any]: ...
 def runs(keys: _Input, /) -> Any: ...
 def groups(codes: _Input, groups: SupportsIndex, /) -> tuple[Any, Any]: ...
 def take(x: _Input, order: _Input, /) -> Any: ...
 def by_key(
-    x: _Input, codes: _Input, op: str, /, *, groups: SupportsIndex | None = None, dtype: _DType | None = None
+    x: _Input, codes: _Input, op: str, /, *, groups: SupportsIndex | None = None, dtype: _DType | None = None,
+    next: _Input | None = None, where: _Input | None = None
 ) -> Any: ...
 def rolling(
     x: _Input,
-    window: SupportsIndex,
+    window: _Window,
     /,
     *,
     axis: _Axis = 0,
+    on: Any = None,
     center: bool = False,
     closed: _Closed | None = None,
     min_periods: SupportsIndex | None = None,
     step: SupportsIndex | None = None,
+    ties: _Ties = "row",
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -246,11 +275,15 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 """
-REST = "keepdims: bool = False, out: _Output | None = None\n) -> Any: ...\n"
+REST = "keepdims: bool = False, where: _Input | None = None, out: _Output | None = None\n) -> Any: ...\n"
+DTYPE = "axis: _Axes = None, dtype: _DType | None = None,\n    "
 FORMS = {
-    "": "x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, ",
-    "ddof": "x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, ",
-    "alpha": "x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None, ",
+    ("", 1): "x: _Input, /, *, " + DTYPE,
+    ("ddof", 1): "x: _Input, /, *, correction: float = 0, " + DTYPE,
+    ("sample", 1): "x: _Input, /, *, sample: bool = False, " + DTYPE,
+    ("alpha", 1): "x: _Input, /, alpha: float, *, " + DTYPE,
+    ("", 2): "x: _Input, y: _Input, /, *, " + DTYPE,
+    ("ddof", 2): "x: _Input, y: _Input, /, *, correction: float = 0, " + DTYPE,
 }
 
 
@@ -259,7 +292,7 @@ def stubs():
     text = HEAD.replace("@ROLLING@", methods)
     for op in _core.operators():
         about = facts(op)[0]
-        text += f"def {NAMES.get(op, op)}(\n    {FORMS[about['param']]}{REST}"
+        text += f"def {NAMES.get(op, op)}(\n    {FORMS[about['param'], about['inputs']]}{REST}"
     return text
 
 

@@ -79,11 +79,27 @@ bad 1 "$make nansum f1.npy -o one.frag && tally fragment merge f0.frag one.frag 
     'tally: one.frag (right) does not fit what was merged before (left): left has 36 sequences and right has 1: must be as many'
 
 printf '#define OP_EXACT 1\n#define OP_STATE(F) F(ord, v)\ntypedef struct { OP_STATE(FIELD) } state;\n' >broken.h
-cp "$here/../examples/operators/drawdown.h" .
-own='--op-file drawdown.h'
-ok "$make drawdown p0.txt $own -o a.own && $make drawdown p1.txt --start 300 $own -o b.own && tally fragment merge b.own a.own $own -o c.own" ''
-same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce drawdown $own --hex"
-bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'drawdown' is not defined here (tally_define)"
+cp "$here/../examples/operators/descent.h" .
+own='--op-file descent.h'
+ok "$make descent p0.txt $own -o a.own && $make descent p1.txt --start 300 $own -o b.own && tally fragment merge b.own a.own $own -o c.own" ''
+same "tally fragment result c.own $own --hex" "cat p0.txt p1.txt | tally reduce descent $own --hex"
+bad 1 'tally fragment result c.own' "tally: c.own: fragment: its operator 'descent' is not defined here (tally_define)"
+
+# ---- two inputs, and elements that are left out: the bits of tally reduce, in whatever order the parts come ----
+ok "seq 1 40 | sed 's/\$/.3/' >x.txt; seq 3 3 120 >y.txt; for i in 0 1 2 3 4 5 6 7; do printf '1\n0\n1\n1\n0\n'; done >v.txt
+for f in x y v; do head -17 \$f.txt >\${f}1.txt; tail -n 23 \$f.txt >\${f}2.txt; done; paste -d, x.txt y.txt >xy.csv" ''
+for op in mean first var argmin sum; do
+    same "$make $op x1.txt --valid v1.txt -o 1.frag; $make $op x2.txt --valid v2.txt --start 17 -o 2.frag
+tally fragment merge 2.frag 1.frag -o 12.frag; tally fragment result 12.frag --hex" "tally reduce $op --valid v.txt x.txt --hex"
+done
+for op in dot corr nanwmean; do
+    same "$make $op x1.txt --with y1.txt -o 1.frag; $make $op x2.txt --with y2.txt --valid v2.txt --start 17 -o 2.frag
+tally fragment merge 2.frag 1.frag -o 12.frag; tally fragment result 12.frag --hex" \
+        "(yes 1 | head -17; cat v2.txt) >some.txt; tally reduce $op --with y.txt --valid some.txt x.txt --hex"
+done
+same "$make dot --column 1,2 xy.csv -o 1.frag; tally fragment result 1.frag --hex" \
+    'tally reduce dot --column 1,2 xy.csv --hex'
+bad 2 "$make dot x.txt -o no" "tally: operator 'dot' takes two inputs: the second is --with FILE, or the second of --column X,Y"
 
 # ---- what is refused; nothing is written ----
 bad 1 'tally fragment merge ac.frag a.frag -o no' \
@@ -109,4 +125,35 @@ ok "mkdir parts && seq 0 3 | xargs -P 2 -I N bash '$batch' make sum parts N p0.t
 same "bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
 bad 1 "rm parts/1.frag; head -c 50 parts/3.frag >cut; mv cut parts/3.frag; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'run again: 1 3'
 same "for i in 3 1; do bash '$batch' make sum parts \$i p0.txt p1.txt p2.txt p3.txt; done; bash '$batch' finish parts p0.txt p1.txt p2.txt p3.txt" 'tally reduce sum all.txt --hex'
+
+# ---- its commands for one machine and for Slurm, as they stand there but for four files of text; an sbatch that runs jobs at once ----
+mkdir -p shop/examples shop/bin shop/data
+cp "$batch" shop/examples/batch.sh
+chmod +x shop/examples/batch.sh
+for i in 0 1 2 3; do cp p$i.txt shop/data/part-$i.txt; done
+cat >shop/bin/sbatch <<'END'
+#!/usr/bin/env bash
+# sbatch [--parsable] [--array=FROM-TO] [--dependency=afterany:JOB] --wrap COMMAND: job 7; LOST, a number of the array, never runs
+from=0 to=0 after=
+for word; do
+    case $word in
+    --array=*) from=${word#*=} to=${from#*-} from=${from%-*} ;;
+    --dependency=afterany:*) after=${word#*:} ;;
+    esac
+done
+if [ -n "$after" ]; then
+    [ "$after" = 7 ] || exit 1
+    exec sh -c "${!#}"
+fi
+for ((i = from; i <= to; i++)); do [ "$i" = "${LOST-}" ] || SLURM_ARRAY_TASK_ID=$i sh -c "${!#}"; done
+echo 7
+END
+chmod +x shop/bin/sbatch
+PATH=$work/run/shop/bin:$PATH
+both() { sed -n 's/^#   //p' "$batch" | sed -n "$1" | sed 's/0-99/0-3/; s/seq 0 99/seq 0 3/; s/\.npy/.txt/g'; }
+both 3,4p >machine.sh && both 5,6p >slurm.sh
+ok "wc -l <machine.sh && wc -l <slurm.sh && grep -c 'mkdir parts' machine.sh && grep -c sbatch slurm.sh" $'2\n2\n1\n2'
+same "cd shop && bash -e ../machine.sh" 'tally reduce sum all.txt --hex'
+bad 1 "rm shop/parts/*; cd shop && LOST=2 bash -e ../slurm.sh" 'run again: 2'
+same "cd shop && bash -e ../slurm.sh" 'tally reduce sum all.txt --hex'
 finish

@@ -153,8 +153,14 @@ ok 'printf "" >none.txt; tally reduce sum --valid none.txt empty.npy' 0
 ok 'printf "" | tally reduce corr --with none.txt' nan
 # an operator of the user's own
 operators=$here/../examples/operators
-same "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h --valid k.txt n.txt" \
-    "tally reduce sumsq,streak --op-file $operators/sumsq.h --op-file $operators/streak.h left.txt"
+same "tally reduce squares,streak --op-file $operators/squares.h --op-file $operators/streak.h --valid k.txt n.txt" \
+    "tally reduce squares,streak --op-file $operators/squares.h --op-file $operators/streak.h left.txt"
+
+# raw bits of any number; products that no f64 holds
+ok 'printf "\1\0\1" >v.raw; tally reduce sum,mean:exact --valid v.raw x.txt' "sum${t}mean:exact
+4${t}2"
+ok 'printf "1e200,1e200\n1,3\n-1e200,1e200\n" | tally reduce dot,dot:exact --column 1,2' "dot${t}dot:exact
+nan${t}3"
 
 # ---- mistakes ----
 printf 'city,temp,rain\n1,2,3\n' >d.csv
@@ -176,7 +182,6 @@ bad 2 'tally reduce dot --with - <x.txt' 'tally: --with is -, and standard input
 bad 2 'tally reduce dot --valid - --with - x.txt' 'tally: --valid is -, and standard input is that of --with'
 bad 2 'tally reduce sum --valid - x.txt y.txt' 'tally: --valid is -, and standard input cannot be read again for every FILE'
 bad 2 'tally reduce sum --with-dtype f32 x.txt' 'tally: --with-dtype is f32, the type of --with, which is not there'
-bad 2 'tally fragment make sum --with y.txt x.txt' 'tally: --with is not an option of `tally fragment`; it belongs to: reduce, scan, window'
-bad 2 'tally reduce sum,sum:exact --valid v.txt x.txt' "tally: op is 'sum:exact': exact sums take no validity yet (reduce)"
+bad 2 'tally fragment make sum --with y.txt x.txt -o no' "tally: --with y.txt is a second input, and operator 'sum' takes one"
 
 finish

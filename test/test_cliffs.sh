@@ -53,7 +53,7 @@ done
 
 # an operator that promises what it does not do (a twin that is not its combine) has other bits than the law, in every view
 mkdir -p liars && awk '/^fn result lower/ { print "fn state twin(state a, state b) { state r; r.s = a.s + b.s + num(1.0); return r; }" }
-    /^#define OP_STATE/ { print "#define OP_TWIN 1" } { print }' "$TALLY_SOURCE/examples/operators/sumsq.h" >liars/liar.h
+    /^#define OP_STATE/ { print "#define OP_TWIN 1" } { print }' "$TALLY_SOURCE/examples/operators/squares.h" >liars/liar.h
 for case in "reduce flat" "scan columns=16" "window=5 segments=20"; do
     read -r shape view <<<"$case"
     answer=$("$PWD/out/cliffs" --file liar.csv --operators liars --ops liar --types f32 --sizes 2^12 --threads 1 --shapes "$shape" --views "$view" 2>&1)

@@ -185,7 +185,7 @@ static const char wrong_text[] = "#define OP_STATE(F) F(real, s)\ntypedef struct
 
 static void check_users(void)
 {
-    static const char file[] = TALLY_SOURCE_DIR "/examples/operators/drawdown.h";
+    static const char file[] = TALLY_SOURCE_DIR "/examples/operators/descent.h";
     expect("ok, nvrtc 1, cubin cubin cubin cubin", "", file, "f32",
            "a user's operator: the kernels once, scan_once, window_whole and window");
     expect("ok, nvrtc 0, cubin cubin cubin cubin", "", file, "f32", "the same, a second process");

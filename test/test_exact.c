@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 2304 single bits, divided and
- * rounded bit by bit. Every shape, view, type, instruction set and number of threads; plain data; bad arguments. */
+ * Exact sums beside integer arithmetic of any width that does nothing else: a sum as 4608 single bits, divided and
+ * rounded bit by bit. Every shape, view, type, instruction set and number of threads; pairs and validity; plain data;
+ * bad arguments. */
 #include "check.h"
 #include <math.h>
 
 /* ---- the reference ---- */
 
-enum { FRACTION = 128, BITS = FRACTION + 2304 }; /* bit i is worth 2^(i - FRACTION - 1074) */
+enum { FRACTION = 128, WORDS = 144, BITS = FRACTION + 32 * WORDS }; /* bit i is worth 2^(i - FRACTION - 2148) */
 typedef struct {
-    uint32_t above[72], below[72]; /* the sums of the elements above and below 0, in units of 2^-1074 */
+    uint32_t above[WORDS], below[WORDS]; /* the sums of what is above and below 0, in units of 2^-2148 */
     int64_t nan, plus, minus, count;
 } exactly;
 
@@ -45,7 +46,7 @@ static void take_in(exactly *e, tally_dtype d, const char *x)
         return;
     }
     if (exponent) m |= (uint64_t)1 << mantissa;
-    const int at = (int)(exponent ? exponent : 1) - bias - mantissa + 1074;
+    const int at = (int)(exponent ? exponent : 1) - bias - mantissa + 2148;
     add_magnitude(negative ? e->below : e->above, m, at);
 }
 
@@ -74,13 +75,13 @@ static void value_of(const exactly *e, const check_operator *o, void *to)
     }
     static unsigned char bit[BITS + 1];
     const uint32_t *a = e->above, *b = e->below;
-    int k = 71, rest = 0;
+    int k = WORDS - 1, rest = 0;
     while (k >= 0 && a[k] == b[k]) k--;
     const int negative = k >= 0 && a[k] < b[k];
     if (negative) a = e->below, b = e->above;
     memset(bit, 0, sizeof bit);
     int64_t borrow = 0;
-    for (int i = 0; i < 72; i++) {
+    for (int i = 0; i < WORDS; i++) {
         const int64_t digit = (int64_t)a[i] - b[i] + borrow;
         borrow = digit < 0 ? -1 : 0;
         for (int j = 0; j < 32; j++) bit[FRACTION + 32 * i + j] = (unsigned char)(digit >> j & 1);
@@ -96,7 +97,8 @@ static void value_of(const exactly *e, const check_operator *o, void *to)
     }
     int first = BITS - 1;
     while (first >= 0 && !bit[first]) first--;
-    const int least = FRACTION + (wide ? 0 : 1074 - 149), last = first - mantissa > least ? first - mantissa : least;
+    const int least = FRACTION + 1074 + (wide ? 0 : 1074 - 149),
+              last = first - mantissa > least ? first - mantissa : least;
     uint64_t m = 0;
     for (int i = first; i >= last; i--) m = m << 1 | bit[i];
     for (int i = last - 2; i >= 0; i--) rest |= bit[i];
@@ -308,6 +310,206 @@ static void series(tally *ctx, const check_operator *o, int kind)
     }
 }
 
+/* ---- pairs, and elements that are left out ---- */
+
+/* The element as f64. */
+static double real_of(tally_dtype d, const char *x)
+{
+    switch (d) {
+#define CASE(dt, type)                                                                                                 \
+    case dt: {                                                                                                         \
+        type v;                                                                                                        \
+        memcpy(&v, x, sizeof v);                                                                                       \
+        return (double)v;                                                                                              \
+    }
+        CASE(TALLY_F64, double)
+        CASE(TALLY_F32, float)
+        CASE(TALLY_I8, int8_t)
+        CASE(TALLY_U16, uint16_t)
+        CASE(TALLY_I64, int64_t)
+#undef CASE
+    default: {
+        const int width = d == TALLY_F16 ? 5 : 8, mantissa = 15 - width, bias = (1 << (width - 1)) - 1;
+        uint16_t h;
+        memcpy(&h, x, 2);
+        const int e = h >> mantissa & ((1 << width) - 1), m = h & ((1 << mantissa) - 1);
+        const double v = e == (1 << width) - 1 ? m ? NAN : INFINITY
+                         : e                   ? ldexp(m + (1 << mantissa), e - bias - mantissa)
+                                               : ldexp(m, 1 - bias - mantissa);
+        return h >> 15 ? -v : v;
+    }
+    }
+}
+
+static void take_pair(exactly *e, double x, double y)
+{
+    e->count++;
+    if (x != x || y != y) {
+        e->nan++;
+    } else if (isinf(x) || isinf(y)) {
+        const int none = x == 0 || y == 0, minus = !signbit(x) != !signbit(y);
+        e->plus += none || !minus;
+        e->minus += none || minus;
+    } else if (x != 0 && y != 0) {
+        int ex, ey;
+        const double mx = frexp(fabs(x), &ex), my = frexp(fabs(y), &ey); /* an integer of 53 bits, times 2^-53 */
+        const unsigned __int128 m = (unsigned __int128)(uint64_t)ldexp(mx, 53) * (uint64_t)ldexp(my, 53);
+        uint32_t *to = signbit(x) != signbit(y) ? e->below : e->above;
+        for (int b = 0; b < 106; b++)
+            if (m >> b & 1) add_magnitude(to, 1, ex + ey - 106 + b + 2148);
+    }
+}
+
+/* Is element number `place` there? */
+static int is_there(const tally_view *v, int64_t place)
+{
+    const int64_t b = v->valid_offset + place;
+    return !v->valid || ((const unsigned char *)v->valid)[b >> 3] >> (b & 7) & 1;
+}
+
+enum { PAIRS = 2600 };
+static char first[PAIRS * 8 * 3 + 64], second[PAIRS * 8 * 3 + 64];
+static unsigned char bits[2][PAIRS];
+
+/* Elements a .. b - 1 of sequence r (reversed: counted from its end), at least `least` of which must count. */
+static void fold(const check_operator *o, const tally_view *in, int64_t r, int reverse, int64_t n, int64_t a, int64_t b,
+                 int64_t least, void *to)
+{
+    const int pairs = o->info.inputs == 2, skips = !strncmp(o->op, "nan", 3);
+    exactly e;
+    memset(&e, 0, sizeof e);
+    for (int64_t i = a; i < b; i++) {
+        double value[2] = {1, 1};
+        int there = 1;
+        for (const tally_view *v = in; v; v = v->next) {
+            const int64_t at = reverse ? n - 1 - i : i,
+                          place = v->offsets ? (v->offsets[r] + at) * v->stride : r * v->row_stride + at * v->stride;
+            value[v != in] = real_of(v->dtype, (const char *)v->data + place * (int64_t)tally_dtype_size(v->dtype));
+            there &= is_there(v, place);
+        }
+        if (there) take_pair(&e, value[0], pairs ? value[1] : 1);
+    }
+    if (e.count - (skips ? e.nan : 0) < least) memset(&e, 0, sizeof e);
+    value_of(&e, o, to);
+}
+
+static tally_view side(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int kind)
+{
+    char *store = (k ? second : first) + check_below(8);
+    if (d == TALLY_I8 || d == TALLY_U16 || d == TALLY_I64)
+        check_fill(store, d, 3 * PAIRS, TL_DATA_BITS);
+    else
+        fill(store, d, 3 * PAIRS, kind);
+    for (int i = 0; i < PAIRS; i++) bits[k][i] = (unsigned char)(check_below(3) ? 255 : check_below(256));
+    tally_view v = {store, d, rows, n, n, 1, offsets};
+    const int how = (int)check_below(4);
+    if (how == 1) v.stride = 2, v.row_stride = 2 * n + 1;
+    if (how == 2 && !offsets) v.stride = rows, v.row_stride = 1;
+    if (how == 3 && !offsets && n) v.stride = -1, v.data = store + (n - 1) * (int64_t)tally_dtype_size(d);
+    v.valid_offset = v.stride < 0 ? n - 1 + check_below(9) : check_below(9);
+    if (check_below(3)) v.valid = bits[k];
+    return v;
+}
+
+static void inputs(tally *ctx, int kind)
+{
+    static const char *const names[] = {"dot:exact",        "nandot:exact", "dot:exact:f64", "sum:exact",
+                                        "nansum:exact:f64", "mean:exact",   "nanmean:exact"};
+    static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_F16, TALLY_BF16, TALLY_I8, TALLY_U16, TALLY_I64};
+    const char *name = names[check_below(7)];
+    const int pairs = strstr(name, "dot") != NULL;
+    tally_dtype a = types[check_below(pairs ? 7 : 4)], b = check_below(2) ? a : types[check_below(7)];
+    if (strstr(name, "f64") && a != TALLY_F16) a = b = TALLY_F32;
+    if (a > TALLY_F64 || (pairs && a != TALLY_F64 && check_below(3))) a = b = TALLY_F64;
+    if (pairs && a != TALLY_F64 && (a == TALLY_I8 || a == TALLY_U16 || a == TALLY_I64)) b = TALLY_F64;
+    if (strstr(name, "f64") && b != TALLY_F16) b = a;
+    const int wide = a == TALLY_F64 || b == TALLY_F64 || b == TALLY_I8 || b == TALLY_U16 || b == TALLY_I64;
+    const check_operator o = pick(name, !pairs ? a : wide ? TALLY_F64 : a == b ? a : TALLY_F32);
+    const int64_t rows = check_below(3) ? 1 : 1 + check_below(7), n = (check_below(9) ? check_below(400) : 2500) / rows;
+    int64_t offsets[8] = {check_below(5)};
+    for (int r = 0; r < rows; r++) offsets[r + 1] = offsets[r] + check_below(n + 1);
+    const int64_t *o_s = check_below(4) ? NULL : offsets;
+    tally_view in = side(0, a, rows, n, o_s, kind),
+               next = side(1, b, rows, n, o_s, (kind + (int)check_below(2)) % KINDS);
+    if (!pairs && !in.valid) in.valid = bits[0];
+    if (check_below(2)) in.stride = next.stride = 1, in.row_stride = next.row_stride = n;
+    if (pairs) in.next = &next;
+    memset(got, 0x55, sizeof got);
+    check_ok(ctx, tally_reduce(ctx, o.op, &in, got), o.op);
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n;
+        fold(&o, &in, r, 0, m, 0, m, 0, want + r * o.result);
+    }
+    check_same(got, want, rows, o.result, "%s of %s and %s, kind %d, %lld x %lld, strides %lld, %lld, bits %d %d", o.op,
+               tally_dtype_name(a), tally_dtype_name(b), kind, (long long)rows, (long long)n, (long long)in.stride,
+               (long long)next.stride, in.valid != NULL, next.valid != NULL);
+    if (n > 150) return;
+
+    const tally_view out = {got, o.info.output, rows, n, n, 1, o_s};
+    tally_scan_options so = {.exclusive = (int)check_below(2), .reverse = (int)check_below(2)};
+    tally_window_options wo = {check_below(9), check_below(4), (tally_edges)check_below(2), 0, 0};
+    if (check_below(2)) wo.min_count = check_below(wo.before + 2);
+    if (!o_s && check_below(3) == 0) wo.step = 1 + check_below(3);
+    check_ok(ctx, tally_scan(ctx, o.op, &in, &out, &so), "scan");
+    for (int verb = 0; verb < 2; verb++) {
+        tally_view to = out;
+        if (verb && !o_s) to.n = to.row_stride = tally_window_length(n, &wo);
+        if (verb) check_ok(ctx, tally_window(ctx, o.op, &in, &to, &wo), "window");
+        for (int64_t r = 0; r < rows; r++) {
+            const int64_t m = o_s ? offsets[r + 1] - offsets[r] : n, step = verb && wo.step ? wo.step : 1;
+            char *at = want + (o_s ? offsets[r] : r * to.n) * o.result;
+            for (int64_t i = 0; i < m; i += step) {
+                const int64_t low = i - wo.before, high = i + wo.after + 1, least = wo.min_count;
+                const int full = low >= 0 && high <= m;
+                if (!verb)
+                    fold(&o, &in, r, so.reverse, m, 0, i + !so.exclusive, 0,
+                         at + (so.reverse ? m - 1 - i : i) * o.result);
+                else
+                    fold(&o, &in, r, 0, m, low < 0 ? 0 : low,
+                         full || wo.edges == TALLY_EDGES_SHRINK || least > 0 ? (high < m ? high : m) : 0, least,
+                         at + i / step * o.result);
+            }
+        }
+        const int64_t zero = o_s ? offsets[0] : 0, all = o_s ? offsets[rows] - zero : rows * to.n;
+        check_same(got + zero * o.result, want + zero * o.result, all, o.result,
+                   "%s of %s, kind %d, %lld x %lld, options %d %d, %lld %lld %d %lld %lld", verb ? "window" : "scan",
+                   o.op, kind, (long long)rows, (long long)n, so.exclusive, so.reverse, (long long)wo.before,
+                   (long long)wo.after, (int)wo.edges, (long long)wo.min_count, (long long)wo.step);
+    }
+}
+
+static void known_pairs(tally *ctx)
+{
+    const double most = 0x1.fffffffffffffp1023, tiny = 0x1p-1074, odd = 1 + 0x1p-52;
+    const struct {
+        double x[3], y[3], dot;
+        int n;
+    } rows[] = {
+        {{1e200, 1, -1e200}, {1e200, 3, 1e200}, 3, 3},   /* no overflow in between */
+        {{most, -most, tiny}, {most, most, 1}, tiny, 3}, /* products of all 2098 + 2098 bits */
+        {{tiny, -1, 0}, {tiny, tiny, 0}, -tiny, 2},      /* far below the least number: it rounds back */
+        {{tiny, 0x1p-1000}, {0.5, 0x1p-1000}, tiny, 2},  /* a little more than half of the least */
+        {{tiny, 0}, {0.5, 0}, 0, 2},                     /* a tie: to even */
+        {{tiny, 0}, {1.5, 0}, 2 * tiny, 2},              /* and another one */
+        {{odd, -1, -0x1p-51}, {odd, 1, 1}, 0x1p-104, 3}, /* the last bit of a product */
+        {{most, most}, {2, -1}, INFINITY, 1},
+        {{most, most}, {2, -1}, most, 2},
+        {{INFINITY, 1}, {0, 1}, NAN, 2},
+        {{-INFINITY, 1}, {2, 1}, -INFINITY, 2},
+        {{-1, 0}, {0, 1}, 0, 2}, /* never -0 */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double dot = 7, nandot = 7;
+        tally_view x = tally_flat(rows[i].x, TALLY_F64, rows[i].n), y = tally_flat(rows[i].y, TALLY_F64, rows[i].n);
+        x.next = &y;
+        check_ok(ctx, tally_reduce(ctx, "dot:exact", &x, &dot), "dot");
+        check_ok(ctx, tally_reduce(ctx, "nandot:exact", &x, &nandot), "nandot");
+        const double nan = NAN, *wanted = rows[i].dot == rows[i].dot ? &rows[i].dot : &nan;
+        check_same(&dot, wanted, 1, 8, "known dot %d", (int)i);
+        check_same(&nandot, wanted, 1, 8, "known nandot %d", (int)i);
+    }
+}
+
 /* ---- plain data ---- */
 
 static void states(tally *ctx, tally_dtype d, int kind)
@@ -427,7 +629,9 @@ static void errors(tally *ctx)
     tally_exact_init(&s);
     refused(ctx, tally_reduce(ctx, "sum:exact", &i, &r), TALLY_UNSUPPORTED, "takes f16, bf16, f32 and f64, not i64");
     i.dtype = TALLY_F64;
-    refused(ctx, tally_reduce(ctx, "max:exact", &i, &r), TALLY_UNSUPPORTED, "is for sum, mean, nansum and nanmean");
+    refused(ctx, tally_reduce(ctx, "max:exact", &i, &r), TALLY_UNSUPPORTED,
+            "is for sum, mean, dot and their nan forms");
+    refused(ctx, tally_exact_value(ctx, &s, "dot:exact", TALLY_F64, &r), TALLY_INVALID, "must be sum:exact");
     refused(ctx, tally_reduce(ctx, "sum:exactly", &i, &r), TALLY_INVALID, "its suffixes are :f64 and :exact");
     refused(ctx, tally_fragment_make(ctx, "sum:exact", TALLY_F64, &r, 0, 1, &f), TALLY_UNSUPPORTED, "tally_exact");
     refused(ctx, tally_exact_add(ctx, NULL, &i), TALLY_INVALID, "sum is NULL");
@@ -458,7 +662,9 @@ int main(void)
                 }
                 states(many, dtypes[d], kind);
             }
+        for (int c = 0; c < (check_quick ? 200 : check_long ? 20000 : 1500); c++) inputs(c & 1 ? ctx : many, c % KINDS);
         known(ctx);
+        known_pairs(ctx);
         errors(ctx);
         tally_close(ctx);
         tally_close(many);

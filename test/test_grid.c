@@ -69,6 +69,19 @@ static void guarded(int64_t bytes, const char *what)
     check(!bad, "written behind the results: %s", what);
 }
 
+/* Sometimes a stream goes on from a fragment; returns after how many steps. */
+static int64_t resumed(tally *ctx, tally_stream *s, const field *f)
+{
+    tally_fragment *before;
+    if (check_below(3)) return 0;
+    const int64_t n = chunk(f->all.n);
+    const tally_view v = part(f, 0, n);
+    if (!check_ok(ctx, tally_fragment_of_view(ctx, f->o.op, &v, 0, &before), f->what)) return 0;
+    check_ok(ctx, tally_stream_resume(s, before), f->what);
+    tally_fragment_free(before);
+    return n;
+}
+
 static void reduced(void)
 {
     const field f = pick();
@@ -77,7 +90,7 @@ static void reduced(void)
     int64_t made = -1;
     check_ok(ctx, tally_reduce(ctx, f.o.op, &f.all, want), f.what);
     if (!check_ok(ctx, tally_stream_reduce_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &s), f.what)) return;
-    for (int64_t at = 0, m; at < f.all.n; at += m) {
+    for (int64_t at = resumed(ctx, s, &f), m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         check_ok(ctx, tally_stream_push_view(s, &v, NULL), f.what);
@@ -115,7 +128,13 @@ static void scanned(void)
     out.data = got;
     if (!check_ok(ctx, tally_stream_scan_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
     memset(init, 0xff, sizeof init); /* the init was borrowed for the call only */
-    for (int64_t at = 0, m; at < f.all.n; at += m) {
+    const int64_t before = resumed(ctx, s, &f);
+    for (int64_t i = 0; i < before; i++) /* the fragment has no results of these */
+        for (int64_t r = 0; r < f.all.rows; r++) {
+            const int64_t place = (r * out.row_stride + i * out.stride) * f.o.result;
+            memcpy(got + place, want + place, (size_t)f.o.result);
+        }
+    for (int64_t at = before, m; at < f.all.n; at += m) {
         m = chunk(f.all.n - at);
         const tally_view v = part(&f, at, at + m);
         tally_view to = out;
@@ -364,7 +383,7 @@ static void misuse(void)
     check_ok(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 10, &s), "stream");
     check_ok(ctx, tally_stream_reduce(ctx, "sum", TALLY_F32, &flat), "stream");
     tally_view v = tally_columns(x, TALLY_F32, 3, 10), w = v;
-    says(tally_stream_push_view(flat, &v, NULL), TALLY_INVALID, "stream is of one sequence");
+    says(tally_stream_push_view(flat, &v, NULL), TALLY_INVALID, "in->rows is 10: the stream has 1 sequence");
     says(tally_stream_push(s, x, 10, NULL, NULL), TALLY_INVALID, "stream is of 10 sequences");
     says(tally_stream_push_view(s, NULL, NULL), TALLY_INVALID, "in is NULL");
     check(tally_stream_push_view(NULL, &v, NULL) == TALLY_INVALID, "stream NULL");
@@ -376,13 +395,15 @@ static void misuse(void)
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->offsets is given");
     w = v;
     w.valid = offsets;
-    says(tally_stream_push_view(s, &w, NULL), TALLY_UNSUPPORTED, "in->valid is given");
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_UNSUPPORTED, "x->valid is given");
+    w.valid_offset = -1;
+    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->valid_offset is -1");
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID, "x->valid_offset is -1");
     w = v;
     w.next = &v;
-    says(tally_stream_push_view(s, &w, NULL), TALLY_UNSUPPORTED, "in->next is given");
-    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_UNSUPPORTED, "x->next is given");
-    says(tally_fragment_of_view(ctx, "dot", &w, 0, &b), TALLY_INVALID, "two inputs");
+    says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->next is given: operator 'sum' takes one input");
+    says(tally_fragment_of_view(ctx, "sum", &w, 0, &b), TALLY_INVALID,
+         "x->next is given: operator 'sum' takes one input");
+    says(tally_fragment_of_view(ctx, "dot", &v, 0, &b), TALLY_INVALID, "x->next is NULL");
     w = v;
     w.n = -1;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->n is -1");
@@ -393,7 +414,6 @@ static void misuse(void)
     w.data = NULL;
     says(tally_stream_push_view(s, &w, NULL), TALLY_INVALID, "in->data is NULL");
     check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 0, &a), "fragment");
-    says(tally_stream_resume(s, a), TALLY_UNSUPPORTED, "stream is of 10 sequences");
     says(tally_stream_resume(flat, a), TALLY_INVALID, "before is of 10 sequences");
     check_ok(ctx, tally_stream_push_view(s, &v, NULL), "push");
     w.n = 0;
@@ -458,6 +478,44 @@ static void misuse(void)
     check(tally_fragment_of_view(ctx, "sum", &v, 0, NULL) == TALLY_INVALID, "fragment NULL");
 }
 
+static void windowed(void)
+{
+    const field f = pick();
+    tally *ctx = any();
+    tally_stream *s;
+    tally_window_options o = {.before = check_size(30), .after = check_below(3) ? 0 : check_below(6)};
+    o.edges = (tally_edges)check_below(3);
+    if (check_below(2)) o.min_count = check_below(o.before + o.after + 2);
+    const int columns = (int)check_below(3);
+    const int64_t n = tally_window_length(f.all.n, &o), places = f.all.rows * n;
+    tally_view out = tally_flat(want, f.o.info.output, n);
+    out.rows = f.all.rows;
+    out.row_stride = columns ? 1 : n;
+    out.stride = columns ? f.all.rows : 1;
+    memset(want, 0x5a, (size_t)(places * f.o.result + GUARD));
+    memset(got, 0x5a, (size_t)(places * f.o.result + GUARD));
+    check_ok(ctx, tally_window(ctx, f.o.op, &f.all, &out, &o), f.what);
+    if (!check_ok(ctx, tally_stream_window_rows(ctx, f.o.op, f.o.dtype, f.all.rows, &o, &s), f.what)) return;
+    int64_t made = 0;
+    for (int64_t at = 0, m; at < f.all.n; at += m) {
+        m = chunk(f.all.n - at);
+        const tally_view v = part(&f, at, at + m);
+        tally_view to = out;
+        to.n = tally_stream_results(s, m);
+        to.data = got + made * out.stride * f.o.result;
+        check_ok(ctx, tally_stream_push_view(s, &v, &to), f.what);
+        made += to.n;
+    }
+    tally_view rest = out;
+    rest.n = tally_stream_results(s, -1);
+    rest.data = got + made * out.stride * f.o.result;
+    check_ok(ctx, tally_stream_finish_view(s, &rest), f.what);
+    check_same(got, want, places * f.o.result + GUARD, 1,
+               "windows of rows, %lld + 1 + %lld edges %d min_count %lld: %s", (long long)o.before, (long long)o.after,
+               (int)o.edges, (long long)o.min_count, f.what);
+    tally_stream_close(s);
+}
+
 int main(void)
 {
     check_start();
@@ -471,6 +529,7 @@ int main(void)
     for (int k = 0; k < (check_quick ? 100 : 1200); k++) {
         reduced();
         scanned();
+        if (check_below(3) == 0) windowed();
         merged();
         same_bytes();
     }

@@ -53,7 +53,7 @@ for file in include/tally_mpi.h include/tally_mpi_ranks.h include/tally_mpi_elem
     [ -s "$prefix/$file" ] || { echo "install: $file is missing or empty"; exit 1; }
 done
 cd "$prefix/share/doc/tally" # a command of the README, as installed
-[ "$(printf '3\n5\n2\n8\n1\n' | "$prefix/bin/tally" reduce drawdown --op-file examples/operators/drawdown.h)" = 7 ]
+[ "$(printf '3\n5\n2\n8\n1\n' | "$prefix/bin/tally" reduce descent --op-file examples/operators/descent.h)" = 7 ]
 "$prefix/bin/tally" reduce count --column co2 data/co2.csv >/dev/null
 cd "$work"
 bash -n "$prefix/share/bash-completion/completions/tally"

@@ -219,9 +219,19 @@ static void check_pushes(void)
     tally_view whole = tally_flat(x, o.dtype, n), to = tally_flat(want, o.info.output, n);
     check_ok(cpu, tally_scan(cpu, o.op, &whole, &to, NULL), "cpu");
     if (check_ok(ctx, tally_stream_scan(ctx, o.op, o.dtype, NULL, &s), "stream")) {
-        check_ok(ctx, tally_stream_push(s, in[k].at, cut, out[k].at, &made), "push");
-        check_ok(ctx, tally_stream_push(s, in[k].at + cut * o.bytes, n - cut, out[k].at + cut * o.result, &made),
-                 "push");
+        const int64_t length[2] = {cut, n - cut};
+        for (int i = 0; i < 2; i++) { /* also of what was folded before */
+            const char *const at = in[k].at + i * cut * o.bytes;
+            char *const results = out[k].at + i * cut * o.result;
+            tally_fragment *folded = NULL;
+            if (check_below(2) &&
+                check_ok(ctx, tally_fragment_make(ctx, o.op, o.dtype, at, i * cut, length[i], &folded), "folded"))
+                check_ok(ctx, tally_stream_push_folded(s, at, folded, results, &made), "push of what was folded");
+            else
+                check_ok(ctx, tally_stream_push(s, at, length[i], results, &made), "push");
+            check(made == length[i], "%lld results of %lld", (long long)made, (long long)length[i]);
+            tally_fragment_free(folded);
+        }
         tally_stream_close(s);
         get(k, &out[k], got, (size_t)(n * o.result));
         check_same(got, want, n, o.result, "%s: a stream of %lld and %lld", o.op, (long long)cut, (long long)(n - cut));
@@ -378,10 +388,10 @@ static void check_turns(int turns)
 /* A user's operator, which the members' threads must not compile at the same time. */
 static void check_user(void)
 {
-    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/drawdown.h"), "define");
-    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/drawdown.h"), "define");
-    o = (check_operator){.op = "drawdown", .dtype = TALLY_F32, .bytes = 4};
-    if (!check_ok(ctx, tally_operator(ctx, o.op, o.dtype, &o.info), "drawdown")) return;
+    check_ok(ctx, tally_define_file(ctx, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
+    check_ok(cpu, tally_define_file(cpu, NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "define");
+    o = (check_operator){.op = "descent", .dtype = TALLY_F32, .bytes = 4};
+    if (!check_ok(ctx, tally_operator(ctx, o.op, o.dtype, &o.info), "descent")) return;
     o.result = (int64_t)tally_dtype_size(o.info.output) * o.info.lanes;
     check_turns(2);
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # include/tally_mpi.h with every MPI library that is here (Debian: openmpi-bin libopenmpi-dev, mpich libmpich-dev), on 1, 2, 3, 5
-# and 8 ranks, more than there are processors. The headers compile as C11 and as C++ without a warning. Exit 77: there is no MPI.
+# and 8 ranks, more than there are processors. The headers compile as C11 and as C++ without a warning. MPICH's ranks spin while others
+# wait for a processor, so there all but one run have the calls of test/mpi/patient.h, which sleep. Exit 77: there is no MPI.
 set -uo pipefail
 : "${TALLY_SOURCE:?}" "${TALLY_BUILD:?}"
 [ -z "${TALLY_SANITIZE-}" ] || { echo "mpi: not with sanitizers"; exit 77; }
@@ -12,12 +13,15 @@ for mpi in openmpi mpich; do
     command -v mpicc.$mpi mpirun.$mpi >/dev/null || continue
     [ "$(command -v mpicc.$mpi mpirun.$mpi | wc -l)" = 2 ] || continue
     libraries=$((libraries + 1)) mpi_here=$mpi
-    OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
-        "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o ranks-$mpi || { bad=1; continue; }
+    patient=()
+    [ $mpi = mpich ] && patient=(-include "$TALLY_SOURCE/test/mpi/patient.h")
+    compile() { # compile PROGRAM WORDS...
+        OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
+            "${@:2}" "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o "$1-$mpi"
+    }
+    compile ranks "${patient[@]}" || { bad=1; continue; }
     # allreduce by tally_mpi_nccl.h, over an NCCL and a CUDA that are none and fail on one rank
-    OMPI_CC=${CC:-cc} MPICH_CC=${CC:-cc} mpicc.$mpi -std=gnu11 -O1 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" \
-        -DTEST_NCCL -I"$TALLY_SOURCE/test/mpi/fake" "$TALLY_SOURCE/test/mpi/ranks.c" "$TALLY_BUILD/libtally.a" \
-        -fopenmp -ldl -lm -o nccl-$mpi || { bad=1; continue; }
+    compile nccl "${patient[@]}" -DTEST_NCCL -I"$TALLY_SOURCE/test/mpi/fake" || { bad=1; continue; }
     if command -v "mpicxx.$mpi" g++ >/dev/null; then
         printf '#include <mpi.h>\n#include <tally_mpi_nccl.h>\nint main() { return 0; }\n' >header.cc
         "mpicxx.$mpi" -Wall -Wextra -Wno-cast-function-type -I"$TALLY_SOURCE/include" -I"$TALLY_SOURCE/test/mpi/fake" \
@@ -30,7 +34,12 @@ for mpi in openmpi mpich; do
         [ $code -eq 0 ] || { bad=1; echo "exit $code: $(echo "$out" | head -20)"; }
     }
     for ranks in 1 2 3 5 8; do run $ranks ranks "${CASES:-$((ranks < 5 ? 10 : 5))}" $ranks; done
-    run $((libraries == 1 ? 3 : 2)) nccl 3 2 # MPICH's ranks spin while others wait for a processor
+    run 3 nccl 3 2
+    # a rank that is killed: mpirun ends the others, and says so
+    out=$(timeout 30 mpirun.$mpi -n 3 ./ranks-$mpi lost 7 2>&1)
+    code=$?
+    [ $code -ne 0 ] && [ $code -ne 124 ] && ! grep -q 'FAILED' <<<"$out" || { bad=1; echo "$mpi, lost: exit $code: $out"; }
+    if [ $mpi = mpich ] && compile spin; then run 2 spin 3 1; fi
 done
 # parts and results in device memory, with a device for each rank, or one that they share
 mpi=${mpi_here-}
@@ -39,7 +48,9 @@ if [ -n "$mpi" ] && "${TALLY_CLI:-$TALLY_BUILD/tally}" devices | grep -q '^openc
 for mpi in openmpi mpich; do
     [ "$(command -v mpicc.$mpi mpifort.$mpi mpirun.$mpi | wc -l)" = 3 ] || continue
     mkdir -p fortran-$mpi
-    if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror -I"$TALLY_SOURCE/include" -c \
+    patient=()
+    [ $mpi = mpich ] && patient=(-include "$TALLY_SOURCE/test/mpi/patient.h")
+    if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror "${patient[@]}" -I"$TALLY_SOURCE/include" -c \
         "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 "$TALLY_SOURCE/fortran/tally_mpi.f90" \
         "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean); then
         bad=1

@@ -194,7 +194,7 @@ int main(int argc, char **argv)
         tally_dtype dtype;
     } few[] = {{"sum", TALLY_F32}, {"argmax", TALLY_U8}, {"nanlast", TALLY_F32}};
     static const char *const users[][2] = {
-        {"drawdown", "f32"}, {"brackets", "i8"}, {"trend", "f64"}, {"streak", "bf16"}};
+        {"descent", "f32"}, {"brackets", "i8"}, {"trend", "f64"}, {"streak", "bf16"}};
     check_start();
     if (!tl_nvrtc_open(NULL)) {
         printf("skipped: libnvrtc is not here\n");
@@ -218,10 +218,10 @@ int main(int argc, char **argv)
         try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)
             try_one(users[i][0], tally_dtype_parse(users[i][1]), NULL, "sm_90", 0);
-        try_kernel("drawdown", TALLY_F32, "reduce", "once");
-        try_kernel("drawdown", TALLY_F32, "reduce", "finish");
-        try_kernel("drawdown", TALLY_F32, "scan", "scan_once");
-        try_kernel("drawdown", TALLY_F32, "window", "window_whole");
+        try_kernel("descent", TALLY_F32, "reduce", "once");
+        try_kernel("descent", TALLY_F32, "reduce", "finish");
+        try_kernel("descent", TALLY_F32, "scan", "scan_once");
+        try_kernel("descent", TALLY_F32, "window", "window_whole");
         try_wrong();
         try_wish();
     }

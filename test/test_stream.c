@@ -132,7 +132,18 @@ static void resumed(void)
     check_ok(f.ctx, tally_stream_resume(s, before), f.what);
     tally_fragment_free(before);
     const flow rest = {.o = f.o, .ctx = f.ctx, .x = f.x + cut * f.o.bytes, .n = f.n - cut};
-    const int64_t made = pump(&rest, s, got, 1 + check_size(f.n + 1), 0);
+    int64_t made = 0;
+    if (check_below(2)) {
+        made = pump(&rest, s, got, 1 + check_size(f.n + 1), 0);
+    } else { /* of what was folded before */
+        tally_fragment *mine;
+        int64_t end = 0;
+        check_ok(f.ctx, tally_fragment_make(owner, f.o.op, f.o.dtype, rest.x, cut, rest.n, &mine), f.what);
+        check_ok(f.ctx, tally_stream_push_folded(s, rest.x, mine, scans ? got : NULL, &made), f.what);
+        check_ok(f.ctx, tally_stream_finish(s, scans ? NULL : got, &end), f.what);
+        made += end;
+        tally_fragment_free(mine);
+    }
     check(made == (scans ? rest.n : 1), "%lld results after %lld: %s", (long long)made, (long long)cut, f.what);
     check_same(got, want + (scans ? cut * f.o.result : 0), made, f.o.result, "resumed at %lld: %s", (long long)cut,
                f.what);
@@ -195,6 +206,10 @@ static void misuse(void)
         check(!tally_stream_push(s, x, resume[i].pushed, y, NULL), "push");
         check(tally_stream_resume(s, f) != TALLY_OK && strstr(tally_error(ctx), resume[i].says),
               "resume: '%s', not '%s'", tally_error(ctx), resume[i].says);
+        if (!resume[i].window) /* of what is pushed: another beginning, another operator */
+            check(tally_stream_push_folded(s, x, f, y, NULL) == TALLY_INVALID && strstr(tally_error(ctx), "folded is "),
+                  "folded: %s", tally_error(ctx));
+        check(tally_stream_push_folded(s, x, NULL, y, NULL) == TALLY_INVALID, "NULL");
         check(tally_stream_resume(s, NULL) == TALLY_INVALID && tally_stream_resume(NULL, f) == TALLY_INVALID, "NULL");
         tally_stream_close(s);
         tally_fragment_free(f);

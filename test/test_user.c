@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 enum { TEXT_ROOM = 20000 };
-static const char *const examples[][3] = {{"drawdown", "f32", "i16"}, {"trend", "f64", "bf16"},
-                                          {"brackets", "i8", "i32"},  {"streak", "f32", "u16"},
-                                          {"sumsq", "f16", "i64"},    {"told", "f32", "f64"}};
+static const char *const examples[][3] = {{"descent", "f32", "i16"}, {"trend", "f64", "bf16"},
+                                          {"brackets", "i8", "i32"}, {"streak", "f32", "u16"},
+                                          {"squares", "f16", "i64"}, {"told", "f32", "f64"}};
 
 /* ---- the matrix ---- */
 
@@ -114,7 +114,7 @@ static void plain_loops(void)
     static signed char bracket[N];
     static int64_t depth[2 * N], want[2 * N];
     tally *ctx = open_on("cpu");
-    if (!define_example(ctx, "drawdown") || !define_example(ctx, "brackets")) return;
+    if (!define_example(ctx, "descent") || !define_example(ctx, "brackets")) return;
     float high = -1e30f, worst = 0, wanted_fall[N];
     int64_t close = 0, open = 0;
     for (int i = 0; i < N; i++) {
@@ -133,8 +133,8 @@ static void plain_loops(void)
         want[2 * i + 1] = open;
     }
     tally_view in = tally_flat(price, TALLY_F32, N), out = tally_flat(fall, TALLY_F32, N);
-    if (check_ok(ctx, tally_scan(ctx, "drawdown", &in, &out, NULL), "drawdown"))
-        check_same(fall, wanted_fall, N, 4, "drawdown and a loop");
+    if (check_ok(ctx, tally_scan(ctx, "descent", &in, &out, NULL), "descent"))
+        check_same(fall, wanted_fall, N, 4, "descent and a loop");
     in = tally_flat(bracket, TALLY_I8, N);
     out = tally_flat(depth, TALLY_I64, N);
     if (check_ok(ctx, tally_scan(ctx, "brackets", &in, &out, NULL), "brackets"))
@@ -158,19 +158,19 @@ static int first_calls(const char *device)
     float one;
     const tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(y, TALLY_F32, N);
     const tally_window_options w = {49, 0, TALLY_EDGES_SHRINK, 0};
-    printf("drawdown f32, 2^20 elements on %s: ms of the first call, of the second\n", device);
+    printf("descent f32, 2^20 elements on %s: ms of the first call, of the second\n", device);
     for (int round = 0; round < 2; round++)
         for (int shape = 0; shape < 3; shape++) {
             double t[3];
             tally *ctx = open_on(device);
             check_ok(ctx, tally_reduce(ctx, "sum", &in, &one), "sum"); /* the device is awake */
-            define_example(ctx, "drawdown");
+            define_example(ctx, "descent");
             t[0] = now();
             for (int i = 1; i < 3; i++) {
-                tally_status status = shape == 0   ? tally_reduce(ctx, "drawdown", &in, &one)
-                                      : shape == 1 ? tally_scan(ctx, "drawdown", &in, &out, NULL)
-                                                   : tally_window(ctx, "drawdown", &in, &out, &w);
-                check_ok(ctx, status, "drawdown");
+                tally_status status = shape == 0   ? tally_reduce(ctx, "descent", &in, &one)
+                                      : shape == 1 ? tally_scan(ctx, "descent", &in, &out, NULL)
+                                                   : tally_window(ctx, "descent", &in, &out, &w);
+                check_ok(ctx, status, "descent");
                 t[i] = now();
             }
             printf("  %-24s %-6s %9.2f %9.2f\n", round ? "the cache on disk has it" : "compiled now",

@@ -19,37 +19,37 @@ is() { # is WHAT GOT WANTED
 }
 both() { "$@" 2>&1; echo "exit $?"; } # what a command prints, and its code
 
-is "a file" "$(both "$tally" reduce drawdown --op-file drawdown.h <series)" $'1008\nexit 0'
+is "a file" "$(both "$tally" reduce descent --op-file descent.h <series)" $'1008\nexit 0'
 is "several, one with another name" \
-    "$("$tally" reduce dd,sum,trend --op-file dd=./drawdown.h --op-file trend.h --json <series | grep -c '"')" \
+    "$("$tally" reduce dd,sum,trend --op-file dd=./descent.h --op-file trend.h --json <series | grep -c '"')" \
     "$("$tally" reduce max,sum,mean --json <series | grep -c '"')"
-is "a scan" "$(printf '3\n5\n2\n8\n1\n' | "$tally" scan drawdown --op-file drawdown.h | tr '\n' ' ')" "0 0 3 3 7 "
+is "a scan" "$(printf '3\n5\n2\n8\n1\n' | "$tally" scan descent --op-file descent.h | tr '\n' ' ')" "0 0 3 3 7 "
 is "a window" "$(seq 1 6 | "$tally" window trend -w 3 --edges valid --op-file trend.h | tr '\n' ' ')" "1 1 1 1 "
 is "two results" "$(printf '1\n-1\n-1\n1\n1\n' | "$tally" reduce brackets --dtype i8 --op-file brackets.h | xargs)" "1 2"
 is "a parameter" "$(printf '1\n2\n3\n0\n4\n' | "$tally" reduce streak:above=1.5 --op-file streak.h)" 2
-is "an operator nobody defined" "$(both "$tally" reduce drawdon --op-file drawdown.h <series | sed 's/;.*//')" \
-    $'tally: there is no operator \'drawdon\'\nexit 2'
+is "an operator nobody defined" "$(both "$tally" reduce descen --op-file descent.h <series | sed 's/;.*//')" \
+    $'tally: there is no operator \'descen\'\nexit 2'
 is "no file" "$(both "$tally" reduce a --op-file a.h <series)" $'tally: a.h: No such file or directory\nexit 1'
-is "a built-in name" "$(both "$tally" reduce sum --op-file sum=drawdown.h <series)" \
-    $'tally: --op-file sum=drawdown.h: \'sum\' is a built-in operator; give yours a name of its own: --op-file NAME=drawdown.h\nexit 2'
-is "no name" "$(both "$tally" reduce sum --op-file =drawdown.h <series)" \
-    $'tally: --op-file is \'=drawdown.h\': must be NAME=FILE, or a FILE whose name is the operator\'s\nexit 2'
+is "a built-in name" "$(both "$tally" reduce sum --op-file sum=descent.h <series)" \
+    $'tally: --op-file sum=descent.h: \'sum\' is a built-in operator; give yours a name of its own: --op-file NAME=descent.h\nexit 2'
+is "no name" "$(both "$tally" reduce sum --op-file =descent.h <series)" \
+    $'tally: --op-file is \'=descent.h\': must be NAME=FILE, or a FILE whose name is the operator\'s\nexit 2'
 is "a wrong type" "$(both "$tally" reduce brackets --op-file brackets.h <series)" \
     $'tally: op \'brackets\' is for the types I (OP_TYPES in brackets.h), not f64\nexit 2'
-sed 's/^#define OP_STATE.*/#define OP_STATE(F) F(real, high) F(float, low)/' drawdown.h >bad.h
+sed 's/^#define OP_STATE.*/#define OP_STATE(F) F(real, high) F(float, low)/' descent.h >bad.h
 is "a wrong field" "$(both "$tally" reduce bad --op-file ./bad.h <series)" \
     $'tally: ./bad.h:5: a field of the state is \'float\': must be real, ord, idx, elem or wide\nexit 1'
-sed 's/a.low < b.low/a.low < b.lowest/' drawdown.h >bad.h
+sed 's/a.low < b.low/a.low < b.lowest/' descent.h >bad.h
 is "a wrong line" "$(both "$tally" reduce bad --op-file bad.h <series | sed 's/\(:[0-9]*\):[0-9]*: .*/\1/')" \
     "tally: bad.h:$(grep -n b.lowest bad.h | cut -d: -f1)"$'\nexit 1'
-printf 'x' | cat - drawdown.h >noise.h
+printf 'x' | cat - descent.h >noise.h
 is "noise" "$(both "$tally" reduce noise --op-file noise.h <series | sed 's/:[0-9]*: .*//')" $'tally: noise.h:1\nexit 1'
 head -c 300 /dev/urandom >random.h
 is "random bytes" "$(both "$tally" reduce random --op-file random.h <series | tail -n 1)" "exit 1"
 
 # no compiler: a sentence; what is cached needs the compiler that made it
-is "no compiler" "$(PATH=$work/empty CC='' both "$tally" reduce sumsq --op-file sumsq.h <series)" \
-    "tally: operator 'sumsq': the processors need a C compiler for its text, and there is no cc, gcc or clang in PATH (streams, fragments and reversed scans of segments run there on every device)
+is "no compiler" "$(PATH=$work/empty CC='' both "$tally" reduce squares --op-file squares.h <series)" \
+    "tally: operator 'squares': the processors need a C compiler for its text, and there is no cc, gcc or clang in PATH (streams, fragments and reversed scans of segments run there on every device)
 exit 2"
 
 # at once, and cold: the same bits from every process
@@ -68,10 +68,10 @@ if [ -n "$device" ] && [ -z "${TALLY_SANITIZE-}" ]; then
     "$TALLY_BUILD/test_user" "$device" >errors.log 2>&1 || { failed=1; grep -A1 FAILED errors.log; }
     ln -s "$(command -v ld)" empty/ld # PoCL links
     "$tally" scan last --dtype f32 -o x.npy <series
-    is "without a C compiler" "$(PATH=$work/empty CC='' both "$tally" reduce drawdown --op-file drawdown.h --device "$device" x.npy)" $'1008\nexit 0'
+    is "without a C compiler" "$(PATH=$work/empty CC='' both "$tally" reduce descent --op-file descent.h --device "$device" x.npy)" $'1008\nexit 0'
     is "a stream without a C compiler" \
-        "$(PATH=$work/empty CC='' both "$tally" reduce drawdown --op-file drawdown.h --device "$device" <series | cut -c1-70)" \
-        $'tally: operator \'drawdown\': the processors need a C compiler for its t\nexit 2'
+        "$(PATH=$work/empty CC='' both "$tally" reduce descent --op-file descent.h --device "$device" <series | cut -c1-69)" \
+        $'tally: operator \'descent\': the processors need a C compiler for its t\nexit 2'
     cat >choices.h <<'TEXT'
 #define OP_STATE(F) F(real, a) F(real, b)
 typedef struct { OP_STATE(FIELD) } state;

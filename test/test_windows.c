@@ -16,9 +16,10 @@ typedef struct {
     int lanes;
 } instance;
 static const instance instances[] = {
-    {"sum", TALLY_F32, TALLY_F32, 1},   {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
-    {"mean", TALLY_F64, TALLY_F64, 1},  {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
-    {"first", TALLY_U16, TALLY_U16, 1}, {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1}};
+    {"sum", TALLY_F32, TALLY_F32, 1},     {"argmax", TALLY_F32, TALLY_I64, 1},  {"var", TALLY_F32, TALLY_F64, 1},
+    {"mean", TALLY_F64, TALLY_F64, 1},    {"minmax", TALLY_I16, TALLY_I16, 2},  {"max", TALLY_I8, TALLY_I8, 1},
+    {"first", TALLY_U16, TALLY_U16, 1},   {"nanmean", TALLY_F32, TALLY_F32, 1}, {"ema:0.01", TALLY_F64, TALLY_F64, 1},
+    {"ema:0.3", TALLY_F32, TALLY_F32, 1}, {"var", TALLY_I8, TALLY_F64, 1}};
 static const instance exact[] = {{"sum", TALLY_I16, TALLY_I64, 1},    {"argmin", TALLY_F32, TALLY_I64, 1},
                                  {"max", TALLY_F32, TALLY_F32, 1},    {"last", TALLY_I8, TALLY_I8, 1},
                                  {"nanmax", TALLY_F16, TALLY_F16, 1}, {"minmax", TALLY_F64, TALLY_F64, 2},
@@ -29,21 +30,25 @@ static char *x, *got, *want;
 static int64_t most;
 static int only_exact;
 
-/* A window of w on a view of rows x n elements; shift: of the results, in results; offsets: for segments. */
+/* A window of w on a view of rows x n elements; shift: of the results, in results; offsets: for segments; across: rows
+ * are columns, side by side, so many elements being between one row of them and the next. */
 typedef struct {
     int64_t w, after, min_count, rows, n, stride, shift;
     tally_edges edges;
     const int64_t *offsets;
+    int64_t across;
 } one_case;
 
 static void check_case(const char *name, const instance *o, const one_case *c)
 {
     const int64_t size = (int64_t)tally_dtype_size(o->result) * o->lanes;
     const tally_window_options options = {c->w - 1 - c->after, c->after, c->edges, c->min_count};
-    const tally_view in = {x, o->dtype, c->rows, c->n, c->n * c->stride, c->stride, c->offsets};
-    const int64_t length = c->offsets ? 0 : tally_window_length(c->n, &options);
-    const int64_t room = (c->offsets ? c->offsets[c->rows] : c->rows * length) * size + 2 * GUARD;
-    tally_view out = {NULL, o->result, c->rows, length, length, 1, c->offsets};
+    const int64_t across = c->across, length = c->offsets ? 0 : tally_window_length(c->n, &options);
+    const tally_view in = {
+        x, o->dtype, c->rows, c->n, across ? 1 : c->n * c->stride, across ? across : c->stride, c->offsets};
+    const int64_t results = c->offsets ? c->offsets[c->rows] : across ? across * length : c->rows * length;
+    const int64_t room = results * size + 2 * GUARD;
+    tally_view out = {NULL, o->result, c->rows, length, across ? 1 : length, across ? across : 1, c->offsets};
     memset(got, 0xa5, (size_t)room);
     memset(want, 0xa5, (size_t)room);
     out.data = want + c->shift * size;
@@ -90,6 +95,41 @@ static void check_layouts(const char *name, const instance *o)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_case(name, o, &cases[i]);
 }
 
+/* Windows that a tile holds, every length up to three runs of 8 among them (src/gpu/kernel/window_whole.cl): one
+ * sequence, and rows. */
+static void check_tiles(const char *name, const instance *o)
+{
+    for (int i = 0; i < (check_quick ? 12 : 150); i++) {
+        one_case c = {.rows = 1, .stride = i % 5 == 4 ? 2 : 1, .shift = i % 4, .n = most / 8 - i};
+        c.w = i < 25 ? i + 1 : 1 + (int64_t)(tl_random(&check_state) % (uint64_t)(i % 3 ? 1024 : 130));
+        c.edges = (tally_edges)(i % 3);
+        c.after = i % 2 ? c.w / 2 : 0;
+        c.min_count = i % 7 == 1 ? c.w / 2 : 0;
+        if (i % 4 == 3) c.n = c.w + i % 9, c.rows = most / 8 / c.n;
+        check_case(name, o, &c);
+    }
+}
+
+/* Columns by tiles, in groups of levels: around each of the lengths where they are cut, tiles and columns that end
+ * anywhere. */
+static void check_columns(const char *name, const instance *o, int first)
+{
+    static const int64_t lengths[] = {129, 500, 192, 191, 128, 4160, 8191, 1024, 8192, 9000, 130, 257, 512, 700, 2047};
+    for (int i = 0, turn = first; i < (check_quick ? 6 : 60); i++, turn++) {
+        const int64_t rows = 16 + turn * 7 % 30, across = rows + (turn % 3 ? turn % 4 : 0), most_n = most / across;
+        one_case c = {.rows = rows, .across = across, .n = most_n, .stride = 1, .shift = turn % 5};
+        c.w = i < 15 ? lengths[i] : 129 + (int64_t)(tl_random(&check_state) % (uint64_t)(i % 2 ? 600 : most_n - 130));
+        if (c.w > 4000 && i < 15) c.rows = 16, c.across = 16, c.n = most / 16;
+        if (c.w > c.n) c.w = c.n;
+        if (turn % 4 == 1) c.n = c.w + turn % 50;
+        if (c.n * c.across > most) c.n = most / c.across;
+        c.edges = (tally_edges)(turn % 3);
+        c.after = turn / 2 % 2 ? 0 : c.w / 3;
+        c.min_count = turn % 7 == 1 ? c.w / 2 : 0;
+        check_case(name, o, &c);
+    }
+}
+
 /* Class X of one sequence (src/gpu/kernel/window_exact.cl): around the lengths of runs and tiles, elements and results
  * that begin anywhere. */
 static void check_exact(const char *name, const instance *o)
@@ -119,6 +159,8 @@ static void check_device(const char *name)
         check_lengths(name, &instances[i], (int)i);
         tl_random_fill(&check_state, x, instances[i].dtype, most, TL_DATA_HOSTILE);
         check_layouts(name, &instances[i]);
+        if (!check_quick || i == 1) check_tiles(name, &instances[i]);
+        if (!check_quick || i < 2) check_columns(name, &instances[i], (int)i);
     }
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
         if (check_quick && i > 1) break;

@@ -14,12 +14,12 @@ static void pieces(void)
     int64_t made = 0, more = 0;
     size_t bytes = sizeof saved;
     tally *ctx = open_on("cpu,threads=2"), *other = open_on("cpu");
-    if (!define_example(ctx, "drawdown") || !define_example(other, "drawdown")) return;
+    if (!define_example(ctx, "descent") || !define_example(other, "descent")) return;
     check_fill(x, TALLY_F32, N, TL_DATA_PLAIN);
     tally_view in = tally_flat(x, TALLY_F32, N), out = tally_flat(whole, TALLY_F32, N);
-    check_ok(ctx, tally_reduce(ctx, "drawdown", &in, &want), "reduce");
+    check_ok(ctx, tally_reduce(ctx, "descent", &in, &want), "reduce");
     tally_stream *s = NULL;
-    if (check_ok(ctx, tally_stream_reduce(ctx, "drawdown", TALLY_F32, &s), "a stream")) {
+    if (check_ok(ctx, tally_stream_reduce(ctx, "descent", TALLY_F32, &s), "a stream")) {
         check_ok(ctx, tally_stream_push(s, x, 1234, NULL, NULL), "push");
         check_ok(ctx, tally_stream_push(s, x + 1234, N - 1234, NULL, NULL), "push");
         check_ok(ctx, tally_stream_finish(s, &got, NULL), "finish");
@@ -28,8 +28,8 @@ static void pieces(void)
     }
     tally_window_options w = {49, 0, TALLY_EDGES_VALID, 0};
     out.n = tally_window_length(N, &w);
-    check_ok(ctx, tally_window(ctx, "drawdown", &in, &out, &w), "window");
-    if (check_ok(ctx, tally_stream_window(ctx, "drawdown", TALLY_F32, &w, &s), "a window stream")) {
+    check_ok(ctx, tally_window(ctx, "descent", &in, &out, &w), "window");
+    if (check_ok(ctx, tally_stream_window(ctx, "descent", TALLY_F32, &w, &s), "a window stream")) {
         check_ok(ctx, tally_stream_push(s, x, 777, part, &made), "push");
         check_ok(ctx, tally_stream_push(s, x + 777, N - 777, part + made, &more), "push");
         check_said(made + more == out.n, "window stream", "another number of results");
@@ -39,8 +39,8 @@ static void pieces(void)
 
     /* fragments: cut, saved, loaded into another context, merged there with one of its own */
     tally_fragment *a = NULL, *b = NULL, *c = NULL;
-    check_ok(ctx, tally_fragment_make(ctx, "drawdown", TALLY_F32, x, 0, 7001, &a), "a fragment");
-    check_ok(other, tally_fragment_make(other, "drawdown", TALLY_F32, x + 7001, 7001, N - 7001, &b), "a fragment");
+    check_ok(ctx, tally_fragment_make(ctx, "descent", TALLY_F32, x, 0, 7001, &a), "a fragment");
+    check_ok(other, tally_fragment_make(other, "descent", TALLY_F32, x + 7001, 7001, N - 7001, &b), "a fragment");
     check_ok(ctx, tally_fragment_save(a, saved, &bytes), "save");
     if (check_ok(other, tally_fragment_load(other, saved, bytes, &c), "load") &&
         check_ok(other, tally_fragment_merge(c, b), "merge")) {
@@ -56,7 +56,7 @@ static void pieces(void)
     check_said(tally_fragment_load(third, saved, bytes, &c) == TALLY_BAD_DATA && !c, "load without the operator",
                tally_error(third));
     check_said(strstr(tally_error(third), "not defined here") != NULL, "its sentence", tally_error(third));
-    tally_define(third, "drawdown",
+    tally_define(third, "descent",
                  "#define OP_STATE(F) F(real, h) F(real, l) F(real, m)\ntypedef struct { OP_STATE(FIELD) } state;\n"
                  "fn state lift(elem x, idx i, par p) { state r; r.h = to_real(x); r.l = r.h; r.m = r.h; return r; }\n"
                  "fn state combine(state a, state b) { return b; }\n"
@@ -70,10 +70,10 @@ static void pieces(void)
 
     /* a new text: from the next call on; what is open keeps the old one */
     s = NULL;
-    check_ok(ctx, tally_stream_reduce(ctx, "drawdown", TALLY_F32, &s), "a stream");
+    check_ok(ctx, tally_stream_reduce(ctx, "descent", TALLY_F32, &s), "a stream");
     check_ok(ctx, tally_stream_push(s, x, N / 2, NULL, NULL), "push");
     check_ok(ctx,
-             tally_define(ctx, "drawdown",
+             tally_define(ctx, "descent",
                           "#define OP_STATE(F) F(real, v)\ntypedef struct { OP_STATE(FIELD) } state;\n"
                           "fn state lift(elem x, idx i, par p) { state r; r.v = to_real(x); return r; }\n"
                           "fn state combine(state a, state b) { return b; }\n"
@@ -81,7 +81,7 @@ static void pieces(void)
                           "fn result empty(par p) { return to_result(num(0.0)); }\n",
                           NULL),
              "a second text");
-    check_ok(ctx, tally_reduce(ctx, "drawdown", &in, &got), "reduce");
+    check_ok(ctx, tally_reduce(ctx, "descent", &in, &got), "reduce");
     check_same(&got, x + N - 1, 1, 4, "the second text");
     check_ok(ctx, tally_stream_push(s, x + N / 2, N - N / 2, NULL, NULL), "push");
     check_ok(ctx, tally_stream_finish(s, &got, NULL), "finish");

@@ -48,7 +48,7 @@ CALLS(DECLARE)
 enum { INNER = 5, ROUNDS_MOST = 99, RESULT = 8, MAJOR = 75, MINOR = 76, PROCESSORS = 16, PATIENCE = 15000 };
 enum { QUICK, BEST, AUTO, CODES };
 static const char *const codes[] = {"quick", "best", "auto"};
-static const char *const ops[] = {"sum", "sumsq", "drawdown", "trend", "streak"};
+static const char *const ops[] = {"sum", "squares", "descent", "trend", "streak"};
 static const char *const shapes[] = {"reduce", "scan", "window of 50"};
 enum { OPS = sizeof ops / sizeof *ops, SHAPES = 3 };
 

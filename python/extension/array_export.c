@@ -2,8 +2,7 @@
  * tally.Array for other libraries: DLPack (new and old capsules) and Arrow's C data interface. What is given out holds
  * a reference to the array; its deleter may be called from a thread without the GIL. */
 #include "pt.h"
-#include "arrow.h"
-#include "dlpack.h"
+#include "capsules.h"
 #include <stdlib.h>
 #include <string.h>
 

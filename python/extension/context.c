@@ -152,6 +152,18 @@ pt_slot *pt_take(const pt_operand *a, const pt_operand *out)
     return at < 0 ? NULL : take_place(at);
 }
 
+pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out)
+{
+    if (!next || next->device < 0) return pt_take(a, out);
+    if (a->device >= 0 && (a->device != next->device || (a->stream && next->stream && a->stream != next->stream))) {
+        PyErr_Format(PyExc_ValueError, "next is on cuda:%d and x on cuda:%d%s: must be one device and one stream",
+                     next->device, a->device, a->device == next->device ? ", in another stream" : "");
+        return NULL;
+    }
+    if (!a->stream) a->stream = next->stream;
+    return pt_take(a->device >= 0 ? a : next, out);
+}
+
 void pt_give_back(pt_slot *slot)
 {
     if (!slot) return;

@@ -75,10 +75,10 @@ int pt_join(pt_dim *dim, int count)
         pt_dim d = dim[i];
         if (d.n == 1) continue;
         pt_dim *last = left ? &dim[left - 1] : NULL;
-        int64_t in, out;
+        int64_t in, out, next;
         if (last && !__builtin_mul_overflow(d.in, d.n, &in) && !__builtin_mul_overflow(d.out, d.n, &out) &&
-            in == last->in && out == last->out)
-            *last = (pt_dim){last->n * d.n, d.in, d.out};
+            !__builtin_mul_overflow(d.next, d.n, &next) && in == last->in && out == last->out && next == last->next)
+            *last = (pt_dim){last->n * d.n, d.in, d.out, d.next};
         else
             dim[left++] = d;
     }

@@ -62,7 +62,7 @@ PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count
     tally_exact sum;
     if (pt_count("exact_add", count, 3) || read_state(args[0], &sum)) return NULL;
     const long sign = PyLong_AsLong(args[2]);
-    if ((sign == -1 && PyErr_Occurred()) || pt_open(args[1], "x", &a)) return NULL;
+    if ((sign == -1 && PyErr_Occurred()) || pt_open_plain(args[1], "x", "an exact sum", &a)) return NULL;
     pt_slot *slot = NULL;
     PyObject *object = NULL;
     if (a.device >= 0)

@@ -41,6 +41,7 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
         if (status) break;
         status = tally_fragment_merge(*whole, part);
         tally_fragment_free(part);
+        if (!status) status = pt_went_on(now);
     }
     free(room);
     if (status) {
@@ -60,16 +61,48 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
     int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open(args[1], "x", &a)) return NULL;
+    if (pt_open_plain(args[1], "x", "a fragment", &a)) return NULL;
     pt_slot *slot = NULL;
     if (a.device >= 0)
         PyErr_SetString(PyExc_ValueError, "x is on a device: fragments take host memory in this version");
-    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, &verb)) {
+    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
+        pt_begin(a.size);
         Py_BEGIN_ALLOW_THREADS status = make(slot->ctx, &verb, &a, start, &fragment);
-        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else object = saved(slot->ctx, fragment);
+        Py_END_ALLOW_THREADS if (!pt_end(status ? pt_raise(slot->ctx, status) : 0)) object = saved(slot->ctx, fragment);
+        tally_fragment_free(fragment);
+    }
+    pt_give_back(slot);
+    pt_close(&a);
+    return object;
+}
+
+/* fragment_rows(op, x, start) -> bytes: the rows of x, of two axes, as sequences */
+PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a;
+    pt_verb verb;
+    if (pt_count("fragment_rows", count, 3)) return NULL;
+    const long long start = PyLong_AsLongLong(args[2]);
+    if (start == -1 && PyErr_Occurred()) return NULL;
+    if (pt_open_plain(args[1], "x", "a fragment", &a)) return NULL;
+    PyObject *object = NULL;
+    pt_slot *slot = NULL;
+    if (a.device >= 0 || a.chunks || a.ndim != 2)
+        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
+    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
+        tally_fragment *fragment = NULL;
+        tally_status status = TALLY_OK;
+        tally_view x = {.data = a.data, .dtype = a.dtype, .rows = a.shape[0], .n = a.shape[1]};
+        x.row_stride = a.strides[0] / verb.in_bytes, x.stride = a.strides[1] / verb.in_bytes;
+        if (a.strides[0] % verb.in_bytes || a.strides[1] % verb.in_bytes) {
+            PyErr_SetString(PyExc_ValueError, "x has elements that are not whole elements apart: copy it");
+        } else {
+            Py_BEGIN_ALLOW_THREADS status = tally_fragment_of_view(slot->ctx, verb.op, &x, start, &fragment);
+            Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+            else object = saved(slot->ctx, fragment);
+        }
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
@@ -107,41 +140,87 @@ PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t c
     return object;
 }
 
+/* The results of a fragment: a number, or an array of those of all sequences. */
+static PyObject *results(tally *ctx, const tally_fragment *fragment, const tally_fragment_info *about)
+{
+    tally_operator_info info;
+    PyObject *value = NULL;
+    tally_status status = tally_operator(ctx, about->op, about->dtype, &info);
+    const int64_t shape[2] = {about->rows, info.lanes};
+    if (!status && about->rows == 1 && info.lanes == 1) {
+        char out[16];
+        status = tally_fragment_result(fragment, out);
+        if (!status) value = pt_value(info.output, 0, out);
+    } else if (!status) {
+        value = pt_array_new(info.output, 0, about->rows == 1 ? 1 : 1 + (info.lanes > 1),
+                             about->rows == 1 ? shape + 1 : shape);
+        if (value && about->rows && (status = tally_fragment_result(fragment, pt_array_data(value)))) Py_CLEAR(value);
+    }
+    if (status) pt_raise(ctx, status);
+    return value;
+}
+
 /* fragment_read(bytes, result) -> (op, dtype, start, end, None or the result) */
 PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    enum { DTYPE = 12, NAME = 36, OP = 40 }; /* places in the bytes */
     if (pt_count("fragment_read", count, 2)) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
     tally_fragment *fragment = slot ? pt_fragment_load(slot, args[0]) : NULL;
-    PyObject *object = NULL, *value = NULL;
-    if (fragment) { /* so the bytes are good */
-        const char *bytes = PyBytes_AsString(args[0]), *end;
-        uint32_t dtype, length;
-        char op[PT_OP] = "", out[64];
+    PyObject *object = NULL;
+    if (fragment) {
+        tally_fragment_info about;
         int64_t from, to;
-        memcpy(&dtype, bytes + DTYPE, sizeof dtype);
-        memcpy(&length, bytes + NAME, sizeof length);
-        end = memchr(bytes + OP, '@', length); /* a user's operator has its text's hash behind it */
-        memcpy(op, bytes + OP, end ? (size_t)(end - bytes - OP) : length);
+        tally_fragment_about(fragment, &about);
         tally_fragment_range(fragment, &from, &to);
-        tally_status status = TALLY_OK;
-        if (PyObject_IsTrue(args[1]) > 0) {
-            tally_operator_info info;
-            status = tally_operator(slot->ctx, op, (tally_dtype)dtype, &info);
-            if (!status) status = tally_fragment_result(fragment, out);
-            if (!status && info.lanes == 1) value = pt_value(info.output, 0, out);
-            if (!status && info.lanes > 1 && (value = pt_array_new(info.output, 0, 1, &(int64_t){info.lanes})))
-                memcpy(pt_array_data(value), out, tally_dtype_size(info.output) * (size_t)info.lanes);
-        } else {
-            value = Py_NewRef(Py_None);
-        }
-        if (status) pt_raise(slot->ctx, status);
+        PyObject *value = PyObject_IsTrue(args[1]) > 0 ? results(slot->ctx, fragment, &about) : Py_NewRef(Py_None);
         if (value)
-            object = Py_BuildValue("(ssLLN)", op, pt_dtype_name((tally_dtype)dtype, 0), (long long)from, (long long)to,
+            object = Py_BuildValue("(ssLLN)", about.op, pt_dtype_name(about.dtype, 0), (long long)from, (long long)to,
                                    value);
     }
     tally_fragment_free(fragment);
     pt_give_back(slot);
+    return object;
+}
+
+/* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on after `before` */
+PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a;
+    pt_verb verb;
+    char start[16];
+    if (pt_count("scan_rows", count, 5)) return NULL;
+    if (pt_open_plain(args[1], "x", "a scan of rows", &a)) return NULL;
+    PyObject *object = NULL;
+    pt_slot *slot = NULL;
+    tally_fragment *before = NULL;
+    tally_stream *s = NULL;
+    tally_scan_options o = {.exclusive = PyObject_IsTrue(args[3]) > 0};
+    if (a.device >= 0 || a.chunks || a.ndim != 2) {
+        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
+    } else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
+               (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
+               (before = pt_fragment_load(slot, args[2]))) {
+        const int64_t shape[3] = {a.shape[0], a.shape[1], verb.info.lanes};
+        if (args[4] != Py_None) o.init = start;
+        object = pt_array_new(verb.info.output, 0, 2 + (verb.info.lanes > 1), shape);
+        tally_view x = {.data = a.data, .dtype = a.dtype, .rows = a.shape[0], .n = a.shape[1]};
+        x.row_stride = a.strides[0] / verb.in_bytes, x.stride = a.strides[1] / verb.in_bytes;
+        if (object) {
+            const tally_view out = tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
+            tally_status status;
+            Py_BEGIN_ALLOW_THREADS status = tally_stream_scan_rows(slot->ctx, verb.op, a.dtype, x.rows, &o, &s);
+            if (!status) status = tally_stream_resume(s, before);
+            if (!status && x.n && x.rows) status = tally_stream_push_view(s, &x, &out);
+            Py_END_ALLOW_THREADS if (status)
+            {
+                pt_raise(slot->ctx, status);
+                Py_CLEAR(object);
+            }
+        }
+    }
+    tally_stream_close(s);
+    tally_fragment_free(before);
+    pt_give_back(slot);
+    pt_close(&a);
     return object;
 }

@@ -2,7 +2,7 @@
  * Arrow's C data interface: one array, or a stream of them (pyarrow.ChunkedArray, polars.Series), whose elements follow
  * each other. Nulls are refused; dictionaries, strings, dates, lists and bit-packed booleans too. */
 #include "pt.h"
-#include "arrow.h"
+#include "capsules.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,13 +29,14 @@ static int read_schema(const pt_arrow_schema *schema, pt_operand *a)
     return -1;
 }
 
-static int64_t count_nulls(const pt_arrow_array *array)
+/* Is an element null? A producer may leave the count to its readers (-1). */
+static int has_nulls(const pt_arrow_array *array)
 {
-    const uint8_t *bits = array->n_buffers > 0 && array->buffers ? array->buffers[0] : NULL;
-    int64_t nulls = 0;
-    if (array->null_count >= 0 || !bits) return array->null_count > 0 ? array->null_count : 0;
-    for (int64_t i = array->offset; i < array->offset + array->length; i++) nulls += !(bits[i / 8] >> (i % 8) & 1);
-    return nulls;
+    const uint8_t *bits = array->buffers[0];
+    if (array->null_count >= 0 || !bits) return array->null_count > 0;
+    for (int64_t i = array->offset; i < array->offset + array->length; i++)
+        if (!(bits[i / 8] >> (i % 8) & 1)) return 1;
+    return 0;
 }
 
 /* The dense elements of one array. */
@@ -51,13 +52,14 @@ static int read_array(const pt_arrow_array *array, pt_operand *a, pt_chunk *chun
                      pt_dtype_name(a->dtype, 0));
         return -1;
     }
-    int64_t nulls = count_nulls(array);
-    if (nulls) {
-        PyErr_Format(PyExc_ValueError,
-                     "%s has %lld nulls: this version of tally takes arrays without; fill them (with NaN) or drop them",
-                     a->name, (long long)nulls);
+    const int nulls = has_nulls(array);
+    if (nulls && !array->buffers[0]) {
+        PyErr_Format(PyExc_ValueError, "%s: its Arrow array has %lld nulls and no bits that say where", a->name,
+                     (long long)array->null_count);
         return -1;
     }
+    chunk->valid = nulls ? array->buffers[0] : NULL;
+    chunk->valid_offset = nulls ? array->offset : 0;
     chunk->n = array->length;
     chunk->data = array->buffers[1];
     if (array->length) chunk->data = (const char *)chunk->data + array->offset * (int64_t)tally_dtype_size(a->dtype);
@@ -76,6 +78,8 @@ static int one_dense(pt_operand *a, const pt_chunk *chunk)
     a->readonly = 1;
     a->ndim = 1;
     a->shape[0] = chunk->n;
+    a->valid = chunk->valid;
+    a->valid_offset = chunk->valid_offset;
     return pt_settle(a, 0) ? -1 : 1;
 }
 
@@ -188,10 +192,10 @@ static int from_stream(PyObject *object, pt_operand *a)
         if (__builtin_add_overflow(total, p->chunks[i].n, &total)) return used(a);
         if (p->chunks[i].n) p->chunks[kept++] = p->chunks[i];
     }
-    if (kept <= 1) return one_dense(a, &(pt_chunk){kept ? p->chunks[0].data : NULL, total});
+    if (kept <= 1) return one_dense(a, kept ? &p->chunks[0] : &(pt_chunk){.n = 0});
     a->chunks = p->chunks;
     a->chunk_count = kept;
-    return one_dense(a, &(pt_chunk){NULL, total});
+    return one_dense(a, &(pt_chunk){.n = total});
 }
 
 static int has(PyObject *object, const char *name)

@@ -2,7 +2,7 @@
  * DLPack, 1.x and before: a capsule with a tensor, which its consumer renames to say that it was used, and whose
  * deleter the consumer calls when it is done (dmlc.github.io/dlpack). */
 #include "pt.h"
-#include "dlpack.h"
+#include "capsules.h"
 #include <string.h>
 
 static void release_new(pt_operand *a)

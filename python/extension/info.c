@@ -3,13 +3,11 @@
 #include "pt.h"
 #include <string.h>
 
-/* operators() -> list of names; not yet those of two inputs */
+/* operators() -> list of names */
 PyObject *pt_operators(PyObject *module, PyObject *unused)
 {
     PyObject *list = PyList_New(0);
     for (const char *const *name = tally_operators(); list && *name; name++) {
-        tally_operator_info info;
-        if (!tally_operator(NULL, *name, TALLY_F64, &info) && info.inputs == 2) continue;
         PyObject *text = PyUnicode_FromString(*name);
         if (!text || PyList_Append(list, text)) Py_CLEAR(list);
         Py_XDECREF(text);
@@ -30,10 +28,10 @@ PyObject *pt_operator(PyObject *module, PyObject *const *args, Py_ssize_t count)
     tally_status status = tally_operator(slot->ctx, op, dtype, &info);
     PyObject *facts = NULL;
     if (!status)
-        facts =
-            Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
-                          info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes", info.lanes,
-                          "exact", info.exact ? Py_True : Py_False, "seedable", info.seedable ? Py_True : Py_False);
+        facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:O,s:O}", "name", info.name, "text", info.text, "empty",
+                              info.empty, "param", info.param, "dtype", pt_dtype_name(info.output, 0), "lanes",
+                              info.lanes, "inputs", info.inputs, "exact", info.exact ? Py_True : Py_False, "seedable",
+                              info.seedable ? Py_True : Py_False);
     else if (status == TALLY_UNSUPPORTED)
         facts = Py_NewRef(Py_None);
     else

@@ -2,10 +2,10 @@
  * Keys: runs of equal neighbours, groups of integers, gathers. Of one axis of host memory, in one piece. */
 #include "pt.h"
 
-/* Opens an array of one axis, and the view of it. */
-static int open_flat(PyObject *object, const char *name, pt_operand *a, tally_view *v)
+/* Opens an array of one axis, and the view of it. bare: what is left out is there like the rest. */
+static int open_flat(PyObject *object, const char *name, int bare, pt_operand *a, tally_view *v)
 {
-    if (pt_open(object, name, a)) return -1;
+    if (bare ? pt_open(object, name, a) || pt_flatten(a) : pt_open_plain(object, name, "this function", a)) return -1;
     const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
     if (a->ndim != 1 || a->chunks || a->device >= 0 || !pt_even(a, bytes)) {
         PyErr_Format(PyExc_ValueError, "%s must have one axis, in one piece of host memory", name);
@@ -15,6 +15,16 @@ static int open_flat(PyObject *object, const char *name, pt_operand *a, tally_vi
     *v = (tally_view){.data = a->data, .dtype = a->dtype, .rows = 1, .n = a->size, .row_stride = a->size, .stride = 1};
     if (a->size > 1) v->stride = a->strides[0] / bytes;
     return 0;
+}
+
+int pt_open_places(PyObject *object, const char *name, pt_operand *a)
+{
+    tally_view v;
+    if (open_flat(object, name, 0, a, &v)) return -1;
+    if (a->dtype == TALLY_I64 && (a->size <= 1 || v.stride == 1) && (uintptr_t)a->data % sizeof(int64_t) == 0) return 0;
+    PyErr_Format(PyExc_ValueError, "%s must be int64, dense and aligned", name);
+    pt_close(a);
+    return -1;
 }
 
 /* Places are NumPy's where the input is of a library that has it, else of our own: they have no index or name. */
@@ -31,7 +41,7 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
     tally_view v;
     PyObject *given = NULL;
     int64_t runs = 0;
-    if (open_flat(object, "keys", &a, &v)) return NULL;
+    if (open_flat(object, "keys", 0, &a, &v)) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
     if (slot) {
         tally_status status;
@@ -65,7 +75,7 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     if (groups == -1 && PyErr_Occurred()) return NULL;
     if (groups < 0 || groups > most)
         return PyErr_Format(PyExc_ValueError, "groups is %lld: must be 0..%lld", (long long)groups, (long long)most);
-    if (open_flat(args[0], "codes", &a, &v)) return NULL;
+    if (open_flat(args[0], "codes", 0, &a, &v)) return NULL;
     pt_slot *slot = pt_take(NULL, NULL);
     if (slot && !make_places(&a, a.size, &order, &first)) {
         if (!make_places(&a, groups + 1, &offsets, &second)) {
@@ -85,23 +95,20 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return given;
 }
 
-/* take(x, order) -> the elements at these places */
+/* take(x, order, bare) -> the elements at these places */
 PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_operand a, order, result;
-    tally_view v, places, out;
+    tally_view v, out;
     PyObject *object = NULL;
-    if (pt_count("take", count, 2)) return NULL;
-    if (open_flat(args[0], "x", &a, &v)) return NULL;
-    if (open_flat(args[1], "order", &order, &places)) {
+    if (pt_count("take", count, 3)) return NULL;
+    if (open_flat(args[0], "x", args[2] == Py_True, &a, &v)) return NULL;
+    if (pt_open_places(args[1], "order", &order)) {
         pt_close(&a);
         return NULL;
     }
     pt_slot *slot = NULL;
-    if (order.dtype != TALLY_I64 || order.is_bool || (order.size > 1 && places.stride != 1) ||
-        (uintptr_t)order.data % sizeof(int64_t)) {
-        PyErr_SetString(PyExc_ValueError, "order must be int64, dense and aligned");
-    } else if ((slot = pt_take(NULL, NULL)) && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
+    if ((slot = pt_take(NULL, NULL)) && !pt_make(&a, a.dtype, a.is_bool, 1, &order.size, &result, &object)) {
         tally_status status;
         out = (tally_view){.data = result.data, .dtype = a.dtype, .rows = 1, .n = order.size, .stride = 1};
         Py_BEGIN_ALLOW_THREADS status =
@@ -118,4 +125,41 @@ PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_close(&order);
     pt_close(&a);
     return object;
+}
+
+/* bounds(keys, low, high, low_open, high_open, ties) -> (start, end); low and high as the keys are */
+PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_operand a, bound[2];
+    tally_view v;
+    PyObject *places[2] = {NULL, NULL}, *given = NULL;
+    tally_key_window w = {0};
+    if (pt_count("bounds", count, 6) || open_flat(args[0], "keys", 0, &a, &v)) return NULL;
+    w.low_open = PyObject_IsTrue(args[3]);
+    w.high_open = PyObject_IsTrue(args[4]);
+    w.ties = PyObject_IsTrue(args[5]) ? TALLY_TIES_ROW : TALLY_TIES_ALL;
+    pt_slot *slot = NULL;
+    int made = 0;
+    if (a.dtype == TALLY_F64) {
+        w.low_real = PyFloat_AsDouble(args[1]);
+        w.high_real = PyFloat_AsDouble(args[2]);
+    } else {
+        w.low = PyLong_AsLongLong(args[1]);
+        w.high = PyErr_Occurred() ? 0 : PyLong_AsLongLong(args[2]);
+    }
+    if (PyErr_Occurred() || !(slot = pt_take(NULL, NULL))) goto done;
+    for (; made < 2; made++)
+        if (make_places(&a, a.size, &bound[made], &places[made])) goto done;
+    tally_status status;
+    Py_BEGIN_ALLOW_THREADS status =
+        tally_window_bounds(slot->ctx, &v, &w, (int64_t *)(void *)bound[0].data, (int64_t *)(void *)bound[1].data);
+    Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+    else given = PyTuple_Pack(2, places[0], places[1]);
+done:
+    while (made-- > 0) pt_close(&bound[made]);
+    pt_give_back(slot);
+    Py_XDECREF(places[0]);
+    Py_XDECREF(places[1]);
+    pt_close(&a);
+    return given;
 }

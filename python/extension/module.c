@@ -18,12 +18,14 @@ static PyObject *helpers(PyObject *module, PyObject *const *args, Py_ssize_t cou
     Py_RETURN_NONE;
 }
 
-/* like(x) -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
-static PyObject *like(PyObject *module, PyObject *object)
+/* like(x, "x") -> (dtype, shape, strides in bytes, address, device, "own", "numpy" or "other"), for tests */
+static PyObject *like(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     static const char *const kinds[] = {"own", "numpy", "other"};
     pt_operand a;
-    if (pt_open(object, "x", &a)) return NULL;
+    const char *name = count == 2 ? PyUnicode_AsUTF8AndSize(args[1], NULL) : "x";
+    if (count != 2 && pt_count("like", count, 1)) return NULL;
+    if (!name || pt_open(args[0], name, &a)) return NULL;
     PyObject *shape = PyTuple_New(a.ndim), *strides = PyTuple_New(a.ndim), *facts = NULL;
     for (int i = 0; shape && strides && i < a.ndim; i++)
         if (PyTuple_SetItem(shape, i, PyLong_FromLongLong(a.shape[i])) ||
@@ -43,7 +45,7 @@ static PyObject *packed(PyObject *module, PyObject *object)
 {
     pt_operand a;
     pt_dim dim[PT_DIMS];
-    if (pt_open(object, "x", &a)) return NULL;
+    if (pt_open_plain(object, "x", "a digest", &a)) return NULL;
     int64_t each = (int64_t)tally_dtype_size(a.dtype), bytes = a.size * each;
     PyObject *copy = NULL;
     for (int i = 0; i < a.ndim; i++) dim[i] = (pt_dim){a.shape[i], a.strides[i], 0};
@@ -68,8 +70,13 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"rolling", FAST(pt_rolling)},
                                 {"segments", FAST(pt_segments)},
                                 {"fragment_make", FAST(pt_fragment_make)},
+                                {"fragment_rows", FAST(pt_fragment_rows)},
+                                {"scan_rows", FAST(pt_scan_rows)},
                                 {"fragment_join", FAST(pt_fragment_join)},
                                 {"fragment_read", FAST(pt_fragment_read)},
+                                {"present", FAST(pt_present)},
+                                {"bounds", FAST(pt_bounds)},
+                                {"ranges", FAST(pt_ranges)},
                                 {"runs", pt_runs, METH_O, NULL},
                                 {"groups", FAST(pt_groups)},
                                 {"take", FAST(pt_gather)},
@@ -81,7 +88,8 @@ static PyMethodDef methods[] = {{"reduce", FAST(pt_reduce)},
                                 {"operator", FAST(pt_operator)},
                                 {"helpers", FAST(helpers)},
                                 {"use", pt_use, METH_O, NULL},
-                                {"like", like, METH_O, NULL},
+                                {"progress", pt_progress, METH_O, NULL},
+                                {"like", FAST(like)},
                                 {"packed", packed, METH_O, NULL},
                                 {"about", pt_about, METH_NOARGS, NULL},
                                 {"operators", pt_operators, METH_NOARGS, NULL},

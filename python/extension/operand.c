@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include "pt.h"
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -55,16 +56,13 @@ static int is_ndarray(PyObject *object)
     return PyObject_TypeCheck(object, (PyTypeObject *)ndarray);
 }
 
-/* A masked array's data says nothing about its mask. */
-static int refuse_masked(PyObject *object, const char *name)
+/* The mask of a masked array, whose data says nothing about it: a new reference, or NULL. */
+static int mask_of(PyObject *object, PyObject **mask)
 {
+    *mask = NULL;
     if (Py_TYPE(object) == (PyTypeObject *)ndarray) return 0;
-    PyObject *mask = pt_attribute(object, "_mask");
-    if (!mask && PyErr_Occurred()) return -1;
-    if (!mask) return 0;
-    Py_DECREF(mask);
-    PyErr_Format(PyExc_TypeError, "%s is a masked array: this version of tally has no masks; fill it with NaN", name);
-    return -1;
+    *mask = pt_attribute(object, "_mask");
+    return !*mask && PyErr_Occurred() ? -1 : 0;
 }
 
 /* ---- what all protocols end with ---- */
@@ -160,6 +158,8 @@ static void begin(PyObject *object, const char *name, pt_operand *a)
     a->name = name;
     a->chunks = NULL;
     a->chunk_count = 0;
+    a->valid = a->copy = a->bits = NULL;
+    a->valid_offset = 0;
     a->release = NULL;
 }
 
@@ -171,6 +171,9 @@ void pt_close(pt_operand *a)
     if (a->release) a->release(a);
     a->release = NULL;
     Py_CLEAR(a->converted);
+    free(a->copy);
+    free(a->bits);
+    a->copy = a->bits = NULL;
     if (failed) PyErr_Restore(type, value, trace);
 }
 
@@ -197,10 +200,17 @@ static int is_pandas(PyObject *object)
 
 static int open_ndarray(PyObject *object, pt_operand *a, int writable)
 {
+    PyObject *mask;
     a->kind = PT_NUMPY;
-    if (refuse_masked(object, a->name)) return -1;
-    int read = pt_from_buffer(object, a, writable);
-    return read ? read : pt_from_interface(object, a);
+    if (mask_of(object, &mask)) return -1;
+    int read = mask && writable ? -1 : pt_from_buffer(object, a, writable);
+    if (!read) read = pt_from_interface(object, a);
+    if (mask && writable)
+        PyErr_SetString(PyExc_TypeError, "out is a masked array: must be an array without a mask; give its data");
+    else if (mask && read > 0 && (is_ndarray(mask) || PyObject_IsTrue(mask)) && pt_leave_out(a, mask, "mask", 1))
+        read = -1; /* no mask at all is numpy.False_ */
+    Py_XDECREF(mask);
+    return read;
 }
 
 /* What take(object) says: (what to read instead, the kind of its results). */
@@ -270,6 +280,16 @@ int pt_open(PyObject *object, const char *name, pt_operand *a)
     begin(object, name, a);
     if (open_protocol(object, a, 0) > 0) return 0;
     if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s is of type %R: must be an array", name, Py_TYPE(object));
+    pt_close(a);
+    return -1;
+}
+
+int pt_open_plain(PyObject *object, const char *name, const char *what, pt_operand *a)
+{
+    if (pt_open(object, name, a)) return -1;
+    if (!pt_has_nulls(a)) return 0;
+    PyErr_Format(PyExc_ValueError, "%s has elements that are left out (nulls, a mask): %s takes arrays without", name,
+                 what);
     pt_close(a);
     return -1;
 }

@@ -4,8 +4,10 @@
  *   object --pt_open--> operand --dims--> views --> tally_reduce, _scan, _window --> result --pt_give--> object
  *
  *   operand.c    which protocol an object speaks; from_*.c read the protocols; array.c is the array of our own
+ *   inputs.c     elements that are left out (nulls, masks, where=), and second arrays
  *   dims.c       axes, and the fewest strides that walk them; walk.c calls the verbs over them
  *   context.c    contexts, one for each call under way; errors
+ *   progress.c   what happens between the pieces of a long call: Ctrl-C, a callback
  *
  * Functions that return int give 0, or -1 with a Python exception set. Everything here needs the GIL (or an attached
  * thread state) unless it says otherwise. The names of files and functions here begin with pt_. */
@@ -35,6 +37,8 @@ typedef enum pt_kind {
 typedef struct pt_chunk {
     const void *data;
     int64_t n;
+    const void *valid; /* NULL, or a bit for each element, from this one on */
+    int64_t valid_offset;
 } pt_chunk;
 
 typedef struct pt_operand pt_operand;
@@ -54,6 +58,11 @@ struct pt_operand {
     const char *name; /* for sentences: "x", "out" */
     pt_chunk *chunks; /* NULL, or `size` elements in this many parts; data is NULL then */
     int64_t chunk_count;
+    /* NULL, or a bit for each element by its place, as in tally_view: element p of data has valid_offset + p. Then the
+     * strides are multiples of elements */
+    const void *valid;
+    int64_t valid_offset;
+    void *copy, *bits;             /* NULL, or memory of our own that data and valid are in */
     void (*release)(pt_operand *); /* NULL, or gives `held` back */
     void *held;
     Py_buffer buffer; /* of from_buffer.c */
@@ -64,6 +73,28 @@ int pt_open(PyObject *object, const char *name, pt_operand *a);
 /* The same for writing: read-only memory and what is no array are errors. */
 int pt_open_out(PyObject *object, pt_operand *a);
 void pt_close(pt_operand *a);
+/* The same where nothing may be left out: `what` takes arrays without nulls. */
+int pt_open_plain(PyObject *object, const char *name, const char *what, pt_operand *a);
+/* And this of dense int64 of one axis in host memory. */
+int pt_open_places(PyObject *object, const char *name, pt_operand *a);
+
+/* ---- what is left out, and second arrays ---- */
+
+/* Leaves the elements out for which `where`, which is broadcast to a, is 0 (not 0 if `inverted`). None: nothing. */
+int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted);
+/* Opens a second array, and broadcasts it to a. None: *given is NULL. */
+int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_operand **given);
+void pt_close_next(const pt_operand *given);
+/* Chunks become one piece of memory. */
+int pt_flatten(pt_operand *a);
+int pt_has_nulls(const pt_operand *a);
+/* The type in which two arrays are calculated (doc/inputs.md). */
+tally_dtype pt_common(tally_dtype a, tally_dtype b);
+static inline int pt_is_valid(const pt_operand *a, int64_t place)
+{
+    const int64_t bit = a->valid_offset + place;
+    return !a->valid || ((const uint8_t *)a->valid)[bit >> 3] >> (bit & 7) & 1;
+}
 
 /* The protocols. 1: read; 0: the object does not speak it; -1: it does, wrongly. */
 int pt_from_buffer(PyObject *object, pt_operand *a, int writable);
@@ -138,6 +169,8 @@ int pt_contexts_init(void);
 /* A context for this call: the thread's device, or the CUDA device that holds the operands (a, out; either may be
  * NULL). NULL with an exception. */
 pt_slot *pt_take(const pt_operand *a, const pt_operand *out);
+/* The same for a call that may have a second input. */
+pt_slot *pt_take_two(pt_operand *a, const pt_operand *next, const pt_operand *out);
 void pt_give_back(pt_slot *slot);
 /* Sets the exception of a failed call; ctx NULL: one without a context. Returns -1. */
 int pt_raise(const tally *ctx, tally_status status);
@@ -155,7 +188,7 @@ PyObject *pt_devices(PyObject *module, PyObject *unused);
 /* ---- dimensions ---- */
 
 typedef struct pt_dim {
-    int64_t n, in, out; /* extent; byte strides in the input and in the results */
+    int64_t n, in, out, next; /* extent; byte strides in the input, in the results, in the second input */
 } pt_dim;
 
 /* The axes that `axis` names: a bit each; None is all of them. */
@@ -174,11 +207,25 @@ int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Is every stride a multiple of the element? */
 int pt_even(const pt_operand *a, int64_t bytes);
 
+/* ---- long calls ---- */
+
+/* A call on so many elements begins; it turns out to have more. Calls do not nest. */
+void pt_begin(int64_t elements);
+void pt_more(int64_t elements);
+/* Without the GIL, between pieces: so many elements more are done. PT_INTERRUPTED if a signal's handler, or the
+ * callback, raised an exception. */
+tally_status pt_went_on(int64_t elements);
+/* It ended. Not 0 if it failed, or the callback does. */
+int pt_end(int failed);
+/* Elements of a piece: fewer than usual if somebody wants to hear of them. */
+int64_t pt_piece(int64_t usual);
+PyObject *pt_progress(PyObject *module, PyObject *object);
+
 /* ---- verbs ---- */
 
 /* How a verb runs: op as the library writes it, its facts, and what scan and window add. */
 typedef struct pt_verb {
-    enum { PT_REDUCE, PT_SCAN, PT_WINDOW } what;
+    enum { PT_REDUCE, PT_SCAN, PT_WINDOW, PT_RANGES } what;
     char op[PT_OP];
     tally_operator_info info;
     int out_bool;    /* Python calls the results bool */
@@ -186,12 +233,17 @@ typedef struct pt_verb {
     int64_t in_bytes, out_bytes;
     tally_scan_options scan;
     tally_window_options window;
-    int initial;   /* scan: one more result before the first, of no elements */
-    int64_t shift; /* window: results move on by one, the first is empty (after is -1) */
+    int initial;                /* scan: one more result before the first, of no elements */
+    int64_t shift;              /* window: results move on by one, the first is empty (after is -1) */
+    const pt_operand *next;     /* NULL, or the second input, of the first one's shape */
+    const int64_t *start, *end; /* ranges: the elements of each result, and how many it must have */
+    int64_t least;
 } pt_verb;
 
-/* op and the dtype that was asked for (None: any) as the library's string, and its facts for `a`. */
-int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, pt_verb *verb);
+/* op and the dtype that was asked for (None: any) as the library's string, and its facts for `a`, and for `next`, which
+ * may be NULL. */
+int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, const pt_operand *next,
+               pt_verb *verb);
 /* Checks that an `out` that was given is an array of these results. */
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape);
 /* The place of results of *ndim axes, to which the operator's lanes may add one: `out`, which is open as *result if
@@ -212,8 +264,13 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_bounds(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_runs(PyObject *module, PyObject *keys);
 PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_gather(PyObject *module, PyObject *const *args, Py_ssize_t count);

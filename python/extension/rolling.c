@@ -3,15 +3,18 @@
  * where the operator's own empty value is a number (a sum's is 0). Results are float64 (float32 on request).
  *
  * Data without a NaN, which one pass tells, has the plain operator's bits, and a window's place says how many
- * observations it has; else the nan form runs, and windows of `count` say it. */
+ * observations it has; else the nan form runs, and windows of `count` say it. Of two arrays an observation is a pair
+ * without a NaN. A window is the rows that a fixed number reaches, or those from start to end (ranges.c). */
 #include "pt.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
-    pt_verb verb, plain, count; /* the nan form, the operator itself */
-    pt_operand a;
+    pt_verb verb, plain, count; /* the nan form, the operator itself, what counts observations */
+    pt_operand a, b, pairs;     /* pairs: a byte for each pair of two arrays, 1 if it is an observation */
+    const pt_operand *next;     /* NULL, or &b */
+    const int64_t *start, *end; /* NULL, or the rows of each window */
     int axis;
     int64_t before, after, minimum, every; /* after may be -1: the window ends before its own row */
     int64_t least;  /* elements that a window must have to say anything: minimum, or 1 where no elements say NaN */
@@ -51,16 +54,21 @@ static int empty_is_nan(tally *ctx, const char *op, tally_dtype dtype, double *v
 {
     char bits[64];
     tally_operator_info info;
-    tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};
+    tally_view none = {.dtype = dtype, .rows = 1, .stride = 1}, second = none;
     *value = 0;
-    if (tally_operator(ctx, op, dtype, &info) || tally_reduce(ctx, op, &none, bits)) return 0;
+    if (tally_operator(ctx, op, dtype, &info)) return 0;
+    if (info.inputs == 2) none.next = &second;
+    if (tally_reduce(ctx, op, &none, bits)) return 0;
     *value = as_double(info.output, bits, 0);
     return isnan(*value);
 }
 
 static void set_window(pt_verb *verb, const rolling *r)
 {
-    verb->what = PT_WINDOW;
+    verb->what = r->start ? PT_RANGES : PT_WINDOW;
+    verb->start = r->start;
+    verb->end = r->end;
+    if (r->start) return;
     verb->shift = r->after < 0;
     verb->window = (tally_window_options){r->before - verb->shift, r->after + verb->shift, TALLY_EDGES_SHRINK, 0};
 }
@@ -77,18 +85,19 @@ static void dense_like(const pt_operand *a, tally_dtype dtype, char *data, pt_op
     }
 }
 
-static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, char **data)
+static tally_status windows(tally *ctx, const rolling *r, const pt_verb *verb, const pt_operand *a, char **data)
 {
     pt_operand dense;
     *data = malloc((size_t)(r->a.size * verb->out_bytes + 1));
     if (!*data) return TALLY_NO_MEMORY;
     dense_like(&r->a, verb->info.output, *data, &dense);
-    return pt_walk_series(ctx, verb, &r->a, r->axis, &dense);
+    return pt_walk_series(ctx, verb, a, r->axis, &dense);
 }
 
 /* The rows that the window of row i has. */
 static int64_t rows_at(const rolling *r, int64_t i)
 {
+    if (r->start) return r->end[i] - r->start[i];
     int64_t n = r->a.shape[r->axis], low = i - r->before, high = i + r->after;
     return (high < n ? high : n - 1) - (low > 0 ? low : 0) + 1;
 }
@@ -141,13 +150,60 @@ static void choose(const rolling *r, const pt_verb *verb, const char *values, co
             }
 }
 
-/* Is every element a number? */
+static int is_nan(tally_dtype dtype, const char *at)
+{
+    uint16_t half;
+    float single;
+    double real;
+    switch (dtype) {
+    case TALLY_F16:
+    case TALLY_BF16:
+        memcpy(&half, at, sizeof half);
+        return (half & 0x7fff) > (dtype == TALLY_F16 ? 0x7c00 : 0x7f80);
+    case TALLY_F32:
+        memcpy(&single, at, sizeof single);
+        return isnan(single);
+    case TALLY_F64:
+        memcpy(&real, at, sizeof real);
+        return isnan(real);
+    default:
+        return 0;
+    }
+}
+
+/* A 1 for each element that is an observation, in C order: `to` has 1 before. */
+static void mark_pairs(const pt_operand *a, int axis, const char *at, uint8_t **to)
+{
+    if (axis < a->ndim) {
+        for (int64_t i = 0; i < a->shape[axis]; i++) mark_pairs(a, axis + 1, at + i * a->strides[axis], to);
+        return;
+    }
+    **to &= (uint8_t)(!is_nan(a->dtype, at) && pt_is_valid(a, (at - a->data) / (int64_t)tally_dtype_size(a->dtype)));
+    ++*to;
+}
+
+static tally_status look_at_pairs(rolling *r)
+{
+    uint8_t *bytes = malloc((size_t)r->a.size + 1), *at = bytes;
+    if (!bytes) return TALLY_NO_MEMORY;
+    dense_like(&r->a, TALLY_U8, (char *)bytes, &r->pairs);
+    r->pairs.copy = bytes;
+    memset(bytes, 1, (size_t)r->a.size);
+    mark_pairs(&r->a, 0, r->a.data, &at);
+    at = bytes;
+    mark_pairs(r->next, 0, r->next->data, &at);
+    r->rows = !memchr(bytes, 0, (size_t)r->a.size);
+    return pt_went_on(r->a.size);
+}
+
+/* Is every element an observation? */
 static tally_status look_for_nan(tally *ctx, rolling *r)
 {
     int64_t numbers = 0;
-    if (r->rows || r->a.dtype < TALLY_F16) {
+    if (!r->rows && r->next && r->a.size) return look_at_pairs(r);
+    if (r->rows || (r->a.dtype < TALLY_F16 && !r->a.valid)) {
         r->rows = 1;
-        return TALLY_OK;
+        return pt_went_on(r->a.size);
     }
     tally_status status = pt_walk_reduce(ctx, &r->count, &r->a, ~(uint64_t)0, (char *)&numbers);
     r->rows = numbers == r->a.size;
@@ -160,18 +216,20 @@ static tally_status run(tally *ctx, rolling *r, pt_operand *out)
     char *values = NULL, *counts = NULL;
     tally_status status = look_for_nan(ctx, r);
     pt_verb *verb = r->rows ? &r->plain : &r->verb;
-    int64_t length = r->before + r->after + 1;
+    int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
     double nothing; /* what no elements say: as floats have it, also of integers, which have no NaN */
     int nan = empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
-    int direct = verb->info.output == r->wanted && r->every == 1;
+    int direct = verb->info.output == r->wanted && r->every == 1 && !r->start;
     r->least = nan && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
     if (length > 0 && r->least <= length) {
         set_window(verb, r);
         set_window(&r->count, r);
-        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &values);
-        if (!status && !r->rows && r->least > 0) status = windows(ctx, r, &r->count, &counts);
+        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &r->a, &values);
+        if (!status && !r->rows && r->least > 0) pt_more(r->a.size);
+        if (!status && !r->rows && r->least > 0)
+            status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);
     } else {
         direct = 0;
     }
@@ -194,10 +252,10 @@ static int read_integer(PyObject *object, int64_t *value)
 /* The operator that gives what is wanted: with an accumulator of float64, if it has one. */
 static int one_verb(pt_slot *slot, PyObject *op, rolling *r, pt_verb *verb)
 {
-    if (pt_verb_of(slot, op, Py_None, &r->a, verb)) return -1;
+    if (pt_verb_of(slot, op, Py_None, &r->a, r->next, verb)) return -1;
     if (r->wanted != TALLY_F64 || r->a.dtype < TALLY_F16 || verb->info.accumulator != TALLY_F32) return 0;
     PyObject *wide = PyUnicode_FromString("float64");
-    int bad = !wide || pt_verb_of(slot, op, wide, &r->a, verb);
+    int bad = !wide || pt_verb_of(slot, op, wide, &r->a, r->next, verb);
     Py_XDECREF(wide);
     return bad ? -1 : 0;
 }
@@ -207,9 +265,10 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     int is_bool = 0;
     r->wanted = TALLY_F64;
     if (dtype != Py_None && pt_dtype_of(dtype, &r->wanted, &is_bool)) return -1;
-    PyObject *count = PyUnicode_FromString("count");
-    int bad = !count || pt_verb_of(slot, count, Py_None, &r->a, &r->count) || one_verb(slot, op, r, &r->verb) ||
-              one_verb(slot, plain, r, &r->plain);
+    const pt_operand bytes = {.dtype = TALLY_U8}; /* of pairs, which are summed */
+    PyObject *count = PyUnicode_FromString(r->next ? "sum" : "count");
+    int bad = !count || pt_verb_of(slot, count, Py_None, r->next ? &bytes : &r->a, NULL, &r->count) ||
+              one_verb(slot, op, r, &r->verb) || one_verb(slot, plain, r, &r->plain);
     Py_XDECREF(count);
     if (bad) return -1;
     tally_dtype gives = r->verb.info.output;
@@ -225,39 +284,61 @@ static int read_verb(pt_slot *slot, PyObject *op, PyObject *plain, PyObject *dty
     return 0;
 }
 
-/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?) */
+/* start and end, or None for both: one for each row. */
+static int read_rows(PyObject *const *args, pt_operand *bound, rolling *r)
+{
+    const int64_t **const to[2] = {&r->start, &r->end};
+    for (int i = 0; i < 2 && args[0] != Py_None; i++) {
+        if (pt_open_places(args[i], i ? "end" : "start", &bound[i])) return -1;
+        if (bound[i].size != r->a.shape[r->axis]) {
+            PyErr_Format(PyExc_ValueError, "on has %lld elements: must have %lld, one for each row of x",
+                         (long long)bound[i].size, (long long)r->a.shape[r->axis]);
+            return -1;
+        }
+        *to[i] = (const int64_t *)(const void *)bound[i].data;
+    }
+    return 0;
+}
+
+/* rolling(nan form, x, axis, dtype, before, after, minimum, step, operator, is NaN an observation?, next, start, end)
+ */
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    rolling r;
-    pt_operand out;
+    rolling r = {.rows = 0};
+    pt_operand out, bound[2] = {{.size = 0}, {.size = 0}};
     PyObject *object = NULL;
     int64_t shape[PT_DIMS];
     tally_status status = TALLY_OK;
     int made = 0;
-    if (pt_count("rolling", count, 10) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
+    if (pt_count("rolling", count, 13) || read_integer(args[4], &r.before) || read_integer(args[5], &r.after) ||
         read_integer(args[6], &r.minimum) || read_integer(args[7], &r.every) || pt_open(args[1], "x", &r.a))
         return NULL;
     pt_slot *slot = NULL;
     r.rows = args[9] == Py_True;
-    if (r.a.chunks || r.a.device >= 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "x: rolling takes one piece of host memory: combine its chunks first, or use window");
+    if (pt_flatten(&r.a) || pt_open_next(args[10], &r.a, &r.b, &r.next)) goto done;
+    if (r.a.device >= 0 || (r.next && r.next->device >= 0)) {
+        PyErr_Format(PyExc_ValueError, "%s: rolling takes host memory: use window", r.a.device >= 0 ? "x" : "next");
         goto done;
     }
-    if (pt_axis(args[2], &r.a, &r.axis) || !(slot = pt_take(&r.a, NULL)) ||
+    if (pt_axis(args[2], &r.a, &r.axis) || read_rows(args + 11, bound, &r) || !(slot = pt_take(&r.a, NULL)) ||
         read_verb(slot, args[0], args[8], args[3], &r))
         goto done;
     memcpy(shape, r.a.shape, sizeof shape);
     shape[r.axis] = (shape[r.axis] + r.every - 1) / r.every;
     if (pt_make(&r.a, r.wanted, 0, r.a.ndim, shape, &out, &object)) goto done;
     made = 1;
+    pt_begin(2 * r.a.size);
     Py_BEGIN_ALLOW_THREADS status = run(slot->ctx, &r, &out);
     Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+    if (pt_end(status != TALLY_OK)) status = status ? status : PT_INTERRUPTED;
 done:
     pt_give_back(slot);
     if (made) pt_close(&out);
     if (status) Py_CLEAR(object);
     object = pt_give(&r.a, object, r.a.ndim);
+    for (int i = 0; i < 2; i++) pt_close(&bound[i]);
+    free(r.pairs.copy);
+    pt_close_next(r.next);
     pt_close(&r.a);
     return object;
 }

@@ -5,7 +5,7 @@
 
 static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand *a)
 {
-    if (pt_open(object, "offsets", offsets)) return -1;
+    if (pt_open_plain(object, "offsets", "a list of places", offsets)) return -1;
     if (offsets->dtype != TALLY_I64 || offsets->ndim != 1 || offsets->chunks || offsets->size < 1 ||
         (offsets->size > 1 && offsets->strides[0] != 8) || (offsets->device >= 0 && a->device < 0)) {
         PyErr_SetString(PyExc_ValueError,
@@ -29,8 +29,11 @@ static int open_offsets(PyObject *object, pt_operand *offsets, const pt_operand 
 static int check(const pt_verb *verb, const pt_operand *a, const pt_operand *offsets)
 {
     const int64_t *at = (const int64_t *)(const void *)offsets->data;
-    if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype))) {
-        PyErr_SetString(PyExc_ValueError, "x must have one axis, in one piece, to be cut into segments");
+    const pt_operand *b = verb->next;
+    if (a->ndim != 1 || a->chunks || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)) ||
+        (b && !pt_even(b, (int64_t)tally_dtype_size(b->dtype)))) {
+        PyErr_SetString(PyExc_ValueError,
+                        "x must have one axis, in one piece, to be cut into segments (and so must next)");
         return -1;
     }
     if (verb->what == PT_REDUCE || (offsets->device < 0 && at[0] == 0 && at[offsets->size - 1] == a->size)) return 0;
@@ -43,8 +46,16 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
                         const pt_operand *out)
 {
     const int64_t *at = (const int64_t *)(const void *)offsets->data;
-    tally_view v = {a->data, a->dtype, offsets->size - 1, 0, 0, a->size > 1 ? a->strides[0] / verb->in_bytes : 1, at};
-    tally_view w = {out->data, verb->info.output, v.rows, 0, 0, 1, at};
+    const int64_t rows = offsets->size - 1;
+    tally_view v = {a->data, a->dtype, rows, 0, 0, 1, at, a->valid, a->valid_offset, NULL}, second;
+    tally_view w = {out->data, verb->info.output, rows, 0, 0, 1, at, NULL, 0, NULL};
+    if (a->size > 1) v.stride = a->strides[0] / verb->in_bytes;
+    if (verb->next) {
+        const pt_operand *b = verb->next;
+        second = (tally_view){b->data, b->dtype, rows, 0, 0, 1, at, b->valid, b->valid_offset, NULL};
+        if (b->size > 1) second.stride = b->strides[0] / (int64_t)tally_dtype_size(b->dtype);
+        v.next = &second;
+    }
     if (out->ndim && out->size > 1 && verb->what != PT_REDUCE) w.stride = out->strides[0] / verb->out_bytes;
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
@@ -54,14 +65,15 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     return pt_stream_end(slot, status, a, out);
 }
 
-/* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count) */
+/* segments(what, op, x, offsets, dtype, exclusive, reverse, before, after, edges, min_count, next, where) */
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, offsets, result;
+    pt_operand a, b, offsets, result;
+    const pt_operand *next = NULL;
     pt_verb verb;
     int64_t number[7], shape[2];
     PyObject *object = NULL;
-    if (pt_count("segments", count, 11)) return NULL;
+    if (pt_count("segments", count, 13)) return NULL;
     for (int i = 0; i < 7; i++) {
         number[i] = PyLong_AsLongLong(args[i ? i + 4 : 0]);
         if (number[i] == -1 && PyErr_Occurred()) return NULL;
@@ -70,7 +82,9 @@ PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count)
     pt_slot *slot = NULL;
     int opened = open_offsets(args[3], &offsets, &a), made = 0, ndim = 1;
     tally_status status = TALLY_OK;
-    if (opened || !(slot = pt_take(&a, NULL)) || pt_verb_of(slot, args[1], args[4], &a, &verb)) goto done;
+    if (opened || pt_flatten(&a) || pt_leave_out(&a, args[12], "where", 0) || pt_open_next(args[11], &a, &b, &next) ||
+        !(slot = pt_take_two(&a, next, NULL)) || pt_verb_of(slot, args[1], args[4], &a, next, &verb))
+        goto done;
     verb.what = (int)number[0];
     verb.scan = (tally_scan_options){(int)number[1], (int)number[2], NULL};
     verb.window = (tally_window_options){number[3], number[4], (tally_edges)number[5], number[6]};
@@ -85,6 +99,7 @@ done:
     if (!opened) pt_close(&offsets);
     if (status) Py_CLEAR(object);
     object = pt_give(&a, object, ndim);
+    pt_close_next(next);
     pt_close(&a);
     return object;
 }

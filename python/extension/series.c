@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Scan and window: as many results as elements, along one axis. */
+ * Scan and window: as many results as elements, along one axis; and windows by ranges, as many as there are ranges. */
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
@@ -39,60 +39,72 @@ static int check_device(const pt_verb *verb, const pt_operand *a, const pt_opera
                         "own row are for host memory in this version");
         return -1;
     }
-    if (a->device >= 0 && !pt_even(a, verb->in_bytes)) {
+    if (a->device >= 0 && !pt_even(a, (int64_t)tally_dtype_size(a->dtype))) {
         PyErr_Format(PyExc_ValueError, "%s is on a device: its strides must be multiples of its elements", a->name);
         return -1;
     }
     return 0;
 }
 
-/* What a stream cannot do runs on one dense copy. */
-static tally_status run_chunks(tally *ctx, const pt_verb *verb, const pt_operand *a, const pt_operand *out)
+/* What a stream over chunks cannot do, which runs on one dense copy. */
+static int flatten(const pt_verb *verb, pt_operand *a, const pt_operand *out)
 {
-    int dense = out->strides[0] == verb->out_bytes;
-    if (dense && !verb->initial && !verb->shift && !verb->scan.reverse) return pt_walk_chunks(ctx, verb, a, out->data);
-    pt_operand copy = *a;
-    if (!(copy.data = malloc((size_t)(a->size * verb->in_bytes)))) return TALLY_NO_MEMORY;
-    char *to = copy.data;
-    for (int64_t i = 0; i < a->chunk_count; i++) {
-        memcpy(to, a->chunks[i].data, (size_t)(a->chunks[i].n * verb->in_bytes));
-        to += a->chunks[i].n * verb->in_bytes;
-    }
-    tally_status status = pt_walk_series(ctx, verb, &copy, 0, out);
-    free(copy.data);
-    return status;
+    const int streams = out->strides[0] == verb->out_bytes && !verb->initial && !verb->shift && !verb->scan.reverse &&
+                        verb->what != PT_RANGES;
+    return streams && !pt_has_nulls(a) ? 0 : pt_flatten(a);
 }
 
 static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
 {
     tally_status status = pt_stream_begin(slot, a, out);
     if (!status)
-        status = a->chunks ? run_chunks(slot->ctx, verb, a, out) : pt_walk_series(slot->ctx, verb, a, axis, out);
+        status =
+            a->chunks ? pt_walk_chunks(slot->ctx, verb, a, out->data) : pt_walk_series(slot->ctx, verb, a, axis, out);
     return pt_stream_end(slot, status, a, out);
 }
 
 static int series_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
 {
     tally_status status;
-    if (check_out(verb, out) || check_device(verb, a, out)) return -1;
+    if (check_out(verb, out) || check_device(verb, a, out) || (verb->next && check_device(verb, verb->next, out)))
+        return -1;
+    if (verb->next &&
+        pt_meet(verb->next, out, (int64_t)tally_dtype_size(verb->next->dtype), verb->out_bytes / verb->info.lanes)) {
+        PyErr_SetString(PyExc_ValueError, "out overlaps next: give it memory of its own");
+        return -1;
+    }
     if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes) && !in_place(verb, a, out)) {
         PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own%s", a->name,
                      verb->what == PT_SCAN ? ", or exactly its (same data, strides and element size)" : "");
         return -1;
     }
+    pt_begin(a->size);
     if (pt_long(slot, a->size * verb->in_bytes)) {
         Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, axis, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, axis, out);
     }
-    return status ? pt_raise(slot->ctx, status) : 0;
+    return pt_end(status ? pt_raise(slot->ctx, status) : 0);
+}
+
+/* The library checks too, in its own words. */
+static int check_ranges(const pt_verb *how, int64_t n)
+{
+    for (int64_t i = 0; i < how->shift; i++) {
+        if (how->start[i] >= 0 && how->start[i] <= how->end[i] && how->end[i] <= n) continue;
+        PyErr_Format(PyExc_ValueError, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld, the elements of x",
+                     (long long)i, (long long)how->start[i], (long long)how->end[i], (long long)n);
+        return -1;
+    }
+    return 0;
 }
 
 /* The call, when everything about it is in *verb but the operator's facts. */
 static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
 {
-    pt_operand a, result;
+    pt_operand a, b, result;
+    const pt_operand *next = NULL;
     pt_verb verb;
     int ndim, axis, opened = 0, failed = 1;
     int64_t shape[PT_DIMS + 1];
@@ -101,40 +113,48 @@ static PyObject *series(PyObject *const *args, pt_verb *how, PyObject *init)
     if (pt_open(args[1], "x", &a)) return NULL;
     pt_slot *slot = NULL;
     ndim = a.ndim;
-    if (pt_axis(args[2], &a, &axis)) goto done;
+    if (pt_axis(args[2], &a, &axis) || pt_leave_out(&a, args[10], "where", 0) || pt_open_next(args[9], &a, &b, &next))
+        goto done;
     if (out != Py_None) {
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take(&a, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, &verb)) goto done;
+    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[3], &a, next, &verb))
+        goto done;
     verb.what = how->what;
     verb.scan = how->scan;
     verb.window = how->window;
     verb.initial = how->initial;
-    verb.shift = how->shift;
+    verb.shift = how->what == PT_RANGES ? 0 : how->shift;
     if (init != Py_None) {
         if (pt_value_from(init, "init", verb.info.output, start)) goto done;
         verb.scan.init = start;
     }
+    verb.start = how->start;
+    verb.end = how->end;
+    verb.least = how->least;
     memcpy(shape, a.shape, (size_t)ndim * sizeof *shape);
+    if (verb.what == PT_RANGES && check_ranges(how, a.shape[axis])) goto done;
+    if (verb.what == PT_RANGES) shape[axis] = how->shift;
     if (verb.what == PT_WINDOW) shape[axis] = tally_window_length(a.shape[axis], &verb.window);
     shape[axis] += verb.initial;
     if (pt_open_result(&a, &verb, out, &ndim, shape, &result, &opened, &object)) goto done;
-    failed = series_into(slot, &verb, &a, axis, &result);
+    failed = flatten(&verb, &a, &result) || series_into(slot, &verb, &a, axis, &result);
 done:
     pt_give_back(slot);
     if (opened) pt_close(&result);
     if (failed) Py_CLEAR(object);
     if (out == Py_None) object = pt_give(&a, object, ndim);
+    pt_close_next(next);
     pt_close(&a);
     return object;
 }
 
-/* scan(op, x, axis, dtype, out, exclusive, reverse, include_initial, init) */
+/* scan(op, x, axis, dtype, out, exclusive, reverse, include_initial, init, next, where) */
 PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_verb how = {.what = PT_SCAN};
-    if (pt_count("scan", count, 9)) return NULL;
+    if (pt_count("scan", count, 11)) return NULL;
     how.scan.exclusive = PyObject_IsTrue(args[5]);
     how.scan.reverse = PyObject_IsTrue(args[6]);
     how.initial = PyObject_IsTrue(args[7]);
@@ -142,13 +162,13 @@ PyObject *pt_scan(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return series(args, &how, args[8]);
 }
 
-/* window(op, x, axis, dtype, out, before, after, edges, min_count) */
+/* window(op, x, axis, dtype, out, before, after, edges, min_count, next, where) */
 PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     pt_verb how = {.what = PT_WINDOW};
     int64_t *to[4] = {&how.window.before, &how.window.after, NULL, &how.window.min_count};
     static const char *const names[] = {"before", "after", "edges", "min_count"};
-    if (pt_count("window", count, 9)) return NULL;
+    if (pt_count("window", count, 11)) return NULL;
     for (int i = 0; i < 4; i++) {
         if (!PyIndex_Check(args[5 + i])) {
             PyErr_Format(PyExc_TypeError, "%s is %R: must be an integer", names[i], args[5 + i]);
@@ -174,4 +194,29 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     return series(args, &how, Py_None);
+}
+
+/* ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where) */
+PyObject *pt_ranges(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    pt_verb how = {.what = PT_RANGES};
+    pt_operand bound[2];
+    PyObject *object = NULL;
+    int open_ = 0;
+    if (pt_count("ranges", count, 11)) return NULL;
+    how.least = PyLong_AsLongLong(args[7]);
+    if (how.least == -1 && PyErr_Occurred()) return NULL;
+    for (; open_ < 2; open_++)
+        if (pt_open_places(args[5 + open_], open_ ? "end" : "start", &bound[open_])) break;
+    if (open_ == 2 && bound[0].size != bound[1].size) {
+        PyErr_Format(PyExc_ValueError, "start has %lld elements, end %lld: must be as many", (long long)bound[0].size,
+                     (long long)bound[1].size);
+    } else if (open_ == 2) {
+        how.start = (const int64_t *)(const void *)bound[0].data;
+        how.end = (const int64_t *)(const void *)bound[1].data;
+        how.shift = bound[0].size;
+        object = series(args, &how, Py_None);
+    }
+    while (open_-- > 0) pt_close(&bound[open_]);
+    return object;
 }

@@ -50,7 +50,7 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
     if (!s) return NULL;
     pt_operand a = {.device = -1};
     if (pt_dtype_of(dtype, &a.dtype, &a.is_bool) || !(s->slot = pt_take(NULL, NULL)) ||
-        pt_verb_of(s->slot, op, Py_None, &a, &s->verb))
+        pt_verb_of(s->slot, op, Py_None, &a, NULL, &s->verb))
         goto failed;
     s->dtype = a.dtype;
     s->is_bool = a.is_bool;
@@ -109,7 +109,7 @@ static PyObject *push(PyObject *self, PyObject *object)
     stream *s = (stream *)self;
     pt_operand a;
     PyObject *given = NULL;
-    if (pt_open(object, "x", &a)) return NULL;
+    if (pt_open_plain(object, "x", "a stream", &a)) return NULL;
     if (a.ndim > 1 || a.chunks || a.device >= 0 || a.dtype != s->dtype || a.is_bool != s->is_bool) {
         PyErr_Format(PyExc_ValueError,
                      "x is %s with %d axes: this stream takes %s with one, in one piece of host memory",

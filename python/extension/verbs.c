@@ -24,9 +24,19 @@ static int is_truth(pt_slot *slot, const pt_verb *verb, tally_dtype in)
     return in != TALLY_U8 || (!tally_operator(slot->ctx, verb->op, TALLY_I8, &info) && info.output == TALLY_U8);
 }
 
-int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, pt_verb *verb)
+/* Not before it is known that the operator exists. */
+static int check_inputs(const pt_verb *verb, const char *text, const pt_operand *next)
+{
+    if ((verb->info.inputs == 2) == (next != NULL)) return 0;
+    PyErr_Format(PyExc_ValueError, "next: '%s' takes %s", text,
+                 next ? "one array, and a second one was given" : "two arrays, x and next");
+    return -1;
+}
+
+int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, const pt_operand *next, pt_verb *verb)
 {
     Py_ssize_t length;
+    const tally_dtype in = next ? pt_common(a->dtype, next->dtype) : a->dtype;
     const char *text = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, &length) : NULL;
     if (!text || length >= PT_OP || (Py_ssize_t)strlen(text) != length) {
         if (!PyErr_Occurred())
@@ -38,9 +48,14 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     verb->what = PT_REDUCE;
     verb->initial = 0;
     verb->shift = 0;
-    tally_status status = tally_operator(slot->ctx, verb->op, a->dtype, &verb->info);
+    verb->next = next;
+    verb->start = verb->end = NULL;
+    verb->least = 0;
+    verb->scan = (tally_scan_options){0};
+    tally_status status = tally_operator(slot->ctx, verb->op, in, &verb->info);
     if (status) return pt_raise(slot->ctx, status);
-    verb->out_bool = is_truth(slot, verb, a->dtype) || (a->is_bool && verb->info.output == TALLY_U8);
+    if (check_inputs(verb, text, next)) return -1;
+    verb->out_bool = is_truth(slot, verb, in) || (a->is_bool && verb->info.output == TALLY_U8);
     verb->out = a->is_bool && verb->info.output == TALLY_U64 ? TALLY_I64 : verb->info.output;
     if (dtype != Py_None) {
         tally_dtype wanted;
@@ -48,14 +63,14 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
         if (pt_dtype_of(dtype, &wanted, &is_bool)) return -1;
         int same = wanted == verb->out && is_bool == verb->out_bool;
         if (!same && wanted == TALLY_F64 && with_f64(verb->op) &&
-            !tally_operator(slot->ctx, verb->op, a->dtype, &verb->info) && verb->info.output == TALLY_F64) {
+            !tally_operator(slot->ctx, verb->op, in, &verb->info) && verb->info.output == TALLY_F64) {
             verb->out = TALLY_F64;
             same = 1;
         }
         if (!same) {
             PyErr_Format(PyExc_ValueError, "dtype is %s: '%s' of %s gives %s%s", pt_dtype_name(wanted, is_bool), text,
-                         pt_dtype_name(a->dtype, a->is_bool), pt_dtype_name(verb->out, verb->out_bool),
-                         a->dtype >= TALLY_F16 && verb->out == TALLY_F32 ? ", or float64 on request" : "");
+                         pt_dtype_name(in, a->is_bool && in == TALLY_U8), pt_dtype_name(verb->out, verb->out_bool),
+                         in >= TALLY_F16 && verb->out == TALLY_F32 ? ", or float64 on request" : "");
             return -1;
         }
     }
@@ -114,7 +129,7 @@ static tally_status run(pt_slot *slot, const pt_verb *verb, const pt_operand *a,
     status = pt_stream_end(slot, status, a, out);
     if (!dense) {
         pt_dim dim[PT_DIMS];
-        for (int i = 0; i < out->ndim; i++) dim[i] = (pt_dim){out->shape[i], 0, out->strides[i]};
+        for (int i = 0; i < out->ndim; i++) dim[i] = (pt_dim){.n = out->shape[i], .out = out->strides[i]};
         if (!status) pt_unpack(out->data, to, dim, out->ndim, out->size, (int64_t)tally_dtype_size(out->dtype));
         free(to);
     }
@@ -127,7 +142,7 @@ static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *ou
     pt_dim dim[PT_DIMS];
     int folded = 0;
     for (int i = 0; i < a->ndim; i++)
-        if (mask >> i & 1) dim[folded++] = (pt_dim){a->shape[i], a->strides[i], 0};
+        if (mask >> i & 1) dim[folded++] = (pt_dim){.n = a->shape[i], .in = a->strides[i]};
     if (a->device >= 0 && a->size && (pt_join(dim, folded) > 1 || !pt_even(a, (int64_t)tally_dtype_size(a->dtype)))) {
         PyErr_Format(PyExc_ValueError,
                      "%s is on a device, and no single stride walks what is folded: make it contiguous", a->name);
@@ -143,38 +158,45 @@ static int check_device(const pt_operand *a, uint64_t mask, const pt_operand *ou
 static int reduce_into(pt_slot *slot, const pt_verb *verb, const pt_operand *a, uint64_t mask, const pt_operand *out)
 {
     tally_status status;
-    if (check_device(a, mask, out)) return -1;
-    if (pt_meet(a, out, verb->in_bytes, verb->out_bytes / verb->info.lanes)) {
-        PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", a->name);
+    if (check_device(a, mask, out) || (verb->next && check_device(verb->next, mask, out))) return -1;
+    for (const pt_operand *in = a; in; in = in == a ? verb->next : NULL) {
+        if (!pt_meet(in, out, (int64_t)tally_dtype_size(in->dtype), verb->out_bytes / verb->info.lanes)) continue;
+        PyErr_Format(PyExc_ValueError, "out overlaps %s: give it memory of its own", in->name);
         return -1;
     }
+    pt_begin(a->size);
     if (pt_long(slot, a->size * verb->in_bytes)) {
         Py_BEGIN_ALLOW_THREADS status = run(slot, verb, a, mask, out);
         Py_END_ALLOW_THREADS
     } else {
         status = run(slot, verb, a, mask, out);
     }
-    return status ? pt_raise(slot->ctx, status) : 0;
+    return pt_end(status ? pt_raise(slot->ctx, status) : 0);
 }
 
-/* reduce(op, x, axis, keepdims, dtype, out) */
+/* reduce(op, x, axis, keepdims, dtype, out, next, where) */
 PyObject *pt_reduce(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a, result;
+    pt_operand a, b, result;
+    const pt_operand *next = NULL;
     pt_verb verb;
     uint64_t mask;
     int ndim = 0;
     int64_t shape[PT_DIMS + 1];
-    PyObject *object = NULL, *out = count == 6 ? args[5] : Py_None;
-    if (pt_count("reduce", count, 6) || pt_open(args[1], "x", &a)) return NULL;
+    PyObject *object = NULL, *out = count == 8 ? args[5] : Py_None;
+    if (pt_count("reduce", count, 8) || pt_open(args[1], "x", &a)) return NULL;
     pt_slot *slot = NULL;
     int keepdims = args[3] == Py_False ? 0 : PyObject_IsTrue(args[3]), opened = 0, failed = 1;
-    if (keepdims < 0 || pt_axes(args[2], &a, &mask)) goto done;
+    if (keepdims < 0 || pt_axes(args[2], &a, &mask) || pt_leave_out(&a, args[7], "where", 0) ||
+        pt_open_next(args[6], &a, &b, &next))
+        goto done;
+    if ((pt_has_nulls(&a) || !mask) && pt_flatten(&a)) goto done; /* what no stream of chunks can do */
     if (out != Py_None) {
         if (pt_open_out(out, &result)) goto done;
         opened = 1;
     }
-    if (!(slot = pt_take(&a, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[4], &a, &verb)) goto done;
+    if (!(slot = pt_take_two(&a, next, opened ? &result : NULL)) || pt_verb_of(slot, args[0], args[4], &a, next, &verb))
+        goto done;
     for (int i = 0; i < a.ndim; i++) {
         int fold = (int)(mask >> i & 1);
         if (!fold || keepdims) shape[ndim++] = fold ? 1 : a.shape[i];
@@ -186,6 +208,7 @@ done:
     if (opened) pt_close(&result);
     if (failed) Py_CLEAR(object);
     if (out == Py_None) object = pt_give(&a, object, ndim);
+    pt_close_next(next);
     pt_close(&a);
     return object;
 }

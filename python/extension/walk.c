@@ -4,50 +4,55 @@
 #include "pt.h"
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-    PIECE = 1 << 22,       /* bytes that are packed at a time */
-    LONG_PIECE = 1 << 26,  /* elements of a long sequence that go into one call: tens of milliseconds */
-    LONG = 2 * LONG_PIECE, /* what has more elements is long */
+    PIECE = 1 << 22,      /* bytes that are packed at a time */
+    LONG_PIECE = 1 << 26, /* elements of a long sequence that go into one call: tens of milliseconds */
 };
 
-/* Did a signal come whose handler raised an exception? Python is asked ten times a second. */
-static int interrupted(void)
+/* Where a loop over dimensions is: elements of the input and the second input, and results. */
+typedef struct {
+    const char *in, *next;
+    char *out;
+} place;
+
+static void move(place *p, const pt_dim *d, int64_t by)
 {
-    static _Thread_local double next;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-    if (now < next) return 0;
-    PyGILState_STATE state = PyGILState_Ensure();
-    int raised = PyErr_CheckSignals();
-    PyGILState_Release(state);
-    next = now + 0.1;
-    return raised;
+    p->in += by * d->in;
+    p->next += by * d->next;
+    p->out += by * d->out;
 }
 
-/* The next places of a loop over dimensions; 0 at the end. */
-static int step(const pt_dim *dim, int dims, int64_t *at, const char **in, char **out)
+/* The next places; 0 at the end. */
+static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
 {
     for (int i = dims - 1; i >= 0; i--) {
-        *in += dim[i].in;
-        *out += dim[i].out;
+        move(p, &dim[i], 1);
         if (++at[i] < dim[i].n) return 1;
-        *in -= dim[i].n * dim[i].in;
-        *out -= dim[i].n * dim[i].out;
+        move(p, &dim[i], -dim[i].n);
         at[i] = 0;
     }
     return 0;
 }
 
-static tally_status check(void) { return interrupted() ? PT_INTERRUPTED : TALLY_OK; }
+static int64_t bytes_of(const pt_operand *a) { return (int64_t)tally_dtype_size(a->dtype); }
+
+/* Rows of a's elements, from `at` on; strides in bytes. */
+static tally_view view_of(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride,
+                          int64_t stride)
+{
+    const int64_t bytes = bytes_of(a);
+    tally_view v = {(char *)(uintptr_t)at, a->dtype, rows, n, row_stride / bytes, stride / bytes, NULL, NULL, 0, NULL};
+    v.valid = a->valid;
+    if (a->valid) v.valid_offset = a->valid_offset + (at - a->data) / bytes;
+    return v;
+}
 
 /* How many of these rows go into one call. */
 static int64_t rows_now(int64_t rows, int64_t n)
 {
     enum { LEAST = 256 }; /* so that neighbouring columns are read together */
-    int64_t most = LONG_PIECE / n > LEAST ? LONG_PIECE / n : LEAST;
+    const int64_t piece = pt_piece(LONG_PIECE), most = n > 0 && piece / n > LEAST ? piece / n : LEAST;
     return rows > 2 * most ? most : rows;
 }
 
@@ -72,7 +77,7 @@ static const void *next_piece(pieces *p, int64_t *n)
     }
     if (p->dims < 0) {
         const char *part = p->from + p->at * p->bytes;
-        *n = p->n - p->at < LONG_PIECE ? p->n - p->at : LONG_PIECE;
+        *n = pt_piece(LONG_PIECE) < p->n - p->at ? pt_piece(LONG_PIECE) : p->n - p->at;
         p->at += *n;
         return part;
     }
@@ -94,7 +99,7 @@ static tally_status stream_pieces(tally *ctx, const pt_verb *verb, tally_dtype d
         const void *x = next_piece(p, &now);
         status = tally_stream_push(stream, x, now, out, &made);
         if (verb->what != PT_REDUCE && !status) out += made * verb->out_bytes;
-        if (!status && n > now && interrupted()) status = PT_INTERRUPTED;
+        if (!status) status = pt_went_on(now);
     }
     int64_t made;
     if (!status) status = tally_stream_finish(stream, out, &made);
@@ -130,14 +135,77 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
+/* Elements in C order of these axes, and their bits, in memory of the operand's own. */
+static tally_status pack_axes(const pt_operand *a, const int *axes, pt_operand *dense)
+{
+    pt_dim dim[PT_DIMS];
+    const int64_t bytes = bytes_of(a);
+    *dense = *a;
+    dense->valid_offset = 0;
+    dense->bits = NULL;
+    int64_t reach = bytes;
+    for (int i = a->ndim - 1; i >= 0; i--) {
+        dim[i] = (pt_dim){.n = a->shape[axes[i]], .in = a->strides[axes[i]]};
+        dense->strides[axes[i]] = reach;
+        reach *= a->shape[axes[i]];
+    }
+    const int dims = pt_join(dim, a->ndim);
+    dense->copy = dense->data = malloc((size_t)reach);
+    if (a->valid) dense->valid = dense->bits = calloc((size_t)(a->size / 8 + 1), 1);
+    if (!dense->copy || (a->valid && !dense->bits)) {
+        free(dense->copy);
+        free(dense->bits);
+        return TALLY_NO_MEMORY;
+    }
+    pt_pack(dense->data, a->data, dim, dims, 0, a->size, bytes);
+    if (a->valid) {
+        int64_t at[PT_DIMS] = {0};
+        place p = {a->data, NULL, NULL};
+        uint8_t *bits = dense->bits;
+        for (int64_t i = 0; i < a->size; i++, step(dim, dims, at, &p))
+            if (pt_is_valid(a, (p.in - a->data) / bytes)) bits[i >> 3] |= (uint8_t)(1 << (i & 7));
+    }
+    return TALLY_OK;
+}
+
+static void unpack_axes(pt_operand *dense)
+{
+    free(dense->copy);
+    free(dense->bits);
+}
+
+/* The same with two inputs or validity, which no stream takes: all of it is packed, rows after rows. */
+static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, int64_t n,
+                                  char *out)
+{
+    pt_operand x, y;
+    int axes[PT_DIMS], count = 0;
+    for (int fold = 0; fold < 2; fold++)
+        for (int i = 0; i < a->ndim; i++)
+            if ((int)(mask >> i & 1) == fold) axes[count++] = i;
+    tally_status status = pack_axes(a, axes, &x);
+    if (status) return status;
+    const int64_t rows = a->size / n;
+    tally_view v = view_of(&x, x.data, rows, n, n * bytes_of(&x), bytes_of(&x)), w;
+    if (verb->next && !(status = pack_axes(verb->next, axes, &y))) {
+        w = view_of(&y, y.data, rows, n, n * bytes_of(&y), bytes_of(&y));
+        v.next = &w;
+    }
+    if (!status) status = tally_reduce(ctx, verb->op, &v, out);
+    if (v.next) unpack_axes(&y);
+    unpack_axes(&x);
+    return status;
+}
+
 tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, char *out)
 {
     pt_dim folded[PT_DIMS], kept[PT_DIMS];
+    const pt_operand *b = verb->next;
     int nf = 0, nk = 0;
     int64_t n = 1, results = 1, reach = verb->out_bytes, at[PT_DIMS] = {0};
     for (int i = a->ndim - 1; i >= 0; i--) { /* from the last axis, which is the densest of the results */
         int fold = (int)(mask >> i & 1);
-        pt_dim d = {a->shape[i], a->strides[i], fold ? 0 : reach};
+        pt_dim d = {a->shape[i], a->strides[i], fold ? 0 : reach, b ? b->strides[i] : 0};
         if (fold) {
             folded[PT_DIMS - ++nf] = d;
             n *= d.n;
@@ -150,34 +218,47 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     if (results == 0) return TALLY_OK;
     pt_dim *fold = folded + PT_DIMS - nf, *keep = kept + PT_DIMS - nk;
     if (n == 0) { /* nothing of everything */
-        tally_view v = {NULL, a->dtype, results, 0, 0, 1, NULL};
+        tally_view v = {.dtype = a->dtype, .rows = results, .stride = 1}, w = v;
+        if (b) {
+            w.dtype = b->dtype;
+            v.next = &w;
+        }
         return tally_reduce(ctx, verb->op, &v, out);
     }
     nf = pt_join(fold, nf);
     nk = pt_join(keep, nk);
-    int64_t bytes = verb->in_bytes;
-    const char *in = a->data;
+    place p = {a->data, b ? b->data : NULL, out};
     tally_status status = TALLY_OK;
-    int even = pt_even(a, bytes);
-    if (nf > 1 || !even) {
-        do status = reduce_packed(ctx, verb, a->dtype, in, fold, nf, n, out);
-        while (!status && step(keep, nk, at, &in, &out) && !(status = check()));
+    if (nf > 1 || !pt_even(a, bytes_of(a)) || (b && !pt_even(b, bytes_of(b)))) {
+        if (b || a->valid) return reduce_inputs(ctx, verb, a, mask, n, out);
+        do status = reduce_packed(ctx, verb, a->dtype, p.in, fold, nf, n, p.out);
+        while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
         return status;
     }
-    pt_dim rows = nk ? keep[--nk] : (pt_dim){1, 0, 0};
-    tally_view v = {NULL, a->dtype, rows.n, n, rows.in / bytes, nf ? fold[0].in / bytes : 1, NULL};
-    if (n > LONG && rows.n == 1 && nk == 0 && v.stride == 1 && a->device < 0) {
-        pieces p = {.from = in, .dims = -1, .n = n, .bytes = bytes};
-        return stream_pieces(ctx, verb, a->dtype, &p, n, out);
+    pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
+    if (nf == 0) { /* of one element no stride matters */
+        one.in = bytes_of(a);
+        one.next = b ? bytes_of(b) : 0;
+    }
+    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b &&
+        !a->valid) {
+        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
+        return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
     do {
-        for (int64_t row = 0; !status && row < rows.n; row += v.rows) {
-            v.data = (char *)(uintptr_t)in + row * rows.in;
-            v.rows = rows_now(rows.n - row, n);
-            status = tally_reduce(ctx, verb->op, &v, out + row * verb->out_bytes);
-            if (!status) status = check();
+        for (int64_t row = 0, now; !status && row < rows.n; row += now) {
+            place q = p;
+            move(&q, &rows, row);
+            now = rows_now(rows.n - row, n);
+            tally_view v = view_of(a, q.in, now, n, rows.in, one.in), w;
+            if (b) {
+                w = view_of(b, q.next, now, n, rows.next, one.next);
+                v.next = &w;
+            }
+            status = tally_reduce(ctx, verb->op, &v, p.out + row * verb->out_bytes);
+            if (!status) status = pt_went_on(now * n);
         }
-    } while (!status && step(keep, nk, at, &in, &out));
+    } while (!status && step(keep, nk, at, &p));
     return status;
 }
 
@@ -188,7 +269,11 @@ static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtyp
                                int nk, int64_t rows)
 {
     char value[64], *line;
-    tally_view none = {NULL, dtype, 1, 0, 0, 1, NULL};
+    tally_view none = {.dtype = dtype, .rows = 1, .stride = 1}, second = none;
+    if (verb->next) {
+        second.dtype = verb->next->dtype;
+        none.next = &second;
+    }
     tally_status status = tally_reduce(ctx, verb->op, &none, value);
     if (status) return status;
     if (!(line = malloc((size_t)(rows * verb->out_bytes)))) return TALLY_NO_MEMORY;
@@ -198,83 +283,108 @@ static tally_status fill_first(tally *ctx, const pt_verb *verb, tally_dtype dtyp
     return TALLY_OK;
 }
 
-static tally_status one_call(tally *ctx, const pt_verb *verb, const tally_view *in, const tally_view *out)
+/* Windows from place to place of each row, so many results at a time. */
+static tally_status ranges(tally *ctx, const pt_verb *verb, const tally_view *in, const tally_view *out)
 {
-    return verb->what == PT_SCAN ? tally_scan(ctx, verb->op, in, out, &verb->scan)
-                                 : tally_window(ctx, verb->op, in, out, &verb->window);
+    enum { PART = 1 << 20 };
+    tally_status status = TALLY_OK;
+    for (int64_t row = 0; row < in->rows; row++) {
+        tally_view x = *in, second, y = *out;
+        const tally_view *const from[2] = {in, in->next};
+        tally_view *const to[2] = {&x, &second};
+        for (int i = 0; i < 2 && from[i]; i++) {
+            *to[i] = *from[i];
+            to[i]->rows = 1;
+            to[i]->data = (char *)from[i]->data + row * from[i]->row_stride * (int64_t)tally_dtype_size(from[i]->dtype);
+            to[i]->valid_offset += row * from[i]->row_stride;
+        }
+        if (in->next) x.next = &second;
+        y.rows = 1;
+        for (int64_t at = 0; !status && at < out->n; at += PART) {
+            y.n = out->n - at < PART ? out->n - at : PART;
+            y.data = (char *)out->data + (row * out->row_stride + at * out->stride) * verb->out_bytes;
+            status = tally_window_ranges(ctx, verb->op, &x, verb->start + at, verb->end + at, y.n, &y, verb->least);
+            if (!status) status = pt_went_on(0);
+        }
+    }
+    return status;
 }
 
-/* Input whose strides are no multiples of its elements (a field of a structure): packed whole. */
-static tally_status pack_all(const pt_operand *a, int64_t bytes, pt_operand *dense)
+static tally_status one_call(tally *ctx, const pt_verb *verb, const tally_view *in, const tally_view *out)
 {
-    pt_dim dim[PT_DIMS];
-    *dense = *a;
-    int64_t reach = bytes;
-    for (int i = a->ndim - 1; i >= 0; i--) {
-        dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
-        dense->strides[i] = reach;
-        reach *= a->shape[i];
-    }
-    dense->data = malloc((size_t)reach);
-    if (!dense->data) return TALLY_NO_MEMORY;
-    int dims = pt_join(dim, a->ndim);
-    pt_pack(dense->data, a->data, dim, dims, 0, a->size, bytes);
-    return TALLY_OK;
+    return verb->what == PT_SCAN     ? tally_scan(ctx, verb->op, in, out, &verb->scan)
+           : verb->what == PT_RANGES ? ranges(ctx, verb, in, out)
+                                     : tally_window(ctx, verb->op, in, out, &verb->window);
+}
+
+/* Inputs whose strides are no multiples of their elements (a field of a structure): packed whole. */
+static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
+{
+    pt_operand x, y;
+    pt_verb with = *verb;
+    int axes[PT_DIMS];
+    for (int i = 0; i < a->ndim; i++) axes[i] = i;
+    tally_status status = pack_axes(a, axes, &x);
+    if (status) return status;
+    if (verb->next && !(status = pack_axes(verb->next, axes, &y))) with.next = &y;
+    if (!status) status = pt_walk_series(ctx, &with, &x, axis, out);
+    if (with.next != verb->next) unpack_axes(&y);
+    unpack_axes(&x);
+    return status;
 }
 
 tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a, int axis, const pt_operand *out)
 {
-    pt_operand dense;
-    tally_status status;
-    if (out->size && a->size && !pt_even(a, verb->in_bytes)) {
-        status = pack_all(a, verb->in_bytes, &dense);
-        if (status) return status;
-        status = pt_walk_series(ctx, verb, &dense, axis, out);
-        free(dense.data);
-        return status;
-    }
+    const pt_operand *b = verb->next;
+    tally_status status = TALLY_OK;
+    if (out->size && a->size && (!pt_even(a, bytes_of(a)) || (b && !pt_even(b, bytes_of(b)))))
+        return packed_series(ctx, verb, a, axis, out);
     pt_dim keep[PT_DIMS];
     int nk = 0;
     int64_t rows = 1, at[PT_DIMS] = {0};
     for (int i = 0; i < a->ndim; i++) {
         if (i == axis) continue;
-        keep[nk++] = (pt_dim){a->shape[i], a->strides[i], out->strides[i]};
+        keep[nk++] = (pt_dim){a->shape[i], a->strides[i], out->strides[i], b ? b->strides[i] : 0};
         rows *= a->shape[i];
     }
     if (rows == 0) return TALLY_OK;
     nk = pt_join(keep, nk);
-    const char *in = a->data;
-    char *to = out->data;
-    int64_t n = a->shape[axis], m = out->shape[axis], in_step = a->strides[axis], out_step = out->strides[axis];
+    place p = {a->data, b ? b->data : NULL, out->data};
+    const pt_dim one = {a->shape[axis], a->strides[axis], out->strides[axis], b ? b->strides[axis] : 0};
+    int64_t n = one.n, m = out->shape[axis];
     if (verb->initial || (verb->shift && m > 0)) {
-        status = fill_first(ctx, verb, a->dtype, to, keep, nk, rows);
+        status = fill_first(ctx, verb, a->dtype, p.out, keep, nk, rows);
         if (status) return status;
-        to += out_step;
+        p.out += one.out;
         m--;
         if (verb->shift) n--; /* the last element's own window is nobody's result */
     }
-    if (n <= 0 || m <= 0) return TALLY_OK;
+    if ((n <= 0 && verb->what != PT_RANGES) || m <= 0) return TALLY_OK;
     int widest = -1; /* the dimension of most rows goes into the call */
     for (int i = 0; i < nk; i++)
         if (widest < 0 || keep[i].n > keep[widest].n) widest = i;
-    pt_dim row = widest < 0 ? (pt_dim){1, 0, 0} : keep[widest];
+    pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];
     if (widest >= 0) memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
-    int64_t ib = verb->in_bytes, ob = verb->out_bytes;
-    tally_view v = {NULL, a->dtype, row.n, n, row.in / ib, in_step / ib, NULL};
-    tally_view w = {NULL, verb->info.output, row.n, m, row.out / ob, out_step / ob, NULL};
-    if (n > LONG && row.n == 1 && nk == 0 && v.stride == 1 && w.stride == 1 && !verb->scan.reverse && a->device < 0 &&
-        out->device < 0) {
-        pieces p = {.from = in, .dims = -1, .n = n, .bytes = ib};
-        return stream_pieces(ctx, verb, a->dtype, &p, n, to);
+    const int64_t ob = verb->out_bytes;
+    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob &&
+        !verb->scan.reverse && a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
+        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
+        return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
     }
     do {
-        for (int64_t at_row = 0; !status && at_row < row.n; at_row += v.rows) {
-            v.data = (char *)(uintptr_t)in + at_row * row.in;
-            w.data = to + at_row * row.out;
-            v.rows = w.rows = rows_now(row.n - at_row, n);
+        for (int64_t at_row = 0, now; !status && at_row < row.n; at_row += now) {
+            place q = p;
+            move(&q, &row, at_row);
+            now = rows_now(row.n - at_row, n);
+            tally_view v = view_of(a, q.in, now, n, row.in, one.in), second;
+            const tally_view w = {q.out, verb->info.output, now, m, row.out / ob, one.out / ob, NULL, NULL, 0, NULL};
+            if (b) {
+                second = view_of(b, q.next, now, n, row.next, one.next);
+                v.next = &second;
+            }
             status = one_call(ctx, verb, &v, &w);
-            if (!status) status = check();
+            if (!status) status = pt_went_on(now * n);
         }
-    } while (!status && step(keep, nk, at, &in, &to));
+    } while (!status && step(keep, nk, at, &p));
     return status;
 }

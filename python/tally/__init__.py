@@ -30,7 +30,7 @@ _reduce, _scan, _window = _core.reduce, _core.scan, _core.window
 # ---- the three verbs ----
 
 
-def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
+def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, next=None, where=None, out=None):
     """Folds all elements of ``x``, or those along ``axis``, by the operator ``op``.
 
     ``op`` is a name of :func:`operators`, with a parameter where it has one (``"var:ddof=1"``), or the name of an
@@ -41,11 +41,20 @@ def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
     type that the operator gives, or ``"float64"`` where it has an accumulator of that type. ``out`` is an array of the
     result's shape and type that gets the result.
 
+    ``next`` is the second array of an operator of two (``"dot"``, ``"wmean"``, ``"cov"``, ``"corr"``, ``"slope"``);
+    ``where`` has a bool for each element, and False leaves it out. Both are broadcast to the shape of ``x``. Nulls of
+    Arrow and masked elements are left out too. What is left out is absent in its place: the elements around it do not
+    move together, so a float sum may differ in its last bits from the sum of the other elements alone.
+
     No elements give the operator's empty value: 0 for a sum, NaN for a mean.
 
     >>> import tally
     >>> tally.reduce([1.5, 2.5, 4.0], ["count", "mean"])
     (3, 2.6666666666666665)
+    >>> tally.reduce([1.5, 2.5, 4.0], "sum", where=[True, False, True])
+    5.5
+    >>> tally.reduce([1.0, 2.0], "wmean", next=[3, 1])
+    1.25
 
     ValueError: an unknown operator, an axis that ``x`` does not have, an ``out`` that does not fit or overlaps ``x``.
     TypeError: ``x`` is no array of numbers, or the operator does not take its type.
@@ -53,16 +62,31 @@ def reduce(x, op, /, *, axis=None, dtype=None, keepdims=False, out=None):
     if isinstance(op, (list, tuple)):
         if out is not None:
             raise ValueError("out: several operators have several results; call reduce for each")
-        return tuple([_reduce(name, x, axis, keepdims, dtype, None) for name in op])
-    return _reduce(op, x, axis, keepdims, dtype, out)
+        return tuple([_reduce(name, x, axis, keepdims, dtype, None, next, where) for name in op])
+    return _reduce(op, x, axis, keepdims, dtype, out, next, where)
 
 
-def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None, dtype=None, out=None, offsets=None):
+def scan(
+    x,
+    op,
+    /,
+    *,
+    axis=None,
+    exclusive=False,
+    reverse=False,
+    init=None,
+    dtype=None,
+    next=None,
+    where=None,
+    out=None,
+    offsets=None,
+):
     """Folds every prefix along ``axis``: result ``i`` is the reduction of elements 0 to ``i``, in bits.
 
     ``exclusive`` leaves out element ``i``; ``reverse`` folds from the last element to element ``i``; ``init`` is a
     value that starts every sequence. ``axis`` may be left out if ``x`` has one axis. ``offsets`` cuts ``x`` into
-    segments, as in :func:`segments`. ``out`` may be ``x`` itself where the types are equal.
+    segments, as in :func:`segments`. ``next`` and ``where`` are those of :func:`reduce`; where an element is left out,
+    the result is that of the element before. ``out`` may be ``x`` itself where the types are equal.
 
     >>> import tally
     >>> tally.scan([3, 1, 4, 1, 5], "max").tolist()
@@ -72,8 +96,8 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None, dtyp
     """
     if offsets is not None:
         _alone("offsets", axis=axis, out=out, init=init)
-        return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0)
-    return _scan(op, x, axis, dtype, out, exclusive, reverse, False, init)
+        return _core.segments(1, op, x, offsets, dtype, bool(exclusive), bool(reverse), 0, 0, 0, 0, next, where)
+    return _scan(op, x, axis, dtype, out, exclusive, reverse, False, init, next, where)
 
 
 def window(
@@ -89,6 +113,8 @@ def window(
     min_count=0,
     axis=None,
     dtype=None,
+    next=None,
+    where=None,
     out=None,
     offsets=None,
 ):
@@ -97,8 +123,8 @@ def window(
     Window ``i`` has elements ``i - before`` to ``i + after``. ``w`` alone is a window that ends at ``i``, or with
     ``center`` one around it. A window that is not full gives the operator's empty value (``edges="missing"``), what its
     elements give (``"shrink"``), or no result (``"valid"``: the axis is shorter). ``min_count``: a window with fewer
-    elements (for nan forms: that are not NaN) gives the empty value. ``offsets`` cuts ``x`` into segments, whose
-    windows do not meet.
+    elements (that are there; for nan forms: that are not NaN) gives the empty value. ``next`` and ``where`` are those
+    of :func:`reduce`. ``offsets`` cuts ``x`` into segments, whose windows do not meet.
 
     Each result is the reduction of its own elements, in bits: nothing drifts, and nothing stays behind.
 
@@ -111,16 +137,17 @@ def window(
     back, ahead = _reach(w, before, after, center)
     if offsets is not None:
         _alone("offsets", axis=axis, out=out)
-        return _core.segments(2, op, x, offsets, dtype, False, False, back, ahead, _EDGES(edges), min_count)
-    return _window(op, x, axis, dtype, out, back, ahead, _EDGES(edges), min_count)
+        how = back, ahead, _EDGES(edges), min_count, next, where
+        return _core.segments(2, op, x, offsets, dtype, False, False, *how)
+    return _window(op, x, axis, dtype, out, back, ahead, _EDGES(edges), min_count, next, where)
 
 
-def segments(x, offsets, op, /, *, dtype=None):
+def segments(x, offsets, op, /, *, dtype=None, next=None, where=None):
     """Reduces neighbouring segments of ``x``: segment ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``.
 
     ``x`` has one axis, and so have ``offsets``, ascending integers (int64) from 0 to at most the elements of ``x``. The
     result has one element less than ``offsets``. An empty segment gives the operator's empty value. A row of a matrix
-    in compressed sparse form is such a segment.
+    in compressed sparse form is such a segment. ``next`` and ``where`` are those of :func:`reduce`.
 
     >>> import tally
     >>> tally.segments([1, 2, 3, 4, 5], [0, 2, 2, 5], "sum").tolist()
@@ -128,7 +155,46 @@ def segments(x, offsets, op, /, *, dtype=None):
 
     ValueError: offsets that do not ascend or leave ``x``.
     """
-    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0)
+    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, where)
+
+
+def ranges(x, start, end, op, /, *, axis=None, dtype=None, min_count=0, next=None, where=None, out=None):
+    """Folds ranges of ``x``, which may come in any order and overlap: result ``r`` is the reduction of elements
+    ``start[r]`` to ``end[r] - 1`` along ``axis``.
+
+    ``start`` and ``end`` have one axis and as many integers (int64), 0 to the number of elements; :func:`bounds` makes
+    those of windows over times. A range with fewer than ``min_count`` elements (for nan forms: that are not NaN) gives
+    the operator's empty value, and so does one of none. ``next``, ``where`` and ``out`` are those of :func:`reduce`.
+
+    >>> import tally
+    >>> tally.ranges([1, 2, 3, 4], [0, 2, 1], [4, 4, 1], "sum").tolist()
+    [10, 7, 0]
+
+    ValueError, TypeError: as in :func:`reduce`; a range that ends before it starts or leaves ``x``.
+    """
+    return _core.ranges(op, x, axis, dtype, out, start, end, min_count, None, next, where)
+
+
+def bounds(keys, low, high, /, *, closed="both", ties="all"):
+    """The windows of rows over sorted ``keys``: ``(start, end)`` for :func:`ranges`.
+
+    The window of row ``i`` has the rows whose keys lie between ``keys[i] + low`` and ``keys[i] + high``. ``closed``
+    says which ends belong to it: ``"both"``, ``"right"``, ``"left"``, ``"neither"``. ``keys`` have one axis and are
+    int32, int64, uint64 or float64, ascending or descending. ``ties="row"`` leaves out the rows after ``i`` that have
+    the same key, as pandas does; ``"all"`` has all of them, as SQL and Polars do.
+
+    >>> import tally
+    >>> start, end = tally.bounds([0, 1, 1, 5], -1, 0)
+    >>> start.tolist(), end.tolist()
+    ([0, 0, 0, 3], [1, 3, 3, 4])
+    >>> tally.ranges([1.0, 2.0, 3.0, 4.0], start, end, "sum").tolist()
+    [1.0, 6.0, 6.0, 4.0]
+
+    ValueError: keys that are not sorted, or NaN; the sentence names the row.
+    """
+    from ._rolling import ends
+
+    return _core.bounds(_plain_array(keys), low, high, *ends(closed), _TIES(ties))
 
 
 def runs(keys, /):
@@ -168,14 +234,15 @@ def take(x, order, /):
 
     ValueError: a place that ``x`` does not have.
     """
-    return _core.take(_plain_array(x), _plain_array(order))
+    return _core.take(_plain_array(x), _plain_array(order), False)
 
 
-def by_key(x, codes, op, /, *, groups=None, dtype=None):
+def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
 
     ``codes`` are those of :func:`groups`, one for each element of ``x``. A group's elements keep their order, so its
-    bits are those of the group alone. An empty group gives the operator's empty value.
+    bits are those of the group alone. An empty group gives the operator's empty value. ``next`` and ``where``, of one
+    axis too, are those of :func:`reduce`.
 
     >>> import tally
     >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
@@ -185,11 +252,18 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None):
     """
     x, codes = _plain_array(x), _plain_array(codes)
     if groups is None:
-        groups = 1 + int(_reduce("max", codes, None, False, None, None)) if _core.like(codes)[1] != (0,) else 0
+        some = _core.like(codes)[1] != (0,)
+        groups = 1 + int(_reduce("max", codes, None, False, None, None, None, None)) if some else 0
     order, offsets = _core.groups(codes, groups)
     if _core.like(x)[1] != order.shape:
         raise ValueError(f"x has shape {_core.like(x)[1]}, codes {order.shape}: one axis, and a code for each element")
-    return _core.segments(0, op, _core.take(x, order), offsets, dtype, False, False, 0, 0, 0, 0)
+    there = _core.present(x, where, next)
+    if there is not None:
+        there = _core.take(there, order, True)
+    if next is not None:
+        next = _core.take(_plain_array(next), order, True)
+    x = _core.take(x, order, True)
+    return _core.segments(0, op, x, offsets, dtype, False, False, 0, 0, 0, 0, next, there)
 
 
 def _plain_array(x):
@@ -197,13 +271,21 @@ def _plain_array(x):
     return x.values if _kinds._library(x) == "pandas" else x
 
 
-def rolling(x, window, /, *, axis=0, center=False, closed=None, min_periods=None, step=None, dtype=None):
+def rolling(
+    x, window, /, *, axis=0, on=None, center=False, closed=None, min_periods=None, step=None, ties="row", dtype=None
+):
     """Windows with the words and results of ``pandas.Series.rolling``: ``rolling(x, 20).mean()``.
 
     ``window`` is a number of elements along ``axis``. ``closed`` says which ends of the interval belong to it:
-    ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN is no observation: a window with fewer than
-    ``min_periods`` observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th result. Results are
-    float64, computed in float64; ``dtype="float32"`` keeps float32.
+    ``"right"`` (also None), ``"both"``, ``"left"``, ``"neither"``. NaN, null and masked elements are no observations: a
+    window with fewer than ``min_periods`` observations (default: ``window``) gives NaN. ``step`` keeps each ``step``-th
+    result. Results are float64, computed in float64; ``dtype="float32"`` keeps float32.
+
+    Windows of time: ``on`` has a time (or any number) for each row, ascending or descending, and ``window`` is a length
+    of time, ``"2s"``, a timedelta, or a number in the units of ``on``. ``on`` may be left out for pandas objects whose
+    index has times. The window of a row at time t has the times from t - window to t (without its beginning, unless
+    ``closed`` says so), or with ``center`` those half a window around t. Here ``min_periods`` is 1 unless given. Of
+    rows with the same time, ``ties="row"`` leaves out those after the row itself, as pandas does; ``"all"`` has all.
 
     Two things differ from pandas: an infinity is a number here (pandas takes it for NaN), and a result does not depend
     on elements outside its window, not even in its last bit.
@@ -211,12 +293,23 @@ def rolling(x, window, /, *, axis=0, center=False, closed=None, min_periods=None
     >>> import tally
     >>> tally.rolling([1.0, 2.0, float("nan"), 4.0], 2, min_periods=1).sum().tolist()
     [1.0, 3.0, 2.0, 4.0]
+    >>> tally.rolling([1.0, 2.0, 3.0, 4.0], 10, on=[0, 5, 10, 30]).sum().tolist()
+    [1.0, 3.0, 5.0, 4.0]
 
-    ValueError: a window that is no number of elements (windows of time are not in this version), ``min_periods`` above
-    it.
+    ValueError: a window that is no number of elements and no length of time, ``min_periods`` above a number of
+    elements, times that are not sorted.
     """
     return Rolling(
-        x, window, axis=axis, center=center, closed=closed, min_periods=min_periods, step=step, dtype=dtype
+        x,
+        window,
+        axis=axis,
+        on=on,
+        center=center,
+        closed=closed,
+        min_periods=min_periods,
+        step=step,
+        ties=ties,
+        dtype=dtype,
     )
 
 
@@ -239,6 +332,12 @@ def _EDGES(edges):
         return {"missing": 0, "shrink": 1, "valid": 2}[edges]
     except (KeyError, TypeError):
         raise ValueError(f"edges is {edges!r}: must be 'missing', 'shrink' or 'valid'") from None
+
+
+def _TIES(ties):
+    if ties not in ("row", "all"):
+        raise ValueError(f"ties is {ties!r}: must be 'row' or 'all'")
+    return ties == "row"
 
 
 def _alone(name, **others):
@@ -305,6 +404,37 @@ class device:
         return f"<tally.device {self.name}: {self.isa}, {self.threads} threads>"
 
 
+class progress:
+    """Progress of this thread's long calls: ``with tally.progress(callback):``.
+
+    ``callback(done, total)`` is called about ten times in a second while a call is under way, with the elements that
+    are done and all of them, and at the end of a call that it heard of. Calls that are short do not call it. What it
+    raises ends the call. A call is interrupted between its parts: of about 2^26 elements, with a callback 2^22. A
+    sequence with nulls, ``where=`` or a second array, and segments are one part.
+
+    >>> import tally
+    >>> with tally.progress(lambda done, total: print(f"{done / total:.0%}")):
+    ...     tally.sum([1.0, 2.0])
+    3.0
+
+    TypeError: a callback that cannot be called.
+    """
+
+    __slots__ = ("_callback", "_before")
+
+    def __init__(self, callback):
+        if not callable(callback):
+            raise TypeError(f"callback is {callback!r}: must be callable")
+        self._callback = callback
+
+    def __enter__(self):
+        self._before = _core.progress(self._callback)
+        return self
+
+    def __exit__(self, *unused):
+        _core.progress(self._before)
+
+
 def verify(cases=1000, seed=0):
     """Compares this thread's device with the law on ``cases`` random cases, bit by bit, and gives a sentence about it.
     RuntimeError if a result differs."""
@@ -330,7 +460,7 @@ from ._functions import functions as _by_operator  # noqa: E402
 globals().update(_by_operator)
 
 
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None):
     """The sums of all prefixes along ``axis``; with ``include_initial`` one more result, 0, comes first.
 
     >>> import tally
@@ -341,10 +471,10 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=No
 
     ValueError, TypeError: as in :func:`reduce`.
     """
-    return _scan("sum", x, axis, dtype, out, False, False, include_initial, None)
+    return _scan("sum", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, where=None, out=None):
     """The products of all prefixes along ``axis``; with ``include_initial`` one more result, 1, comes first.
 
     >>> import tally
@@ -353,7 +483,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
 
     ValueError, TypeError: as in :func:`reduce`.
     """
-    return _scan("prod", x, axis, dtype, out, False, False, include_initial, None)
+    return _scan("prod", x, axis, dtype, out, False, False, include_initial, None, None, where)
 
 
 __all__ = [
@@ -362,6 +492,7 @@ __all__ = [
     "Fragment",
     "Rolling",
     "Stream",
+    "bounds",
     "by_key",
     "cumulative_prod",
     "cumulative_sum",
@@ -371,6 +502,8 @@ __all__ = [
     "digest",
     "groups",
     "operators",
+    "progress",
+    "ranges",
     "reduce",
     "rolling",
     "runs",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Written by make_stubs.py from the table of operators; do not edit.
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from typing import Any, ClassVar, Literal, Protocol, SupportsFloat, SupportsIndex, final, overload
 
 from typing_extensions import Buffer, Self
@@ -35,6 +36,8 @@ _Axis = SupportsIndex | None
 _DType = str | type | Any
 _Edges = Literal["missing", "shrink", "valid"]
 _Closed = Literal["right", "left", "both", "neither"]
+_Window = SupportsIndex | SupportsFloat | str | timedelta | Any
+_Ties = Literal["row", "all"]
 
 __version__: str
 __all__: list[str]
@@ -139,17 +142,21 @@ class Rolling:
     def __init__(
         self,
         x: _Input,
-        window: SupportsIndex,
+        window: _Window,
         *,
         axis: _Axis = 0,
+        on: Any = None,
         center: bool = False,
         closed: _Closed | None = None,
         min_periods: SupportsIndex | None = None,
         step: SupportsIndex | None = None,
+        ties: _Ties = "row",
         dtype: _DType | None = None,
     ) -> None: ...
-    def agg(self, op: str) -> Any: ...
+    def agg(self, op: str, other: _Input | None = None) -> Any: ...
     def count(self) -> Any: ...
+    def cov(self, other: _Input, ddof: float = 1) -> Any: ...
+    def corr(self, other: _Input) -> Any: ...
     def var(self, ddof: float = 1) -> Any: ...
     def std(self, ddof: float = 1) -> Any: ...
     def sum(self) -> Any: ...
@@ -172,15 +179,20 @@ class device:
     def __enter__(self) -> Self: ...
     def __exit__(self, *unused: object) -> None: ...
 
+class progress:
+    def __init__(self, callback: Callable[[int, int], object]) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *unused: object) -> None: ...
+
 @overload
 def reduce(
     x: _Input, op: str, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False,
-    out: _Output | None = None
+    next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 @overload
 def reduce(
     x: _Input, op: list[str] | tuple[str, ...], /, *, axis: _Axes = None, dtype: _DType | None = None,
-    keepdims: bool = False, out: None = None
+    keepdims: bool = False, next: _Input | None = None, where: _Input | None = None, out: None = None
 ) -> tuple[Any, ...]: ...
 def scan(
     x: _Input,
@@ -192,6 +204,8 @@ def scan(
     reverse: bool = False,
     init: SupportsFloat | SupportsIndex | None = None,
     dtype: _DType | None = None,
+    next: _Input | None = None,
+    where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
 ) -> Any: ...
@@ -208,35 +222,50 @@ def window(
     min_count: SupportsIndex = 0,
     axis: _Axis = None,
     dtype: _DType | None = None,
+    next: _Input | None = None,
+    where: _Input | None = None,
     out: _Output | None = None,
     offsets: _Input | None = None,
 ) -> Any: ...
-def segments(x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None) -> Any: ...
+def segments(
+    x: _Input, offsets: _Input, op: str, /, *, dtype: _DType | None = None, next: _Input | None = None,
+    where: _Input | None = None
+) -> Any: ...
+def ranges(
+    x: _Input, start: _Input, end: _Input, op: str, /, *, axis: _Axis = None, dtype: _DType | None = None,
+    min_count: SupportsIndex = 0, next: _Input | None = None, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def bounds(
+    keys: _Input, low: float, high: float, /, *, closed: _Closed = "both", ties: _Ties = "all"
+) -> tuple[Any, Any]: ...
 def runs(keys: _Input, /) -> Any: ...
 def groups(codes: _Input, groups: SupportsIndex, /) -> tuple[Any, Any]: ...
 def take(x: _Input, order: _Input, /) -> Any: ...
 def by_key(
-    x: _Input, codes: _Input, op: str, /, *, groups: SupportsIndex | None = None, dtype: _DType | None = None
+    x: _Input, codes: _Input, op: str, /, *, groups: SupportsIndex | None = None, dtype: _DType | None = None,
+    next: _Input | None = None, where: _Input | None = None
 ) -> Any: ...
 def rolling(
     x: _Input,
-    window: SupportsIndex,
+    window: _Window,
     /,
     *,
     axis: _Axis = 0,
+    on: Any = None,
     center: bool = False,
     closed: _Closed | None = None,
     min_periods: SupportsIndex | None = None,
     step: SupportsIndex | None = None,
+    ties: _Ties = "row",
     dtype: _DType | None = None,
 ) -> Rolling: ...
 def cumulative_sum(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def cumulative_prod(
     x: _Input, /, *, axis: _Axis = None, dtype: _DType | None = None, include_initial: bool = False,
-    out: _Output | None = None
+    where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def define(name: str, text: str, where: str | None = None) -> None: ...
 def operators() -> list[str]: ...
@@ -246,104 +275,214 @@ def digest(x: _Input) -> str: ...
 
 # one for each operator
 def sum(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def prod(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def mean(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def var(
-    x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def std(
-    x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def skew(
+    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def kurt(
+    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def sumsq(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def norm(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...
 def min(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def max(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def minmax(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def range(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...
 def argmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def argmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def and_(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def or_(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def xor(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def any(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def all(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def count(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def first(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def last(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def ema(
-    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def dot(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def wmean(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def cov(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def corr(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def slope(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def drawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...
 def nansum(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanprod(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmean(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanvar(
-    x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanstd(
-    x: _Input, /, *, axis: _Axes = None, correction: float = 0, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanskew(
+    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def nankurt(
+    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def nansumsq(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+) -> Any: ...
+def nannorm(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...
 def nanmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanminmax(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanrange(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...
 def nanargmin(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanargmax(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanany(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanall(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanfirst(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanlast(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanema(
-    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nandot(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanwmean(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nancov(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nancorr(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanslope(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nandrawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
 ) -> Any: ...

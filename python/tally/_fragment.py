@@ -38,9 +38,16 @@ class Fragment:
         return self
 
     def result(self):
-        """The reduction's result, a number (an array for an operator with several values per result). ValueError
-        unless the fragment starts at 0."""
+        """The reduction's result, a number (an array for an operator with several values per result, or of a fragment
+        of many sequences). ValueError unless the fragment starts at 0."""
         return _core.fragment_read(self._bytes, True)[4]
+
+    @classmethod
+    def _of_rows(cls, op, x, start):
+        """The rows of ``x``, of two axes, as many sequences; :meth:`result` is an array."""
+        self = cls.__new__(cls)
+        self._bytes = _core.fragment_rows(op, x, start)
+        return self
 
     @property
     def op(self):

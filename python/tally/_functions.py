@@ -7,7 +7,8 @@ from . import _core
 
 _DOC = """{text}.
 
-``x`` has {types}, in any shape. ``axis``, ``dtype``, ``keepdims`` and ``out`` are those of :func:`tally.reduce`.{more}
+``x``{second} {types}, in any shape.
+``axis``, ``dtype``, ``keepdims``, ``where`` and ``out`` are those of :func:`tally.reduce`.{more}
 The result is {result}. No elements give {empty}.
 
 >>> import tally
@@ -21,8 +22,8 @@ ValueError, TypeError: as in :func:`tally.reduce`."""
 def _plain(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
-        return reduce(op, x, axis, keepdims, dtype, out)
+    def function(x, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(op, x, axis, keepdims, dtype, out, None, where)
 
     return function
 
@@ -30,8 +31,8 @@ def _plain(op):
 def _ddof(op):
     reduce = _core.reduce
 
-    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, out=None):
-        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out)
+    def function(x, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, None, where)
 
     return function
 
@@ -39,17 +40,49 @@ def _ddof(op):
 def _alpha(op):
     reduce = _core.reduce
 
-    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, out=None):
-        return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out)
+    def function(x, /, alpha, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(f"{op}:{alpha}", x, axis, keepdims, dtype, out, None, where)
 
     return function
 
 
-# by the parameter's name in the table: the function, an example's argument, what the documentation adds
+def _sample(op):
+    reduce = _core.reduce
+
+    def function(x, /, *, axis=None, sample=False, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(f"{op}:1" if sample else op, x, axis, keepdims, dtype, out, None, where)
+
+    return function
+
+
+def _two(op):
+    reduce = _core.reduce
+
+    def function(x, y, /, *, axis=None, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(op, x, axis, keepdims, dtype, out, y, where)
+
+    return function
+
+
+def _two_ddof(op):
+    reduce = _core.reduce
+
+    def function(x, y, /, *, axis=None, correction=0, dtype=None, keepdims=False, where=None, out=None):
+        return reduce(f"{op}:{correction}" if correction else op, x, axis, keepdims, dtype, out, y, where)
+
+    return function
+
+
+_CORRECTION = "\nThe {what} are divided by the number of elements less ``correction``."
+# by the parameter's name in the table and the number of inputs: the function, an example's argument, what the
+# documentation adds
 _FORMS = {
-    "": (_plain, "", "", ""),
-    "ddof": (_ddof, "", "", " The squares are\ndivided by the number of elements less ``correction``."),
-    "alpha": (_alpha, ":0.5", ", 0.5", " ``alpha`` is\nthe weight of a new element, 0 to 1."),
+    ("", 1): (_plain, "", "", ""),
+    ("ddof", 1): (_ddof, "", "", _CORRECTION.format(what="squares")),
+    ("sample", 1): (_sample, "", "", "\nWith ``sample`` it is corrected for a sample, as in pandas."),
+    ("alpha", 1): (_alpha, ":0.5", ", 0.5", "\n``alpha`` is the weight of a new element, 0 to 1."),
+    ("", 2): (_two, "", "", ""),
+    ("ddof", 2): (_two_ddof, "", "", _CORRECTION.format(what="products")),
 }
 NAMES = {"and": "and_", "or": "or_"}  # Python's own words, named as in its module operator
 
@@ -69,22 +102,26 @@ def facts(op):
 
 def _function(op):
     about, code, numbers = facts(op)
-    make, suffix, argument, more = _FORMS[about["param"]]
+    make, suffix, argument, more = _FORMS[about["param"], about["inputs"]]
     function = make(op)
     name = NAMES.get(op, op)
     function.__name__ = function.__qualname__ = name
     function.__module__ = "tally"
-    value = _core.reduce(op + suffix, array(code, numbers), None, False, None, None)
+    pair = numbers[::-1] if about["inputs"] == 2 else None
+    second = array(code, pair) if pair else None  # no list, for which NumPy would be imported
+    value = _core.reduce(op + suffix, array(code, numbers), None, False, None, None, second, None)
     several = about["lanes"] > 1
     function.__doc__ = _DOC.format(
         text=about["text"][0].upper() + about["text"][1:],
+        second=" and ``y``, which is broadcast to its shape, have" if pair else " has",
         types="integers" if code == "q" else "numbers",
         more=more,
         result=f"{about['lanes']} values in a last axis for each sequence"
         if several
         else "one value for each sequence",
         empty=about["empty"],
-        call=f"tally.{name}(array({code!r}, {numbers}){argument}){'.tolist()' if several else ''}",
+        call=f"tally.{name}(array({code!r}, {numbers}){f', {pair}' if pair else ''}{argument})"
+        f"{'.tolist()' if several else ''}",
         value=value.tolist() if several else value,
     )
     return name, function

@@ -78,12 +78,14 @@ def _from_pandas(object, name):
     numpy = sys.modules["numpy"]
     if isinstance(values, numpy.ndarray):
         return values, 2 if type(object).__name__ == "Series" else 1
+    kind = 2 if type(object).__name__ == "Series" else 1
     missing = getattr(object, "isna", None)
-    if missing is not None and missing().any():
-        raise ValueError(
-            f"{name} has missing values: this version of tally takes arrays without; fill them (with NaN)"
-        )
-    return object.to_numpy(), 2 if type(object).__name__ == "Series" else 1
+    if missing is not None and (mask := numpy.asarray(missing())).any():  # pandas.NA, of Int64 and its like
+        plain = getattr(object.dtype, "numpy_dtype", None)
+        if plain is None or plain.kind not in "biuf":
+            raise TypeError(f"{name} has missing values of type {object.dtype}: must be integers or floats")
+        return numpy.ma.masked_array(object.to_numpy(plain, na_value=0), mask), kind
+    return object.to_numpy(), kind
 
 
 # ---- out ----

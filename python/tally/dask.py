@@ -12,9 +12,10 @@ True
 All of them are lazy and give dask arrays, and each has the bits of the function of the same name in tally on the whole
 array. ``import tally`` does not import this module, which needs dask and NumPy.
 
-A sequence that has many chunks is not gathered if it is the only one (one axis, or ``axis=None``): its chunks become
-fragments of a kilobyte, and these are merged. Where there are several sequences, each is brought into one chunk, and so
-is one for a scan of exact sums.
+Nothing is gathered: chunks become fragments, of a kilobyte or less for each sequence, and these are merged; a chunk's
+scan goes on from the fragment of those before it. Of the axes of a reduction only the first may have many chunks, the
+others are brought into one. Of exact operators (``sum:exact``) one sequence that is reduced is not gathered; in scans,
+and of several sequences, each is brought into one chunk.
 """
 
 import itertools
@@ -36,7 +37,8 @@ def _array(x):
     for axis, chunks in enumerate(x.chunks):
         if any(n != n for n in chunks):
             raise ValueError(f"x has chunks of unknown length along axis {axis}: call x.compute_chunk_sizes() first")
-    return x
+    chunks = tuple(tuple(n for n in lengths if n) or (0,) for lengths in x.chunks)
+    return x if chunks == x.chunks else x.rechunk(chunks)  # dask reverses arrays with empty chunks wrongly
 
 
 def _axis(x, axis):
@@ -76,8 +78,16 @@ def _merge(parts):
     return whole
 
 
-def _value(fragment, dtype):
-    return np.asarray(fragment.result(), dtype)
+def _make_rows(op, block, axes, start):
+    block = np.asarray(block)
+    kept = [a for a in range(block.ndim) if a not in axes]
+    n = int(np.prod([block.shape[a] for a in axes], dtype=object))
+    rows = int(np.prod([block.shape[a] for a in kept], dtype=object))
+    return tally.Fragment._of_rows(op, block.transpose(*kept, *axes).reshape(rows, n), start)
+
+
+def _value(fragment, dtype, shape):
+    return np.asarray(fragment.result(), dtype).reshape(shape)
 
 
 def _make_exact(block):
@@ -94,6 +104,13 @@ def _go_on(block, op, dtype, exclusive, init, before):
     return np.asarray(stream.push(np.asarray(block)))
 
 
+def _scan_rows(op, block, axis, before, exclusive, init, dtype, lanes):
+    block = np.moveaxis(np.asarray(block), axis, -1)
+    rows = block.reshape(int(np.prod(block.shape[:-1], dtype=object)), block.shape[-1])
+    found = tally._core.scan_rows(op, rows, bytes(before), exclusive, init)
+    return np.moveaxis(np.asarray(found, dtype).reshape(*block.shape, *lanes), block.ndim - 1, axis)
+
+
 # ---- the verbs ----
 
 
@@ -108,8 +125,10 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
     axes = set(range(x.ndim))
     if axis is not None:
         axes = {_axis(x, a) for a in (axis if isinstance(axis, tuple) else (axis,))}
-    if axes == set(range(x.ndim)) and x.ndim:
-        found = da.from_delayed(_reduce_all(x, op, dtype), lanes, dtype)
+    if x.ndim and axes and not _is_exact(op):
+        found = _reduce_rows(x, op, sorted(axes), dtype, lanes)
+    elif x.ndim and axes == set(range(x.ndim)):
+        found = da.from_delayed(_reduce_exact(x, op, dtype), lanes, dtype)
     else:
         x = x.rechunk({a: -1 for a in axes})
         kept = [a for a in range(x.ndim) if a not in axes]
@@ -128,20 +147,40 @@ def reduce(x, op, /, *, axis=None, keepdims=False):
     return found
 
 
-def _reduce_all(x, op, dtype):
-    make, make_exact, merge, value, exact_value = (
-        dask.delayed(f, pure=True) for f in (_make, _make_exact, _merge, _value, _exact_value)
-    )
-    if _is_exact(op):
-        parts = [make_exact(block) for block in x.to_delayed(optimize_graph=False).ravel()]
-    else:
-        x = x.rechunk({a: -1 for a in range(1, x.ndim)})  # slabs: neighbours in C order
-        each = int(np.prod(x.shape[1:], dtype=object))
-        blocks = x.to_delayed(optimize_graph=False).ravel()
-        parts = [make(op, block, start * each) for block, start in zip(blocks, _starts(x.chunks[0]))]
+def _tree(parts, merge):
     while len(parts) > 1:
         parts = [merge(parts[i : i + _MERGED]) for i in range(0, len(parts), _MERGED)]
-    return exact_value(parts[0], op, str(dtype)) if _is_exact(op) else value(parts[0], dtype)
+    return parts[0]
+
+
+def _reduce_exact(x, op, dtype):
+    make, merge, value = (dask.delayed(f, pure=True) for f in (_make_exact, _merge, _exact_value))
+    parts = [make(block) for block in x.to_delayed(optimize_graph=False).ravel()]
+    return value(_tree(parts, merge), op, str(dtype))
+
+
+def _reduce_rows(x, op, axes, dtype, lanes):
+    """Along the axes, one fragment of each chunk, for all sequences of which it has a part."""
+    make, merge, value = (dask.delayed(f, pure=True) for f in (_make_rows, _merge, _value))
+    x = x.rechunk({a: -1 for a in axes[1:]})
+    kept = [a for a in range(x.ndim) if a not in axes]
+    each = int(np.prod([x.shape[a] for a in axes[1:]], dtype=object))
+    blocks = x.to_delayed(optimize_graph=False)
+    found = {}
+    for place in np.ndindex(*(x.numblocks[a] for a in kept)):
+        row, at = dict(zip(kept, place)), _starts(x.chunks[axes[0]])
+        line = blocks[tuple(row[a] if a in row else slice(None) if a == axes[0] else 0 for a in range(x.ndim))]
+        parts = [make(op, block, axes, start * each) for block, start in zip(line, at)]
+        shape = (*(x.chunks[a][row[a]] for a in kept), *lanes)
+        found[place] = da.from_delayed(value(_tree(parts, merge), dtype, shape), shape, dtype)
+    return _joined(found, [x.numblocks[a] for a in kept])
+
+
+def _joined(blocks, numbers, place=()):
+    axis = len(place)
+    if axis == len(numbers):
+        return blocks[place]
+    return da.concatenate([_joined(blocks, numbers, (*place, i)) for i in range(numbers[axis])], axis=axis)
 
 
 def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
@@ -154,7 +193,7 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
     axis = _axis(x, axis)
     dtype, lanes = _result(x, op)
     tally.scan(np.zeros(1, x.dtype), op, exclusive=exclusive, reverse=reverse, init=init)  # raises what it would
-    if x.ndim > 1 or len(x.chunks[0]) == 1 or _is_exact(op):
+    if len(x.chunks[axis]) == 1 or _is_exact(op):
         x = x.rechunk({axis: -1})
         return da.blockwise(
             lambda block: tally.scan(block, op, axis=axis, exclusive=exclusive, reverse=reverse, init=init),
@@ -166,7 +205,10 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
             meta=np.empty((0,) * (x.ndim + len(lanes)), dtype),
         )
     if reverse:
-        return scan(x[::-1], op, exclusive=exclusive, init=init)[::-1]
+        back = tuple(slice(None, None, -1 if a == axis else 1) for a in range(x.ndim))
+        return scan(x[back], op, axis=axis, exclusive=exclusive, init=init)[back]
+    if x.ndim > 1:
+        return _scan_many(x, op, axis, exclusive, init, dtype, lanes)
     make, merge, go_on = (dask.delayed(f, pure=True) for f in (_make, _merge, _go_on))
     blocks, before = list(x.to_delayed(optimize_graph=False)), tally.Fragment(op, np.empty(0, x.dtype))
     found = []
@@ -175,6 +217,24 @@ def scan(x, op, /, *, axis=None, exclusive=False, reverse=False, init=None):
         found.append(da.from_delayed(results, (length, *lanes), dtype))
         before = merge([before, make(op, block, start)])
     return da.concatenate(found)
+
+
+def _scan_many(x, op, axis, exclusive, init, dtype, lanes):
+    make, merge, go_on = (dask.delayed(f, pure=True) for f in (_make_rows, _merge, _scan_rows))
+    blocks, found = x.to_delayed(optimize_graph=False), {}
+    lines = [range(n) if a != axis else (0,) for a, n in enumerate(x.numblocks)]
+    for line in itertools.product(*lines):
+        before = None
+        for k, start in enumerate(_starts(x.chunks[axis])):
+            place = tuple(k if a == axis else i for a, i in enumerate(line))
+            shape = tuple(x.chunks[a][i] for a, i in enumerate(place))
+            if before is None:
+                rows = int(np.prod(shape, dtype=object)) // shape[axis] if shape[axis] else 0
+                before = tally.Fragment._of_rows(op, np.empty((rows, 0), x.dtype), 0)
+            results = go_on(op, blocks[place], axis, before, exclusive, init, dtype, lanes)
+            found[place] = da.from_delayed(results, (*shape, *lanes), dtype)
+            before = merge([before, make(op, blocks[place], (axis,), start)])
+    return _joined(found, x.numblocks)
 
 
 def window(x, op, w=None, /, *, before=None, after=None, center=False, edges="missing", min_count=0, axis=None):

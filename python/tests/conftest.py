@@ -47,7 +47,7 @@ def numbers(rng, shape, dtype, special=True):
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
         return rng.integers(info.min, info.max, shape, dtype=dtype, endpoint=True)
-    x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-2, 3, shape)).astype(dtype)
+    x = np.asarray(rng.standard_normal(shape) * 10.0 ** rng.integers(-2, 3, shape)).astype(dtype)
     if special:
         for value in (0.0, -0.0, np.nan, np.inf, -np.inf):
             x[rng.random(shape) < 0.01] = value

@@ -328,6 +328,102 @@ def test_capsules_of_arrow_that_are_none():
         tally.sum(reader)
 
 
+class Schema(ctypes.Structure):
+    _fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p)]
+    _fields_ += [(name, ctypes.c_int64) for name in ("flags", "n_children")]
+    _fields_ += [(name, ctypes.c_void_p) for name in ("children", "dictionary", "release", "private_data")]
+
+
+class Elements(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_int64) for n in ("length", "null_count", "offset", "n_buffers", "n_children")]
+    _fields_ += [(n, ctypes.c_void_p) for n in ("buffers", "children", "dictionary", "release", "private_data")]
+
+
+class Arrow:
+    """Four numbers, 0 to 3, as an Arrow array that says anything about itself."""
+
+    def __init__(self, bits=None, format=b"g", null_count=0, buffers=..., **facts):
+        self.data, self.bits = (ctypes.c_double * 4)(0, 1, 2, 3), bits
+        bits = ctypes.cast(ctypes.c_char_p(bits), ctypes.c_void_p)
+        self.two = (ctypes.c_void_p * 2)(bits, ctypes.addressof(self.data))
+        self.release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda pointer: None)
+        release = ctypes.cast(self.release, ctypes.c_void_p)
+        known = dict(length=4, null_count=null_count, n_buffers=2, release=release)
+        known["buffers"] = ctypes.addressof(self.two) if buffers is ... else buffers
+        self.schema, self.array = Schema(format=format, release=release), Elements(**{**known, **facts})
+
+    def __arrow_c_array__(self, schema=None):
+        return (
+            new_capsule(ctypes.addressof(self.schema), b"arrow_schema", None),
+            new_capsule(ctypes.addressof(self.array), b"arrow_array", None),
+        )
+
+
+def test_arrow_arrays_that_lie():
+    assert tally.sum(Arrow()) == 6 and tally.sum(Arrow(b"\x0d", null_count=1)) == 5
+    assert tally.sum(Arrow(b"\x0d", null_count=-1)) == 5 and tally.sum(Arrow(null_count=-1)) == 6
+    assert tally.sum(Arrow(b"\x0d", null_count=1, offset=1, length=3)) == 5
+    assert tally.sum(Arrow(b"\x00", null_count=4)) == 0
+    for facts in (
+        {"null_count": 1},  # and no bits that say where
+        {"null_count": 4},
+        {"length": -1},
+        {"offset": -1},
+        {"length": 2**62, "offset": 2**62},
+        {"length": 2**61},
+        {"n_buffers": 1},
+        {"n_buffers": 3},
+        {"n_children": 1},
+        {"buffers": None},
+        {"format": b"u"},
+        {"format": b""},
+        {"format": None},
+        {"format": b"gg"},
+        {"release": None},
+    ):
+        with pytest.raises((TypeError, ValueError)):
+            tally.sum(Arrow(**facts))
+        with pytest.raises((TypeError, ValueError)):
+            tally.sum(np.ones(4), where=Arrow(**facts))
+        with pytest.raises((TypeError, ValueError)):
+            tally.dot(np.ones(4), Arrow(**facts))
+
+
+class Masked(np.ndarray):
+    """An array whose mask is anything."""
+
+
+def test_masks_that_lie():
+    x = np.arange(4.0).view(Masked)
+    assert tally.sum(x) == 6
+    for mask, total in ((False, 6), (np.False_, 6), (True, 0), (np.array([False, True, False, True]), 2), (0, 6)):
+        x._mask = mask
+        assert tally.sum(x) == total, mask
+    others = (np.zeros(3, bool), np.zeros((1, 4, 1), bool), np.zeros(4), np.zeros(4, object), [[1, 2], [3]], "yes", 5)
+    for mask in others:
+        x._mask = mask
+        with pytest.raises((TypeError, ValueError)):
+            tally.sum(x)
+    x._mask = np.lib.stride_tricks.as_strided(np.array([True]), (4,), (0,))
+    assert tally.sum(x) == 0
+
+
+@pytest.mark.parametrize("changes", WRONG[:38:3], ids=repr)
+def test_second_arrays_and_masks_that_lie(changes):
+    x = np.arange(4.0)
+    for call in (
+        lambda wrong: tally.dot(x, wrong),
+        lambda wrong: tally.dot(wrong, x),
+        lambda wrong: tally.sum(x, where=wrong),
+        lambda wrong: tally.ranges(x, wrong, wrong, "sum"),
+        lambda wrong: tally.bounds(wrong, 0.0, 1.0),
+        lambda wrong: tally.rolling(x, 2.0, on=wrong).sum(),
+        lambda wrong: tally.rolling(x, 2).cov(wrong),
+    ):
+        with pytest.raises((TypeError, ValueError, OverflowError)):
+            call(interface(**changes))
+
+
 # ---- arrays that change while they are read ----
 
 

@@ -139,11 +139,6 @@ def test_numpy_gives_numpy():
     assert memory and type(tally.sum(x.view(np.recarray), axis=0)) is np.ndarray
 
 
-def test_masked_arrays_are_refused():
-    with pytest.raises(TypeError, match="masked array"):
-        tally.sum(np.ma.masked_array([1, 2, 3], [0, 1, 0]))
-
-
 def test_structures_have_fields_of_any_stride():
     record = np.zeros(100, [("a", "u1"), ("b", "f8"), ("c", "f4")])
     record["b"] = np.arange(100)
@@ -175,10 +170,7 @@ def test_arrow():
     assert tally.Fragment("sum", chunks).result() == tally.sum(flat)
     assert tally.digest(chunks) == tally.digest(flat)
     assert tally.sum(pa.chunked_array([], type=pa.float32())).as_py() == 0
-    with pytest.raises(ValueError, match="x has 1 nulls: this version of tally takes arrays without"):
-        tally.sum(pa.array([1, None, 3]))
-    with pytest.raises(ValueError, match="nulls"):
-        tally.sum(pa.chunked_array([[1], [None, 3]]))
+    assert tally.max(chunks, axis=()).equals(pa.array(flat))
     for wrong in (pa.array(["a"]), pa.array([True]), pa.array([1, 2]).dictionary_encode(), pa.table({"a": [1]})):
         with pytest.raises(TypeError, match="Arrow"):
             tally.sum(wrong)
@@ -194,8 +186,6 @@ def test_pandas():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
     assert tally.sum(frame, axis=0).tolist() == [3.0, 7.0]
     assert tally.sum(pd.Series([1, 2], dtype="Int64")) == 3
-    with pytest.raises(ValueError, match="missing values"):
-        tally.sum(pd.Series([1, None], dtype="Int64"))
     for wrong in (pd.Series(["a"]), pd.Series([pd.Timestamp("2026-01-01")])):
         with pytest.raises((TypeError, ValueError)):
             tally.sum(wrong)
@@ -422,12 +412,12 @@ def test_streams_of_results(rng):
 
 
 def test_define():
-    text = open(__file__.replace("python/tests/test_inputs.py", "examples/operators/drawdown.h")).read()
-    tally.define("drawdown", text)
-    assert tally.reduce(np.array([3.0, 5, 2, 8, 1]), "drawdown") == 7
+    text = open(__file__.replace("python/tests/test_inputs.py", "examples/operators/descent.h")).read()
+    tally.define("descent", text)
+    assert tally.reduce(np.array([3.0, 5, 2, 8, 1]), "descent") == 7
     with tally.device("cpu,threads=1"):
-        assert tally.scan(np.array([3.0, 5, 2, 8, 1]), "drawdown")[-1] == 7
-    assert tally.Fragment("drawdown", np.array([3.0, 5, 2])).op == "drawdown"
+        assert tally.scan(np.array([3.0, 5, 2, 8, 1]), "descent")[-1] == 7
+    assert tally.Fragment("descent", np.array([3.0, 5, 2])).op == "descent"
     with pytest.raises(ValueError, match="sum"):
         tally.define("sum", text)
     with pytest.raises(ValueError, match="somewhere:1"):

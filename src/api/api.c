@@ -318,6 +318,15 @@ tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_p
     return ctx->device->calls->plan_host(ctx->device, ctx, plan->op, plan->par, plan);
 }
 
+tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan)
+{
+    const tl_scalar *scalar;
+    tl_par par;
+    const tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
+    if (status || scalar->inputs == 1) return status ? status : tl_plan_of_host(ctx, op, dtype, plan);
+    return ctx->device->calls->plan_host(ctx->device, ctx, scalar, par, plan);
+}
+
 tally_status tl_on_processors(tally *ctx, const void *p, const char *name, const char *what, int64_t elements)
 {
     if (!ctx->device->calls->on_processors) return TALLY_OK;

@@ -92,7 +92,7 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (!value) return tl_fail(ctx, TALLY_INVALID, "value is NULL: must have room for one result");
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
-    if (!tl_exact_form_of(scalar))
+    if (!tl_exact_form_of(scalar) || scalar->inputs == 2)
         return tl_fail(ctx, TALLY_INVALID,
                        "op is '%.60s': must be sum:exact, mean:exact, nansum:exact or nanmean:exact", op);
     tl_exact_unpack(&e, sum);

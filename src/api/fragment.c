@@ -2,9 +2,12 @@
  * Fragments: made of slabs of a sequence, merged in any order, with gaps until the last one is there.
  * fragment_bytes.c has their byte string. A fragment of a view has the same slabs of each of its sequences. */
 #include "fragment.h"
+#include "context/inputs.h"
+#include "context/threads.h"
 #include "context/user.h"
 #include "context/view.h"
 #include "cpu/grid/grid.h"
+#include "inputs.h"
 #include "law/fp.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,7 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
     if (!fragment) return tl_fail(ctx, TALLY_INVALID, "fragment is NULL: must point to where the fragment goes");
     *fragment = NULL;
     tl_plan plan;
-    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
+    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
     if (plan.exact)
         return tl_fail(ctx, TALLY_UNSUPPORTED,
@@ -61,7 +64,11 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     if (status) return status;
     tally_fragment *f = *fragment;
     int64_t bytes;
-    if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
+    if (n && f->plan.op->inputs == 2) {
+        status =
+            tl_fail(ctx, TALLY_INVALID,
+                    "op is '%.60s': it takes two inputs, a view whose next is another (tally_fragment_of_view)", op);
+    } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
         status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
     } else if (n) {
         tl_counter nodes;
@@ -69,11 +76,33 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
         tl_fp fp = tl_fp_enter();
         status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &nodes);
         tl_fp_leave(fp);
-        tl_slab *s = status ? NULL : tl_slab_new(start, start + n, 1, f->plan.op->state_bytes);
+        tl_slab *s = status ? NULL : tl_slab_new(start, start + n, 1, f->plan.op, 0);
         if (s) tl_slab_set(s, 0, &nodes);
         if (!status && !tl_slabs_append(&f->slabs, s)) status = tl_no_memory(ctx, sizeof nodes, "a fragment");
     }
     return done(status, fragment);
+}
+
+/* The slab of a view of n elements in a row, of which there are some: as they lie, or (fed) by a feed. */
+static tally_status view_slab(tally_fragment *f, const tally_view *in, int64_t start, int64_t n, int fed)
+{
+    tally *const ctx = f->ctx;
+    const int threads = tally_threads(ctx);
+    tl_feed feed;
+    tally_status status = fed ? tl_feed_open(ctx, &f->plan, tl_has_absent(in), 0, &feed) : TALLY_OK;
+    if (status) return status;
+    tl_slab *const s = tl_slab_new(start, start + n, in->rows, f->plan.op, fed && feed.counted);
+    tl_fp fp = tl_fp_enter();
+    if (s && in->rows && fed)
+        status = tl_feed_slab(ctx, &feed, threads, in, s);
+    else if (s && in->rows)
+        status = tl_grid_slab(ctx, &f->plan, threads, in, start, s->count, s->level, s->state);
+    tl_fp_leave(fp);
+    if (status)
+        free(s);
+    else if (!tl_slabs_append(&f->slabs, s))
+        status = tl_no_memory(ctx, (size_t)in->rows * sizeof(tl_state), "a fragment");
+    return status;
 }
 
 tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
@@ -88,25 +117,32 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (!status && x->rows > TL_GRID_MOST)
         status =
             tl_fail(ctx, TALLY_INVALID, "x->rows is %lld: must be below 2^%d", (long long)x->rows, TL_GRID_MOST_LOG);
-    if (!status) status = tl_fragment_new(ctx, op, x->dtype, start, x->rows, fragment);
+    if (!status) status = tl_fragment_new(ctx, op, tl_inputs_dtype(x), start, x->rows, fragment);
     if (status) return status;
     tally_fragment *f = *fragment;
-    status = tl_view_check(ctx, x, "x", f->plan.op->elem_bytes);
+    tally_view in, next;
+    status = tl_form_fits(ctx, op, f->plan.op, x, "x");
+    if (!status) status = tl_inputs_check(ctx, x, "x", &in);
+    if (!status && x->next) status = tl_inputs_check(ctx, x->next, "x->next", &next);
     if (!status) status = tl_on_processors(ctx, x->data, "x->data", "fragments of views", x->rows * x->n);
     if (!status && x->n) {
-        tl_slab *s = tl_slab_new(start, start + x->n, x->rows, f->plan.op->state_bytes);
-        tally_view in = *x;
-        tl_view_normal(&in);
-        tl_fp fp = tl_fp_enter();
-        if (s && x->rows)
-            status = tl_grid_slab(ctx, &f->plan, tally_threads(ctx), &in, start, s->count, s->level, s->state);
-        tl_fp_leave(fp);
-        if (status)
-            free(s);
-        else if (!tl_slabs_append(&f->slabs, s))
-            status = tl_no_memory(ctx, (size_t)x->rows * sizeof(tl_state), "a fragment");
+        tl_inputs_normal(&in);
+        if (x->next) tl_inputs_normal(&next), in.next = &next;
+        status = view_slab(f, &in, start, x->n, tl_has_inputs(&in));
     }
     return done(status, fragment);
+}
+
+void tl_share_slabs(int threads, int64_t rows, tl_rows_part *part, void *job)
+{
+    enum { SHARE = 4096 };
+    const int64_t shares = (rows + SHARE - 1) / SHARE;
+#pragma omp parallel for schedule(static) num_threads(tl_threads(shares > 1 ? threads : 1))
+    for (int64_t k = 0; k < shares; k++) {
+        tl_fp fp = tl_fp_enter();
+        part(job, k * SHARE, k + 1 < shares ? (k + 1) * SHARE : rows);
+        tl_fp_leave(fp);
+    }
 }
 
 tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *right)
@@ -126,7 +162,8 @@ tally_status tally_fragment_merge(tally_fragment *left, const tally_fragment *ri
                        (long long)a->start, (long long)a->end, (long long)b->start, (long long)b->end);
     }
     tl_fp fp = tl_fp_enter();
-    const int good = tl_slabs_join(&left->slabs, &right->slabs, left->plan.op);
+    const int good =
+        tl_slabs_join(&left->slabs, &right->slabs, left->plan.op, tl_share_slabs, tally_threads(left->ctx));
     tl_fp_leave(fp);
     return good ? TALLY_OK : tl_no_memory(left->ctx, (size_t)left->rows * sizeof(tl_counter), "the merge");
 }
@@ -164,19 +201,38 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
                        f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
     const tally_status status = tl_fragment_whole(f->ctx, f);
     if (status) return status;
-    char *to = out;
+    tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+    return TALLY_OK;
+}
+
+typedef struct {
+    const tl_slabs *slabs;
+    const tl_plan *plan;
+    char *out;
+} lowering;
+
+static void lower_rows(void *with, int64_t a, int64_t b)
+{
+    const lowering *const job = with;
+    const tl_plan *const plan = job->plan;
     tl_counter c;
     tl_state s;
-    tl_fp fp = tl_fp_enter();
-    for (int64_t row = 0; row < f->rows; row++, to += f->plan.op->result_bytes) {
-        tl_fragment_row(f, row, &c);
-        if (tl_counter_fold(&c, f->plan.op, NULL, &s))
-            f->plan.op->lower(&s, c.end, 0, f->plan.par, to);
+    int64_t n;
+    tl_counter_init(&c, 0);
+    for (int64_t row = a; row < b; row++) {
+        char *const to = job->out + row * plan->op->result_bytes;
+        if (job->slabs->count) tl_slab_get(job->slabs->slab[0], row, &c);
+        if (tl_counter_total(&c, plan->op, NULL, &s, &n))
+            plan->op->lower(&s, n, 0, plan->par, to);
         else
-            f->plan.op->empty(f->plan.par, to);
+            plan->op->empty(plan->par, to);
     }
-    tl_fp_leave(fp);
-    return TALLY_OK;
+}
+
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows, void *out)
+{
+    lowering job = {slabs, plan, out};
+    tl_share_slabs(threads, rows, lower_rows, &job);
 }
 
 void tally_fragment_range(const tally_fragment *f, int64_t *start, int64_t *end)

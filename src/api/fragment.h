@@ -23,4 +23,8 @@ tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int6
 tally_status tl_fragment_whole(tally *ctx, const tally_fragment *f);
 /* A row of such a fragment, as a counter from 0 on. */
 void tl_fragment_row(const tally_fragment *f, int64_t row, tl_counter *c);
+/* A result of each row, of slabs without gaps from 0 on. */
+void tl_slabs_lower(const tl_slabs *slabs, const tl_plan *plan, int threads, int64_t rows, void *out);
+/* For tl_slabs_join. */
+tl_share_rows tl_share_slabs;
 #endif

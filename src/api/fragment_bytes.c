@@ -7,10 +7,12 @@
  *
  * All of it is little-endian. Version 2 has one range and does not list it; version 3 has several; both are of one
  * sequence. Version 4 has any number of ranges, and of rows, the sequences, but not 1; each node has a state of every
- * row. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no other. In version
- * 1 the states of var, std and their nan forms began with the number of elements (from_version_1). The name of an
- * operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its states mean
- * nothing to another text of that name. */
+ * row. Version 5 is as version 4, of any number of rows; behind each state stands how many elements it has folded, an
+ * i64: of a fragment from which elements are left out, if the states do not say it themselves (law/counter.h). A state
+ * of none is all zero. A state is its fields as a little-endian machine keeps them in memory, and tally builds for no
+ * other. In version 1 the states of var, std and their nan forms began with the number of elements (from_version_1).
+ * The name of an operator that a user defined is followed by @ and the hash of its text, 16 hexadecimal digits: its
+ * states mean nothing to another text of that name. */
 #include "fragment.h"
 #include "context/user.h"
 #include "cpu/grid/grid.h"
@@ -22,7 +24,7 @@
 #error "fragments and .npy input assume a little-endian machine"
 #endif
 
-enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION = 4 };
+enum { VERSION_ONE_RANGE = 2, VERSION_RANGES = 3, VERSION_ROWS = 4, VERSION = 5 };
 enum { HASHED_MOST = TL_FRAGMENT_NAME + 17 };
 
 static const char magic[8] = "tallyfrg";
@@ -40,7 +42,7 @@ _Static_assert(sizeof(header) == 40, "the header has no padding");
 static uint64_t checksum(const unsigned char *p, size_t n, uint32_t version)
 {
     uint64_t h = 0xcbf29ce484222325u, word;
-    if (version < VERSION)
+    if (version < VERSION_ROWS)
         for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 0x100000001b3u;
     else
         for (size_t i = 0; i < n; i += sizeof word) {
@@ -81,11 +83,16 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     if (info.nodes > UINT32_MAX)
         return tl_fail(f->ctx, TALLY_UNSUPPORTED, "the fragment has %lld nodes: a byte string has at most 2^32 - 1",
                        (long long)info.nodes);
-    const uint32_t version = info.rows != 1 ? VERSION : info.ranges > 1 ? VERSION_RANGES : VERSION_ONE_RANGE;
+    const int counted = tl_slabs_counted(&f->slabs);
+    const uint32_t version = counted           ? VERSION
+                             : info.rows != 1  ? VERSION_ROWS
+                             : info.ranges > 1 ? VERSION_RANGES
+                                               : VERSION_ONE_RANGE;
     const uint64_t rows = (uint64_t)info.rows, ranges = (uint64_t)info.ranges;
-    const size_t states = (size_t)rows * f->plan.op->state_bytes, name = strlen(op), room = *bytes,
+    const size_t states = (size_t)rows * (f->plan.op->state_bytes + (counted ? sizeof(int64_t) : 0)), name = strlen(op),
+                 room = *bytes,
                  list = version < VERSION_RANGES ? 0 : sizeof ranges + (size_t)ranges * 2 * sizeof(int64_t),
-                 need = sizeof(header) + name + (version < VERSION ? 0 : sizeof rows) + list +
+                 need = sizeof(header) + name + (version < VERSION_ROWS ? 0 : sizeof rows) + list +
                         (size_t)info.nodes * (1 + states) + sizeof(uint64_t);
     *bytes = need;
     if (!buffer) return TALLY_OK;
@@ -94,7 +101,7 @@ tally_status tally_fragment_save(const tally_fragment *f, void *buffer, size_t *
     tally_fragment_range(f, &h.start, &h.end);
     memcpy(h.magic, magic, sizeof magic);
     unsigned char *to = put(put(buffer, &h, sizeof h), op, name);
-    if (version >= VERSION) to = put(to, &rows, sizeof rows);
+    if (version >= VERSION_ROWS) to = put(to, &rows, sizeof rows);
     if (version >= VERSION_RANGES) to = put(to, &ranges, sizeof ranges);
     for (int64_t r = 0; r < info.ranges && version >= VERSION_RANGES; r++)
         to = put(put(to, &f->slabs.slab[r]->start, sizeof(int64_t)), &f->slabs.slab[r]->end, sizeof(int64_t));
@@ -130,16 +137,33 @@ static int from_version_1(unsigned char *s, const unsigned char *bytes, const tl
 /* What is read of a byte string, in which everything lies within `end`. */
 typedef struct {
     const unsigned char *at, *end;
-    int counted; /* states have their number of elements */
+    int version_1; /* states begin with their number of elements, an f64, and */
+    int counted;   /* end with it, an i64 */
 } reader;
+
+/* A node's states, each with its number of elements: 0 of them, of all zero bytes, or up to 2^level. */
+static int read_counted(unsigned char *to, const unsigned char *from, int64_t rows, const tl_scalar *op, int level)
+{
+    tl_state s, none;
+    memset(&none, 0, sizeof none);
+    const size_t bytes = op->state_bytes + sizeof(int64_t);
+    for (int64_t row = 0; row < rows; row++, to += bytes, from += bytes) {
+        memset(&s, 0, sizeof s);
+        memcpy(&s, from, bytes);
+        const int64_t n = tl_kept(op, &s);
+        if (n < 0 || n > (int64_t)1 << level || (!n && memcmp(&s, &none, sizeof s))) return 0;
+        memcpy(to, from, bytes);
+    }
+    return 1;
+}
 
 /* The nodes of the range [start, end), which must be exactly its maximal aligned ones, into *slab. 0: they are not; -1:
  * one says another number of elements than it has, *level being its own; -2: no memory. */
 static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end, int64_t rows, tl_slab **slab,
                       int *level)
 {
-    const size_t most = (size_t)(r->end - r->at) / op->state_bytes, states = (size_t)rows * op->state_bytes,
-                 step = 1 + states + (r->counted ? sizeof(double) : 0);
+    const size_t bytes = op->state_bytes + (r->counted ? sizeof(int64_t) : 0), most = (size_t)(r->end - r->at) / bytes,
+                 states = (size_t)rows * bytes, step = 1 + states + (r->version_1 ? sizeof(double) : 0);
     const unsigned char *p = r->at;
     *slab = NULL;
     if (start < end && (uint64_t)rows > most) return 0;
@@ -147,13 +171,15 @@ static int read_range(reader *r, const tl_scalar *op, int64_t start, int64_t end
         if ((size_t)(r->end - p) < step || *p != tl_slab_level(at, end)) return 0;
         at += (int64_t)1 << *p;
     }
-    tl_slab *const s = *slab = tl_slab_new(start, end, rows, op->state_bytes);
+    tl_slab *const s = *slab = tl_slab_new(start, end, rows, op, r->counted);
     if (!s) return -2;
     for (int n = 0; n < s->count; n++, r->at += step) {
         *level = s->level[n];
-        if (!r->counted)
-            memcpy(tl_slab_state(s, n, 0), r->at + 1, states);
-        else if (!from_version_1(tl_slab_state(s, n, 0), r->at + 1, op, *level))
+        unsigned char *const to = tl_slab_state(s, n, 0);
+        if (!r->counted && !r->version_1)
+            memcpy(to, r->at + 1, states);
+        else if (r->counted ? !read_counted(to, r->at + 1, rows, op, *level)
+                            : !from_version_1(to, r->at + 1, op, *level))
             return -1;
     }
     return 1;
@@ -169,7 +195,7 @@ static const unsigned char *find_ranges(reader *r, const header *h, uint64_t *ra
     if ((size_t)(r->end - r->at) < sizeof *ranges) return NULL;
     memcpy(ranges, r->at, sizeof *ranges);
     list = r->at + sizeof *ranges;
-    if ((*ranges < 2 && h->version < VERSION) || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
+    if ((*ranges < 2 && h->version < VERSION_ROWS) || *ranges > (uint64_t)(r->end - list) / sizeof range) return NULL;
     for (uint64_t i = 0; i < *ranges; i++) {
         memcpy(range, list + i * sizeof range, sizeof range);
         if (range[0] <= last || range[1] <= range[0] || (!i && range[0] != h->start)) return NULL;
@@ -240,17 +266,20 @@ tally_status tally_fragment_load(tally *ctx, const void *buffer, size_t bytes, t
     if (user && (!at || strcmp(hash, at + 1)))
         return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its operator '%s' had another text than %.200s", op,
                        user->where);
-    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, 0};
+    reader r = {p + sizeof h + h.name, p + bytes - sizeof sum, 0, h.version == VERSION};
     uint64_t rows = 1;
-    if (h.version >= VERSION) {
-        if ((size_t)(r.end - r.at) >= sizeof rows) memcpy(&rows, r.at, sizeof rows);
-        r.at += sizeof rows;
-        if (rows == 1 || rows > TL_GRID_MOST)
+    if (h.version >= VERSION_ROWS) {
+        const int there = (size_t)(r.end - r.at) >= sizeof rows;
+        if (there) {
+            memcpy(&rows, r.at, sizeof rows);
+            r.at += sizeof rows;
+        }
+        if (!there || (rows == 1 && h.version == VERSION_ROWS) || rows > TL_GRID_MOST)
             return tl_fail(ctx, TALLY_BAD_DATA, "fragment: its number of sequences is out of range");
     }
     tally_status status = tl_fragment_new(ctx, op, (tally_dtype)h.dtype, h.start, (int64_t)rows, fragment);
     if (status) return status == TALLY_NO_MEMORY || user ? status : TALLY_BAD_DATA;
-    r.counted = h.version == 1 && counted_in_1((*fragment)->plan.op);
+    r.version_1 = h.version == 1 && counted_in_1((*fragment)->plan.op);
     status = read_nodes(*fragment, &r, &h);
     if (status) {
         tally_fragment_free(*fragment);

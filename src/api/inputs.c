@@ -8,10 +8,11 @@
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "context/view.h"
+#include "dtype/dtype.h"
 #include "cpu/inputs/gather.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
-#include "exact/exact.h"
+#include "cpu/exact/exact.h"
 #include "law/fp.h"
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ typedef struct {
     tally *ctx;
     tl_form form;
     tally_view in, next, out, work, work_next;
+    int here;            /* no road and no memory of the device */
     int64_t *offsets[3]; /* copies of those that are the device's memory */
     tl_host_copies copies;
     tl_plan plan, count;
@@ -30,9 +32,23 @@ typedef struct {
 
 static const char what[] = "views with validity, or of two inputs,";
 
+tally_dtype tl_inputs_dtype(const tally_view *in)
+{
+    if (!in->next || !tl_dtype_kind(in->dtype) || !tl_dtype_kind(in->next->dtype)) return in->dtype;
+    return tally_common_dtype(in->dtype, in->next->dtype);
+}
+
+tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed)
+{
+    tl_feed_begin(feed, plan->op, plan->par, absent, by_states);
+    const tally_status status =
+        ctx->device->calls->plan_host(ctx->device, ctx, feed->form.op, feed->form.par, &feed->plan);
+    return status ? status : tl_plan_of_host(ctx, "count", TALLY_F32, &feed->count);
+}
+
 /* ---- checks ---- */
 
-static tally_status check_bits(tally *ctx, const tally_view *v, const char *name)
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
 {
     int64_t low, high, first;
     if (!v->valid) return TALLY_OK;
@@ -46,13 +62,26 @@ static tally_status check_bits(tally *ctx, const tally_view *v, const char *name
     return TALLY_OK;
 }
 
+/* The view but for whose memory it is. */
 static tally_status check_input(tally *ctx, const tally_view *given, const char *name)
 {
     tally_view alone = *given;
     alone.valid = NULL;
     alone.next = NULL;
     tally_status status = tl_view_check(ctx, &alone, name, (int64_t)tally_dtype_size(given->dtype));
-    return status ? status : check_bits(ctx, given, name);
+    return status ? status : tl_bits_check(ctx, given, name);
+}
+
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
+{
+    tally_status status = TALLY_OK;
+    *to = *given;
+    to->next = NULL;
+    if (given->offsets && given->rows > 0) status = tl_on_processors(ctx, given->offsets, "offsets", what, 0);
+    if (!status) status = check_input(ctx, given, name);
+    if (!status) status = tl_on_processors(ctx, given->data, name, what, 0);
+    if (!status && given->valid) status = tl_on_processors(ctx, given->valid, name, what, 0);
+    return status;
 }
 
 /* The same offsets again, or those of v. */
@@ -65,18 +94,25 @@ static tally_status bring_offsets(job *j, const tally_view *given, const char *n
     return tl_host_offsets(j->ctx, name, v, copy);
 }
 
-/* Of a sequence of one element no stride matters: it is as dense as can be. */
-static void normal(tally_view *v)
+void tl_inputs_normal(tally_view *v)
 {
     tl_view_normal(v);
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
-/* out: NULL, or the results of a scan or of windows. */
-static tally_status open_job(job *j, tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                             const char *verb)
+static void normal_inputs(job *j)
 {
-    *j = (job){.ctx = ctx};
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
+}
+
+/* named: NULL, or the operator that op was when a stream was opened. out: NULL, or the results of a scan or of windows.
+ * here: no road and no memory of the device. */
+static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                             const tally_view *out, int here)
+{
+    tally_view to;
+    *j = (job){.ctx = ctx, .here = here};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     j->in = *in;
     if (out) j->out = *out;
@@ -84,12 +120,13 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tally_vie
     tally_status status = tl_host_offsets(ctx, "in", &j->in, &j->offsets[0]);
     if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
     if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
-    if (!status) status = tl_form_of(ctx, op, &j->in, &j->form);
-    if (!status) status = check_input(ctx, &j->in, "in");
-    if (!status && in->next) status = check_input(ctx, &j->next, "in->next");
+    if (!status) status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
+    if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
+    for (const tally_view *v = &j->in; v && !status; v = v->next) {
+        const char *name = v == &j->in ? "in" : "in->next";
+        status = here ? tl_inputs_check(ctx, v, name, &to) : check_input(ctx, v, name);
+    }
     if (status) return status;
-    if (tl_exact_form_of(j->form.op))
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': exact sums take no validity yet (%s)", op, verb);
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
         j->form.kind = TL_FORM_BLANK;
@@ -118,6 +155,7 @@ static tally_status to_host(job *j, tally_view *out)
 {
     const int64_t elements = j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
     int64_t low, high;
+    if (j->here) return TALLY_OK;
     tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
     for (tally_view *v = &j->in; !status && v; v = v == &j->in && j->in.next ? &j->next : NULL) {
         const char *name = v == &j->in ? "in" : "in->next";
@@ -143,9 +181,8 @@ static tally_status on_device(job *j, tl_verb verb, const tally_view *out, const
     tl_plan count;
     const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
     *done = 0;
-    normal(&j->in);
-    if (j->in.next) normal(&j->next);
-    if (!j->ctx->device->calls->inputs) return TALLY_OK;
+    normal_inputs(j);
+    if (j->here || j->plan.exact || !j->ctx->device->calls->inputs) return TALLY_OK;
     tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
     return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
 }
@@ -154,15 +191,16 @@ static tally_status on_device(job *j, tl_verb verb, const tally_view *out, const
 static tally_status prepare(job *j, const tally_view *out, int reverse)
 {
     const int states = j->form.kind == TL_FORM_STATES;
+    normal_inputs(j);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
-        tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
+        if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
         j->work = j->in;
         j->work.next = NULL;
         return TALLY_OK;
     }
     tally_status status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 0, &j->made);
-    if (!status) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
+    if (!status && !j->plan.exact) status = tl_gather_dense(j->ctx, &j->form, &j->in, &j->plan, reverse, 1, &j->counts);
     if (status) return status;
     j->work = j->made.view;
     if (j->form.op->inputs == 2) {
@@ -174,7 +212,7 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     } else {
         const tl_form ready = {j->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, j->form.named, j->form.op,
                                j->form.par, 0};
-        tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
+        if (!j->plan.exact) tl_gather_counted(&j->counting, &j->made, &j->counts, &j->count);
         tl_gather_direct(&j->gather, &ready, &j->work, &j->plan);
     }
     j->work.next = NULL;
@@ -213,20 +251,26 @@ static void scatter(const tally_view *dense, const tally_view *out, int64_t byte
     }
 }
 
+/* The results of one sequence's ranges; x: its elements, number `first` of all; y: results, `step` bytes apart. */
+static tally_status run_ranges(job *j, const tl_ranges *all, const char *x, int64_t first, char *y, int64_t step)
+{
+    const int threads = tally_threads(j->ctx);
+    if (j->plan.exact) return tl_exact_ranges_run(&j->plan, threads, all, x, 1, y, step), TALLY_OK;
+    if (j->form.kind != TL_FORM_STATES) return tl_ranges_run(j->ctx, &j->plan, &j->count, threads, all, x, 1, y, step);
+    tl_states_ranges(&j->plan, threads, all, x, there(j) + first, y, step);
+    return TALLY_OK;
+}
+
 static tally_status ranges(job *j, const tally_view *out, const tally_window_options *o)
 {
     const int64_t bytes = j->plan.op->result_bytes;
-    const int threads = tally_threads(j->ctx);
     tally_status status = TALLY_OK;
     for (int64_t r = 0, first = 0; r < j->work.rows && !status; r++) {
         int64_t n, m;
         const char *x = tl_view_row(&j->work, r, j->plan.op->elem_bytes, &n);
         char *y = tl_view_row(out, r, bytes, &m);
         const tl_ranges all = tl_ranges_of(o, n);
-        if (j->form.kind == TL_FORM_STATES)
-            tl_states_ranges(&j->plan, threads, &all, x, there(j) + first, y, out->stride * bytes);
-        else
-            status = tl_ranges_run(j->ctx, &j->plan, &j->count, threads, &all, x, 1, y, out->stride * bytes);
+        status = run_ranges(j, &all, x, first, y, out->stride * bytes);
         first += n;
     }
     return status;
@@ -234,25 +278,22 @@ static tally_status ranges(job *j, const tally_view *out, const tally_window_opt
 
 /* ---- verbs ---- */
 
-/* out, or its bitmap, must not overlap the second input or a bitmap; in place is for `in` alone. */
-static tally_status check_apart(job *j, const tally_view *out)
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes)
 {
-    const int64_t bytes = j->form.op->result_bytes;
-    if (j->in.next) {
-        tally_status status =
-            tl_view_overlap(j->ctx, j->in.next, (int64_t)tally_dtype_size(j->next.dtype), out, bytes, 0);
-        if (status) return tl_fail(j->ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
+    if (in->next) {
+        tally_status status = tl_view_overlap(ctx, in->next, (int64_t)tally_dtype_size(in->next->dtype), out, bytes, 0);
+        if (status) return tl_fail(ctx, TALLY_INVALID, "out overlaps in->next: give it memory of its own");
     }
-    for (const tally_view *v = &j->in; v; v = v->next) {
+    for (const tally_view *v = in; v; v = v->next) {
         int64_t low, high;
         if (!v->valid) continue;
         tl_view_extent(v, 1, &low, &high);
         low = (v->valid_offset + low) >> 3;
         high = (v->valid_offset + high + 7) >> 3;
         const tally_view bits = tally_flat((const char *)v->valid + low, TALLY_U8, high - low);
-        if (tl_view_overlap(j->ctx, &bits, 1, out, bytes, 0))
-            return tl_fail(j->ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
-                           v == &j->in ? "in" : "in->next");
+        if (tl_view_overlap(ctx, &bits, 1, out, bytes, 0))
+            return tl_fail(ctx, TALLY_INVALID, "out overlaps the validity of %s: give it memory of its own",
+                           v == in ? "in" : "in->next");
     }
     return TALLY_OK;
 }
@@ -267,14 +308,15 @@ static tally_status reduce(job *j, tally_view *out)
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, there(j), out->data);
     else if (!status)
-        status = tl_reduce_view(j->ctx, &j->plan, tally_threads(j->ctx), &j->work, out->data);
+        status = (j->plan.exact ? tl_exact_reduce : tl_reduce_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
+                                                                    out->data);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, in, NULL, "reduce");
+    tally_status status = open_job(&j, ctx, op, NULL, in, NULL, 0);
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -283,7 +325,7 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status)
             status =
                 tl_view_overlap(ctx, &j.in, (int64_t)tally_dtype_size(in->dtype), &dense, j.form.op->result_bytes, 0);
-        if (!status) status = check_apart(&j, &dense);
+        if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
         tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1); /* a result for each sequence */
@@ -310,7 +352,8 @@ static tally_status scan(job *j, tally_view *y, const tally_scan_options *o)
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, there(j), &dense, &forward);
     else if (!status)
-        status = tl_scan_view(j->ctx, &j->plan, tally_threads(j->ctx), &j->work, &dense, &forward);
+        status = (j->plan.exact ? tl_exact_scan : tl_scan_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
+                                                                &dense, &forward);
     if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
     return status ? status : tl_host_back(j->ctx, &j->copies);
 }
@@ -319,16 +362,16 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *given)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, in, out, "scan");
+    tally_status status = open_job(&j, ctx, op, NULL, in, out, 0);
     if (!status) status = tl_check_scan(ctx, &j.plan, given);
     if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, in->n, 1);
-    if (!status) status = check_apart(&j, &j.out);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in)) {
         tally_scan_options o = given ? *given : (tally_scan_options){0};
         char start[16];
         int done;
         tl_fp fp = tl_fp_enter();
-        normal(&j.out);
+        tl_inputs_normal(&j.out);
         if (o.init && j.form.kind == TL_FORM_MARK) { /* a NaN there is a value */
             j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
             o.init = start;
@@ -344,31 +387,64 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
 /* The processors' part of windows. */
 static tally_status window(job *j, tally_view *y, const tally_window_options *o)
 {
+    const int threads = tally_threads(j->ctx);
     tally_status status = to_host(j, y);
     if (!status) status = prepare(j, NULL, 0);
-    if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
+    if (!status && j->plan.exact)
+        status = tl_window_streams(o) ? tl_exact_window(&j->plan, threads, &j->work, y, o)
+                                      : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
+    else if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
         status = ranges(j, y, o);
     else if (!status)
-        status = tl_window_view(j->ctx, &j->plan, &j->count, tally_threads(j->ctx), &j->work, y, o);
+        status = tl_window_view(j->ctx, &j->plan, &j->count, threads, &j->work, y, o);
     return status ? status : tl_host_back(j->ctx, &j->copies);
+}
+
+static tally_status window_by(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                              const tally_view *out, const tally_window_options *o)
+{
+    job j;
+    tally_status status = open_job(&j, ctx, op, named, in, out, named != NULL);
+    if (!status) status = tl_check_window(ctx, o);
+    if (!status) status = tl_check_step(ctx, &j.in, o);
+    if (!status)
+        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
+    if (!status && has_elements(&j.in) && (j.out.offsets || j.out.n > 0)) {
+        int done = 0;
+        tl_fp fp = tl_fp_enter();
+        tl_inputs_normal(&j.out);
+        if (tl_window_streams(o)) status = on_device(&j, TL_WINDOW, &j.out, NULL, o, &done);
+        if (!status && !done) status = window(&j, &j.out, o);
+        tl_fp_leave(fp);
+    }
+    close_job(&j);
+    return status;
 }
 
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *o)
 {
+    return window_by(ctx, op, NULL, in, out, o);
+}
+
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *o)
+{
+    return window_by(ctx, plan->op->file, plan, in, out, o);
+}
+
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *all,
+                              const tally_view *out)
+{
     job j;
-    tally_status status = open_job(&j, ctx, op, in, out, "window");
-    if (!status) status = tl_check_window(ctx, o);
-    if (!status) status = tl_check_step(ctx, &j.in, o);
-    if (!status)
-        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, tally_window_length(in->n, o), 0);
-    if (!status) status = check_apart(&j, &j.out);
-    if (!status && has_elements(&j.in) && (j.out.offsets || j.out.n > 0)) {
-        int done = 0;
+    tally_status status = open_job(&j, ctx, op, NULL, in, NULL, 1);
+    const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
+    if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
+    if (!status) {
         tl_fp fp = tl_fp_enter();
-        normal(&j.out);
-        if (tl_window_streams(o)) status = on_device(&j, TL_WINDOW, &j.out, NULL, o, &done);
-        if (!status && !done) status = window(&j, &j.out, o);
+        status = prepare(&j, NULL, 0);
+        if (!status) status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
         tl_fp_leave(fp);
     }
     close_job(&j);

@@ -2,7 +2,9 @@
  * The three verbs on views with a validity bitmap, or with a second input. The processors run them, on every device. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
-#include "context/context.h"
+#include "context/inputs.h"
+#include "cpu/inputs/feed.h"
+#include "cpu/keys/ranges.h"
 
 static inline int tl_has_inputs(const tally_view *in) { return in && (in->valid || in->next); }
 
@@ -11,4 +13,31 @@ tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, co
                             const tally_scan_options *options);
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *options);
+/* The same by a plan of processors instead of a name. */
+tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
+                                 const tally_window_options *options);
+/* tally_window_ranges: one sequence; good ranges, and a good and normal view of their results. */
+tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *ranges,
+                              const tally_view *out);
+
+/* The type of the elements that an operator gets of a view: the common one, if there are two (and these are types). */
+tally_dtype tl_inputs_dtype(const tally_view *in);
+/* How a stream or a fragment of this plan takes a view whose elements may be left out, or not (tl_feed_begin). */
+tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed);
+/* One of the views that a call takes, `name`: *to becomes what it is without its next. */
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to);
+/* Results, of `bytes` bytes, must not overlap the second input or a bitmap; in place is for `in` alone. */
+tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes);
+/* tl_view_normal; and of a sequence of one element no stride matters: it is as dense as can be. */
+void tl_inputs_normal(tally_view *v);
+/* The bits of a view that is checked but for them: none is before the first. */
+tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
+
+/* Bits of results (validity.c), for a scan or a window whose out->valid is given. begin finds and checks them before
+ * the verb, which may write over its input; end writes them if the verb's status is good, and frees *v, also after a
+ * begin that failed. */
+typedef struct tl_validity tl_validity;
+tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
+                               const void *options, tl_validity **v);
+void tl_validity_end(tl_validity *v, tally_status status);
 #endif

@@ -5,6 +5,7 @@
 #include "cpu/keys/bounds.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
+#include "inputs.h"
 #include "law/fp.h"
 
 static const char what[] = "windows by ranges";
@@ -28,10 +29,16 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!in || !out) return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be a view", in ? "out" : "in");
     tl_plan plan, count;
-    tally_view x, y;
-    tally_status status = tl_plan_of_host(ctx, op, in->dtype, &plan);
-    if (!status) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
-    if (!status) status = one_sequence(ctx, in, "in", plan.op->elem_bytes, &x);
+    tl_form form;
+    tally_view x, y, alone = *in;
+    const int inputs = tl_has_inputs(in);
+    tally_status status = inputs ? tl_form_of(ctx, op, in, &form) : tl_plan_of_host(ctx, op, in->dtype, &plan);
+    if (!status && inputs) plan.op = form.named, plan.exact = NULL;
+    if (!status && !inputs) status = tl_plan_of_host(ctx, "count", in->dtype, &count);
+    alone.valid = NULL;
+    alone.next = NULL;
+    const int64_t bytes = (int64_t)tally_dtype_size(in->dtype);
+    if (!status) status = one_sequence(ctx, &alone, "in", bytes, &x);
     if (status) return status;
     if (results < 0) return tl_fail(ctx, TALLY_INVALID, "results is %lld: must be at least 0", (long long)results);
     if (out->dtype != plan.op->out)
@@ -45,7 +52,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
         return tl_fail(ctx, TALLY_INVALID, "min_count is %lld: must be at least 0", (long long)min_count);
     status = one_sequence(ctx, out, "out", plan.op->result_bytes, &y);
     if (!status) status = tl_view_distinct(ctx, &y, "out");
-    if (!status) status = tl_view_overlap(ctx, &x, plan.op->elem_bytes, &y, plan.op->result_bytes, 0);
+    if (!status) status = tl_view_overlap(ctx, &x, bytes, &y, plan.op->result_bytes, 0);
     if (!status) status = tl_on_processors(ctx, start, "start", what, 0);
     if (!status) status = tl_on_processors(ctx, end, "end", what, 0);
     if (status || results == 0) return status;
@@ -57,6 +64,7 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
             return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
                            (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
     const tl_ranges ranges = {start, end, NULL, x.n, results, 0, 1, min_count};
+    if (inputs) return tl_inputs_ranges(ctx, op, in, &ranges, &y);
     const int64_t step = tl_step(y.stride, plan.op->result_bytes);
     tl_fp fp = tl_fp_enter();
     if (plan.exact)

@@ -20,7 +20,7 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     if (!stream) return tl_fail(ctx, TALLY_INVALID, "stream is NULL: must point to where the stream goes");
     *stream = NULL;
     tl_plan plan;
-    tally_status status = tl_plan_of_host(ctx, op, dtype, &plan);
+    tally_status status = tl_plan_of_inputs(ctx, op, dtype, &plan);
     if (status) return status;
     tally_stream *s = calloc(1, sizeof *s);
     if (!s) return tl_no_memory(ctx, sizeof *s, "a stream");
@@ -28,6 +28,7 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
     s->device = ctx->device;
     s->verb = verb;
     s->plan = plan;
+    s->rows = 1;
     if (s->plan.exact)
         tl_exact_begin(&s->exact);
     else
@@ -39,6 +40,12 @@ tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tal
 tally_status tally_stream_reduce(tally *ctx, const char *op, tally_dtype dtype, tally_stream **stream)
 {
     return tl_stream_open(ctx, TL_STREAM_REDUCE, op, dtype, stream);
+}
+
+void tl_stream_seed(tally_stream *s, const tally_scan_options *o)
+{
+    s->seeded = o && o->init;
+    if (s->seeded) memcpy(s->init, o->init, s->plan.op->result_bytes);
 }
 
 tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, const tally_scan_options *o,
@@ -56,6 +63,7 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
         return status;
     }
     tally_stream *s = *stream;
+    tl_stream_seed(s, o);
     s->scan.exclusive = o && o->exclusive;
     if (s->plan.exact)
         tl_exact_scan_begin(&s->exact, &s->plan, o);
@@ -64,13 +72,14 @@ tally_status tally_stream_scan(tally *ctx, const char *op, tally_dtype dtype, co
     return TALLY_OK;
 }
 
-tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
-                                 tally_stream **stream)
+tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                              const tally_window_options *o, tally_stream **stream)
 {
     tally_status status = tl_stream_open(ctx, TL_STREAM_WINDOW, op, dtype, stream);
     if (status) return status;
     tally_stream *s = *stream;
     int64_t bytes;
+    s->rows = rows;
     status = tl_check_window(ctx, o);
     if (!status && !tl_window_streams(o))
         status =
@@ -82,7 +91,7 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
         s->window = *o;
         s->kept = o->before + o->after;
         if (__builtin_mul_overflow(s->kept, 2 * (int64_t)s->plan.op->elem_bytes, &bytes) ||
-            !(s->tail = malloc((size_t)bytes + 1)))
+            __builtin_mul_overflow(bytes, rows, &bytes) || (rows == 1 && !(s->tail = malloc((size_t)bytes + 1))))
             status = tl_fail(ctx, TALLY_NO_MEMORY, "out of memory: a window of %lld elements cannot be kept",
                              (long long)s->kept + 1);
     }
@@ -93,15 +102,21 @@ tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, 
     return status;
 }
 
+tally_status tally_stream_window(tally *ctx, const char *op, tally_dtype dtype, const tally_window_options *o,
+                                 tally_stream **stream)
+{
+    return tl_stream_window(ctx, op, dtype, 1, o, stream);
+}
+
 int64_t tally_stream_room(const tally_stream *s, int64_t n)
 {
     if (!s) return 0;
-    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->grid ? s->rows : 1;
-    if (n < 0) return s->verb == TL_STREAM_SCAN ? 0 : s->kept;
-    if (s->verb == TL_STREAM_REDUCE) return 0;
-    int64_t all;
-    if (s->verb == TL_STREAM_SCAN) return __builtin_mul_overflow(n, s->grid ? s->rows : 1, &all) ? INT64_MAX : all;
-    return n < INT64_MAX - s->kept ? n + s->kept : INT64_MAX;
+    if (n < 0 && s->verb == TL_STREAM_REDUCE) return s->rows;
+    if (s->verb == TL_STREAM_REDUCE || (n < 0 && s->verb == TL_STREAM_SCAN)) return 0;
+    int64_t all = s->verb == TL_STREAM_SCAN ? 0 : s->kept;
+    if (__builtin_add_overflow(all, n < 0 ? 0 : n, &all) || __builtin_mul_overflow(all, s->rows, &all))
+        return INT64_MAX;
+    return all;
 }
 
 tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
@@ -110,18 +125,17 @@ tally_status tally_stream_resume(tally_stream *s, const tally_fragment *f)
     if (s->verb == TL_STREAM_WINDOW)
         return tl_fail(s->ctx, TALLY_UNSUPPORTED,
                        "stream is a window: it needs the elements before it, not a fragment");
-    if (s->grid)
-        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of %lld sequences: merge fragments of views instead",
-                       (long long)s->rows);
     if (s->pushed || s->finished)
         return tl_fail(s->ctx, TALLY_INVALID, "stream has %lld elements already: must have none", (long long)s->pushed);
     if (!tl_user_same(s->plan.op, f->plan.op) || s->plan.par.value != f->plan.par.value)
         return tl_fail(s->ctx, TALLY_INVALID, "before is %s of %s: must be the stream's operator and dtype", f->op,
                        tally_dtype_name(f->dtype));
-    if (f->rows != 1)
-        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of one", (long long)f->rows);
+    if (f->rows != s->rows)
+        return tl_fail(s->ctx, TALLY_INVALID, "before is of %lld sequences: the stream is of %lld", (long long)f->rows,
+                       (long long)s->rows);
     const tally_status status = tl_fragment_whole(s->ctx, f);
     if (status) return status;
+    if (s->many) return tl_stream_take(s, &f->slabs);
     tl_fragment_row(f, 0, &s->scan.done);
     s->pushed = s->scan.done.end;
     return TALLY_OK;
@@ -182,9 +196,13 @@ tally_status tl_stream_check(tally_stream *s, int64_t n)
 static tally_status check_push(tally_stream *s, const void *x, int64_t n, const void *out)
 {
     int64_t in, room;
-    if (s->grid)
+    if (s->many)
         return tl_fail(s->ctx, TALLY_INVALID, "stream is of %lld sequences: push a view (tally_stream_push_view)",
                        (long long)s->rows);
+    if (s->plan.op->inputs == 2)
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "stream takes two inputs: push a view whose next is another "
+                       "(tally_stream_push_view)");
     tally_status status = tl_stream_check(s, n);
     if (status) return status;
     if (__builtin_mul_overflow(n, (int64_t)s->plan.op->elem_bytes, &in) ||
@@ -193,7 +211,8 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
                        (long long)n);
     if (n && !x) return tl_fail(s->ctx, TALLY_INVALID, "x is NULL: must point to %lld elements", (long long)n);
     if (s->verb == TL_STREAM_REDUCE || n == 0) return TALLY_OK;
-    if (!out && !(s->verb == TL_STREAM_WINDOW && !s->started && s->have + n <= s->kept))
+    const int none = s->steps ? !tl_steps_known(s, n) : !s->started && s->have + n <= s->kept;
+    if (!out && !(s->verb == TL_STREAM_WINDOW && none))
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, n));
     uintptr_t a = (uintptr_t)x, b = a + (uintptr_t)in, c = (uintptr_t)out, d = c + (uintptr_t)room;
@@ -201,6 +220,42 @@ static tally_status check_push(tally_stream *s, const void *x, int64_t n, const 
     if (out && a < d && c < b && !in_place)
         return tl_fail(s->ctx, TALLY_INVALID, "out overlaps x: give it memory of its own");
     return TALLY_OK;
+}
+
+tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made)
+{
+    tally_status status = TALLY_OK;
+    if (s->scan.done.counted) { /* elements were left out before */
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, n);
+        status = tl_on_processors(s->ctx, x, "x", "streams with elements left out", 0);
+        if (!status && out) status = tl_on_processors(s->ctx, out, "out", "streams with elements left out", 0);
+        if (!status) status = tl_stream_feed(s, &in, &to);
+        *made = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
+        return status;
+    }
+    if (s->steps) {
+        *made = tl_steps_known(s, n);
+        const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, *made);
+        return tl_steps_push(s, &in, &to);
+    }
+    tl_fp fp = tl_fp_enter();
+    if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
+        if (s->verb == TL_STREAM_REDUCE)
+            tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
+        else
+            tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
+        *made = s->verb == TL_STREAM_REDUCE ? 0 : n;
+    } else if (s->verb == TL_STREAM_REDUCE) {
+        status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
+    } else if (s->verb == TL_STREAM_SCAN) {
+        status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
+        *made = status ? 0 : n;
+    } else {
+        status = push_window(s, x, n, out, made);
+        s->broken = status != TALLY_OK;
+    }
+    tl_fp_leave(fp);
+    return status;
 }
 
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out, int64_t *produced)
@@ -218,23 +273,7 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
         if (!status) status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
     }
     if (status) return status;
-    tl_fp fp = tl_fp_enter();
-    if (s->plan.exact && s->verb != TL_STREAM_WINDOW) {
-        if (s->verb == TL_STREAM_REDUCE)
-            tl_exact_slab(&s->exact, &s->plan, tally_threads(s->ctx), x, n);
-        else
-            tl_exact_scan_push(&s->exact, &s->plan, s->scan.exclusive, x, n, out);
-        made = s->verb == TL_STREAM_REDUCE ? 0 : n;
-    } else if (s->verb == TL_STREAM_REDUCE) {
-        status = s->device->calls->slab(s->device, s->ctx, &s->plan, x, n, &s->scan.done);
-    } else if (s->verb == TL_STREAM_SCAN) {
-        status = s->device->calls->scan_push(s->device, s->ctx, &s->scan, x, n, out);
-        made = status ? 0 : n;
-    } else {
-        status = push_window(s, x, n, out, &made);
-        s->broken = status != TALLY_OK;
-    }
-    tl_fp_leave(fp);
+    status = tl_stream_run(s, x, n, out, &made);
     if (!status) s->pushed += n;
     if (produced) *produced = made;
     return status;
@@ -252,20 +291,30 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_fp fp = tl_fp_enter();
-    if (s->grid && s->verb == TL_STREAM_REDUCE) {
+    if (s->many && s->verb == TL_STREAM_REDUCE) {
         status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
-        if (!status && s->rows) status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
+        if (!status && s->by_slabs)
+            tl_slabs_lower(&s->slabs, &s->plan, tally_threads(s->ctx), s->rows, out);
+        else if (!status && s->rows)
+            status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
         tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);
         made = 1;
     } else if (s->verb == TL_STREAM_REDUCE) {
         tl_state state;
-        if (tl_counter_fold(&s->scan.done, s->plan.op, NULL, &state))
-            s->plan.op->lower(&state, s->pushed, 0, s->plan.par, out);
+        int64_t n;
+        if (tl_counter_total(&s->scan.done, s->plan.op, NULL, &state, &n))
+            s->plan.op->lower(&state, n, 0, s->plan.par, out);
         else
             s->plan.op->empty(s->plan.par, out);
         made = 1;
+    } else if (s->steps) {
+        const int64_t n = tl_steps_known(s, -1);
+        const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
+        status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
+        if (!status) status = tl_steps_finish(s, &to);
+        made = status ? 0 : n * s->rows;
     } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
         status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
@@ -280,6 +329,38 @@ void tally_stream_close(tally_stream *s)
 {
     if (!s) return;
     tl_grid_close(s->grid);
+    tl_slabs_free(&s->slabs);
+    tl_steps_close(s->steps);
     free(s->tail);
     free(s);
+}
+
+tally_status tally_stream_push_folded(tally_stream *s, const void *x, const tally_fragment *folded, void *out,
+                                      int64_t *produced)
+{
+    int64_t start, end;
+    int owner;
+    tl_counter own;
+    if (produced) *produced = 0;
+    if (!s || !folded) return tl_fail(s ? s->ctx : NULL, TALLY_INVALID, "stream or folded is NULL");
+    tally_fragment_range(folded, &start, &end);
+    if (!tl_user_same(s->plan.op, folded->plan.op) || s->plan.par.value != folded->plan.par.value)
+        return tl_fail(s->ctx, TALLY_INVALID, "folded is %s of %s: must be the stream's operator and dtype", folded->op,
+                       tally_dtype_name(folded->dtype));
+    if (folded->rows != 1 || folded->slabs.count > 1 || (folded->slabs.count && start != s->pushed))
+        return tl_fail(s->ctx, TALLY_INVALID,
+                       "folded is of [%lld, %lld), %lld sequences, %lld ranges: must be of one, and begin at %lld",
+                       (long long)start, (long long)end, (long long)folded->rows, (long long)folded->slabs.count,
+                       (long long)s->pushed);
+    if (tl_slabs_counted(&folded->slabs))
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "folded left elements out: push the view that it was made of");
+    tally_status status = tally_owner(s->ctx, x, &owner);
+    if (status) return status;
+    if (folded->slabs.count && owner >= 0 && s->verb == TL_STREAM_SCAN) {
+        tl_slab_get(folded->slabs.slab[0], 0, &own);
+        s->scan.ahead = &own;
+    }
+    status = tally_stream_push(s, x, end - start, out, produced);
+    s->scan.ahead = NULL;
+    return status;
 }

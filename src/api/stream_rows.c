@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time. */
+ * Streams of many sequences, all of the same length so far: cells of a field, one or more steps at a time; and views
+ * for streams of one sequence. */
 #include "stream.h"
 #include "checks.h"
 #include "context/view.h"
+#include "inputs.h"
 #include "law/fp.h"
+#include <stdlib.h>
 
 static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, int64_t rows,
                               const tally_scan_options *o, tally_stream **stream)
@@ -20,8 +23,13 @@ static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, t
                          op);
     else
         status = tl_check_scan(ctx, &s->plan, o);
-    if (!status && !(s->grid = tl_grid_open(&s->plan, rows, verb == TL_STREAM_SCAN, o)))
+    s->many = 1;
+    s->by_slabs = s->plan.op->inputs == 2;
+    if (!status && !s->by_slabs && !(s->grid = tl_grid_open(&s->plan, rows, verb == TL_STREAM_SCAN, o)))
         status = tl_no_memory(ctx, (size_t)rows * s->plan.op->elem_bytes, "a field");
+    if (!status) tl_stream_seed(s, o);
+    if (!status && s->seeded) s->plan.op->seed(&s->scan.init, s->init, s->plan.par);
+    s->scan.exclusive = o && o->exclusive;
     s->rows = rows;
     if (status) {
         tally_stream_close(s);
@@ -45,36 +53,135 @@ tally_status tally_stream_scan_rows(tally *ctx, const char *op, tally_dtype dtyp
     return open_rows(ctx, TL_STREAM_SCAN, op, dtype, rows, o, stream);
 }
 
-tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
+tally_status tally_stream_window_rows(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
+                                      const tally_window_options *o, tally_stream **stream)
 {
-    static const char what[] = "streams of many sequences";
-    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
-    if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
-    if (!s->grid) return tl_fail(s->ctx, TALLY_INVALID, "stream is of one sequence: views are for streams of rows");
-    if (in->dtype != s->plan.op->dtype)
-        return tl_fail(s->ctx, TALLY_INVALID, "in->dtype is %s: the stream's is %s",
-                       tally_dtype_name(in->dtype) ? tally_dtype_name(in->dtype) : "unknown",
-                       tally_dtype_name(s->plan.op->dtype));
+    if (stream) *stream = NULL;
+    if (ctx && (rows < 0 || rows > TL_GRID_MOST))
+        return tl_fail(ctx, TALLY_INVALID, "rows is %lld: must be 0..2^%d - 1", (long long)rows, TL_GRID_MOST_LOG);
+    tally_status status = tl_stream_window(ctx, op, dtype, rows, o, stream);
+    if (status) return status;
+    (*stream)->many = 1;
+    if (!(*stream)->plan.exact) return TALLY_OK;
+    tally_stream_close(*stream);
+    *stream = NULL;
+    return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': a stream of many sequences takes none that is exact", op);
+}
+
+int64_t tally_stream_results(const tally_stream *s, int64_t n)
+{
+    if (!s) return 0;
+    if (s->verb == TL_STREAM_REDUCE) return n < 0;
+    if (s->verb == TL_STREAM_SCAN) return n < 0 ? 0 : n;
+    return s->rows ? tl_steps_known(s, n) : 0;
+}
+
+/* ---- pushes ---- */
+
+static tally_status check_shape(const tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const tally_dtype given = tl_inputs_dtype(in), own = s->plan.op->dtype;
+    if (given != own)
+        return tl_fail(s->ctx, TALLY_INVALID, "%s is %s: the stream's is %s",
+                       in->next ? "the common type of in and in->next" : "in->dtype",
+                       tally_dtype_name(given) ? tally_dtype_name(given) : "unknown", tally_dtype_name(own));
     if (in->rows != s->rows)
-        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequences", (long long)in->rows,
-                       (long long)s->rows);
+        return tl_fail(s->ctx, TALLY_INVALID, "in->rows is %lld: the stream has %lld sequence%s", (long long)in->rows,
+                       (long long)s->rows, s->rows == 1 ? "" : "s");
     if (in->offsets)
         return tl_fail(s->ctx, TALLY_INVALID, "in->offsets is given: all sequences of a stream get as many elements");
     if (out && s->verb == TL_STREAM_REDUCE)
         return tl_fail(s->ctx, TALLY_INVALID, "out is given: a reduction has results when it is finished");
-    tally_status status = tl_view_check(s->ctx, in, "in", s->plan.op->elem_bytes);
+    if (s->plan.exact)
+        return tl_fail(s->ctx, TALLY_UNSUPPORTED, "stream is of an exact sum: it takes no views, but dense elements");
+    return tl_form_fits(s->ctx, s->plan.op->file, s->plan.op, in, "in");
+}
+
+/* The results of a push, as a view of exactly so many. */
+static tally_status check_results(const tally_stream *s, const tally_view *in, const tally_view *out, tally_view *to)
+{
+    const int window = s->verb == TL_STREAM_WINDOW;
+    const int64_t results = tally_stream_results(s, in->n);
+    if (window && !results) {
+        *to = tally_flat(NULL, s->plan.op->out, 0);
+        return TALLY_OK;
+    }
+    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    *to = *out;
+    if (window && out->n < results)
+        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                       (long long)out->n, (long long)results);
+    if (window) to->n = results;
+    tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
+    if (!status) status = tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
+    return status ? status : tl_on_processors(s->ctx, out->data, "out->data", "pushes of views", 0);
+}
+
+tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    static const char what[] = "pushes of views";
+    tally_view from, next, to;
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
+    tally_status status = check_shape(s, in, out);
+    if (!status) status = tl_inputs_check(s->ctx, in, "in", &from);
+    if (!status && in->next) status = tl_inputs_check(s->ctx, in->next, "in->next", &next);
     if (!status) status = tl_stream_check(s, in->n);
     if (!status) status = tl_on_processors(s->ctx, in->data, "in->data", what, in->rows * in->n);
-    if (!status && s->verb == TL_STREAM_SCAN) status = tl_check_output(s->ctx, s->plan.op, in, out, in->n, 0);
-    if (!status && out) status = tl_on_processors(s->ctx, out->data, "out->data", what, 0);
-    if (!status && in->rows && in->n) {
-        tally_view from = *in, to = out ? *out : *in;
-        tl_view_normal(&from);
-        tl_view_normal(&to);
-        tl_fp fp = tl_fp_enter();
-        status = tl_grid_push(s->ctx, s->grid, tally_threads(s->ctx), &from, &to);
-        tl_fp_leave(fp);
+    if (status) return status;
+    from.next = in->next ? &next : NULL;
+    to = from;
+    if (s->verb == TL_STREAM_REDUCE)
+        to.n = 0;
+    else
+        status = check_results(s, &from, out, &to);
+    if (status) return status;
+    if (in->rows == 0 || (in->n == 0 && !to.n)) {
+        s->pushed += in->n;
+        return TALLY_OK;
     }
+    tl_inputs_normal(&from);
+    if (in->next) tl_inputs_normal(&next);
+    if (s->verb == TL_STREAM_WINDOW) {
+        status = tl_steps_push(s, &from, &to);
+        if (!status) s->pushed += in->n;
+        return status;
+    }
+    tl_inputs_normal(&to);
+    if (s->many) {
+        tl_fp fp = tl_fp_enter();
+        status = tl_stream_push_rows(s, &from, &to);
+        tl_fp_leave(fp);
+        return status;
+    }
+    int64_t made;
+    if (!tl_has_inputs(&from) && !s->scan.done.counted && from.stride == 1 && to.stride == 1)
+        status = tl_stream_run(s, from.data, from.n, to.data, &made);
+    else
+        status = tl_stream_feed(s, &from, &to);
     if (!status) s->pushed += in->n;
+    return status;
+}
+
+tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
+{
+    if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
+    if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
+    if (out->n < results)
+        return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
+                       (long long)out->n, (long long)results);
+    tally_view to = *out, none = tally_flat(NULL, s->plan.op->dtype, 0);
+    none.rows = s->rows;
+    to.n = results;
+    tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
+    if (!status) status = tl_on_processors(s->ctx, out->data, "out->data", "streams of views", 0);
+    char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
+    if (!status && !dense) status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
+    if (!status) status = tally_stream_finish(s, dense, NULL);
+    for (int64_t r = 0; r < s->rows && !status; r++)
+        tl_copy_strided((char *)out->data + r * out->row_stride * bytes, out->stride, dense + r * results * bytes, 1,
+                        results, bytes);
+    free(dense);
     return status;
 }

@@ -128,9 +128,25 @@ tally_status tally_reduce(tally *ctx, const char *op, const tally_view *in, void
     return status;
 }
 
+/* A scan or a window whose results have bits. */
+static tally_status with_bits(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
+                              const void *options)
+{
+    tl_validity *v;
+    tally_view plain = *out;
+    plain.valid = NULL;
+    plain.valid_offset = 0;
+    tally_status status = tl_validity_begin(ctx, op, in, out, window, options, &v);
+    if (!status)
+        status = window ? tally_window(ctx, op, in, &plain, options) : tally_scan(ctx, op, in, &plain, options);
+    tl_validity_end(v, status);
+    return status;
+}
+
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                         const tally_scan_options *o)
 {
+    if (out && out->valid) return with_bits(ctx, op, in, out, 0, o);
     if (tl_has_inputs(in)) return tl_inputs_scan(ctx, op, in, out, o);
     tl_plan plan;
     views v;
@@ -155,6 +171,7 @@ tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const 
 tally_status tally_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                           const tally_window_options *o)
 {
+    if (out && out->valid) return with_bits(ctx, op, in, out, 1, o);
     if (tl_has_inputs(in)) return tl_inputs_window(ctx, op, in, out, o);
     tl_plan plan, count;
     views v;

@@ -32,6 +32,8 @@ struct tally {
  * processors fold on every device. The two differ for users' operators: a GPU runs them without the second. */
 tally_status tl_plan_of(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 tally_status tl_plan_of_host(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
+/* As the second, for operators of two inputs too, whose elements are of dtype; the others refuse these. */
+tally_status tl_plan_of_inputs(tally *ctx, const char *op, tally_dtype dtype, tl_plan *plan);
 
 /* What the processors do on every device: p must be host memory, else the sentence says that `what` take that; elements
  * are counted as theirs (tally_times). */

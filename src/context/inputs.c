@@ -2,14 +2,16 @@
  * Forms of operators for elements that may be left out (inputs.h). */
 #include "inputs.h"
 #include "dtype/dtype.h"
+#include "exact/exact.h"
 #include "operators.h"
 #include "view.h"
 #include <stdio.h>
 #include <string.h>
 
-tally_dtype tl_common_dtype(tally_dtype a, tally_dtype b)
+tally_dtype tally_common_dtype(tally_dtype a, tally_dtype b)
 {
     const char ka = tl_dtype_kind(a), kb = tl_dtype_kind(b);
+    if (!ka || !kb) return 0;
     if (a == b) return a;
     if (ka == 'F' && kb == 'F') return a == TALLY_F64 || b == TALLY_F64 ? TALLY_F64 : TALLY_F32;
     if (ka == 'F' || kb == 'F') return TALLY_F64;
@@ -43,7 +45,15 @@ static void find_form(tl_form *form)
     const tl_scalar *s = form->op, *nan = NULL, *as_f64 = NULL;
     const int real = tl_dtype_kind(s->dtype) == 'F';
     form->kind = TL_FORM_STATES;
-    if (s->user) return;
+    if (s->user) { /* what a text says of itself is known when it is compiled */
+        if (s->blank) form->kind = TL_FORM_BLANK, s->blank(&form->fill);
+        return;
+    }
+    if (tl_exact_form_of(s)) { /* -0, which no element is then (tl_exact_form.leaves_out) */
+        form->kind = TL_FORM_BLANK;
+        form->fill = (uint64_t)1 << (8 * s->elem_bytes - 1);
+        return;
+    }
     if (s->masked) {
         form->kind = TL_FORM_NAN;
         form->fill = mark_of(s->dtype);
@@ -65,26 +75,41 @@ static void find_form(tl_form *form)
     if (form->kind == TL_FORM_BLANK) form->op->blank(&form->fill);
 }
 
-static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in)
+static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in, const char *name)
 {
     const tally_view *y = in->next;
     if (s->inputs == 1 && y)
-        return tl_fail(ctx, TALLY_INVALID, "in->next is given: operator '%.60s' takes one input", op);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next is given: operator '%.60s' takes one input", name, op);
     if (s->inputs == 1) return TALLY_OK;
-    if (!y) return tl_fail(ctx, TALLY_INVALID, "in->next is NULL: operator '%.60s' takes two inputs", op);
-    if (y->next) return tl_fail(ctx, TALLY_INVALID, "in->next->next is given: operator '%.60s' takes two inputs", op);
+    if (!y) return tl_fail(ctx, TALLY_INVALID, "%s->next is NULL: operator '%.60s' takes two inputs", name, op);
+    if (y->next)
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->next is given: operator '%.60s' takes two inputs", name, op);
     if (y->rows != in->rows)
-        return tl_fail(ctx, TALLY_INVALID, "in->next->rows is %lld: must be in->rows = %lld", (long long)y->rows,
-                       (long long)in->rows);
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->rows is %lld: must be %s->rows = %lld", name, (long long)y->rows,
+                       name, (long long)in->rows);
     if (!in->offsets != !y->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "in->next->offsets: must be given exactly when in->offsets is");
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
     if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
-        return tl_fail(ctx, TALLY_INVALID, "in->next->offsets differ from in->offsets: must be the same");
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets differ from %s->offsets: must be the same", name, name);
     if (!in->offsets && y->n != in->n)
-        return tl_fail(ctx, TALLY_INVALID, "in->next->n is %lld: must be in->n = %lld", (long long)y->n,
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->n is %lld: must be %s->n = %lld", name, (long long)y->n, name,
                        (long long)in->n);
     return TALLY_OK;
+}
+
+void tl_form_begin(tl_form *form, const tl_scalar *named, tl_par par, int absent)
+{
+    *form = (tl_form){TL_FORM_PLAIN, named, named, par, 0};
+    if (absent) find_form(form);
+}
+
+tally_status tl_form_fits(tally *ctx, const char *op, const tl_scalar *named, const tally_view *in, const char *name)
+{
+    if (in->next && !tl_dtype_kind(in->next->dtype))
+        return tl_fail(ctx, TALLY_INVALID, "%s->next->dtype is %d: must be 1..%d", name, (int)in->next->dtype,
+                       TL_DTYPES);
+    return check_second(ctx, op, named, in, name);
 }
 
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form)
@@ -93,11 +118,9 @@ tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_for
     *form = (tl_form){TL_FORM_PLAIN, NULL, NULL, {0}, 0};
     if (in->next && !tl_dtype_kind(in->next->dtype))
         return tl_fail(ctx, TALLY_INVALID, "in->next->dtype is %d: must be 1..%d", (int)in->next->dtype, TL_DTYPES);
-    if (in->next && tl_dtype_kind(dtype)) dtype = tl_common_dtype(dtype, in->next->dtype);
+    if (in->next && tl_dtype_kind(dtype)) dtype = tally_common_dtype(dtype, in->next->dtype);
     tally_status status = tl_resolve(ctx, op, dtype, &form->op, &form->par);
-    if (!status) status = check_second(ctx, op, form->op, in);
-    form->named = form->op;
-    if (status) return status;
-    if (in->valid || (in->next && in->next->valid)) find_form(form);
-    return TALLY_OK;
+    if (!status) status = check_second(ctx, op, form->op, in, "in");
+    if (!status) tl_form_begin(form, form->op, form->par, tl_has_absent(in));
+    return status;
 }

@@ -80,8 +80,8 @@ static tally_status resolve_exact(tally *ctx, const char *op, size_t length, tal
     *scalar = tl_exact_find(op, length, dtype, acc, NULL, NULL);
     if (*scalar) return TALLY_OK;
     if (!known)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "op is '%.60s': the suffix :exact is for sum, mean, nansum and nanmean",
-                       op);
+        return tl_fail(ctx, TALLY_UNSUPPORTED,
+                       "op is '%.60s': the suffix :exact is for sum, mean, dot and their nan forms", op);
     return tl_fail(ctx, TALLY_UNSUPPORTED,
                    "op '%.60s' takes f16, bf16, f32 and f64, not %s (integers are added exactly without the suffix)",
                    op, tally_dtype_name(dtype));

@@ -141,7 +141,7 @@ static tally_status cpu_window(tl_device *d, tally *ctx, const tl_plan *plan, co
 static tally_status cpu_slab(tl_device *d, tally *ctx, const tl_plan *plan, const void *x, int64_t n, tl_counter *c)
 {
     (void)ctx;
-    tl_slab(plan, cpu_threads(d), x, n, c);
+    tl_push_slab(plan, cpu_threads(d), x, n, c);
     return TALLY_OK;
 }
 

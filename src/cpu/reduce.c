@@ -43,7 +43,7 @@ static void slab_serial(const tl_plan *plan, const char *x, int64_t n, int fetch
     }
 }
 
-void tl_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
+void tl_push_slab(const tl_plan *plan, int threads, const void *data, int64_t n, tl_counter *c)
 {
     const char *x = data;
     int64_t bytes = element_bytes(plan);
@@ -110,7 +110,7 @@ static __attribute__((noinline)) void reduce_long(const tl_plan *plan, int threa
 {
     tl_counter c;
     tl_counter_init(&c, 0);
-    tl_slab(plan, threads, x, n, &c);
+    tl_push_slab(plan, threads, x, n, &c);
     lower_counter(plan, &c, out);
 }
 

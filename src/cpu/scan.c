@@ -110,7 +110,8 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         if (b && (b & -b) < m) m = b & -b;
         if (!known) have = tl_counter_fold(c, op, init, &prefix);
         known = 0;
-        if (m < TL_TILE) push_part(plan, c, x, m); /* now: results may take the elements' place */
+        /* now: results may take the elements' place */
+        if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
         int lead = plan->core->lead, full = (lead || m == TL_TILE) && plan->core->scan_full &&
                                             plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
@@ -277,6 +278,8 @@ typedef struct {
     const tally_view *in, *out;
     const tally_scan_options *o;
     int64_t is_long; /* elements; from here on all threads have scanned it already */
+    int stream;
+    int64_t ahead;
 } singles;
 
 static void single(void *with, int64_t r)
@@ -293,11 +296,12 @@ static void single(void *with, int64_t r)
     char *y = tl_view_row(out, r, op->result_bytes, &m);
     if (n >= a->is_long) return;
     tl_scan_begin(&scan, a->plan, a->o);
+    scan.ends = 1;
     if (in->stride * sign == 1 && out->stride * sign == 1) {
         const int64_t first = reverse && n ? n - 1 : 0; /* of the scan, in the view's order */
         x += first * in->stride * op->elem_bytes;
         y += first * out->stride * op->result_bytes;
-        scan_serial(&scan, &scan.done, x, n, y, STORE_CACHED, 0, staging);
+        scan_serial(&scan, &scan.done, x, n, y, a->stream, a->ahead, staging);
         return;
     }
     for (int64_t at = 0, now; at < n; at += now) {
@@ -342,13 +346,14 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         if (status) return status;
     }
     const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
+    const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     const int64_t tasks = total > big ? (int64_t)threads * 32 : 1;
     int failed = 0;
 #pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
     {
         tl_fp fp = tl_fp_enter();
         scratch w;
-        singles alone = {&w, plan, in, out, o, is_long};
+        singles alone = {&w, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0};
         tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
         int ready = scratch_open(&w, plan);
         if (!ready) {

@@ -11,7 +11,7 @@
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
 /* Appends n dense elements (indices c->end and up) to a counter, on up to `threads` threads. */
-void tl_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
+void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 
 tally_status tl_reduce_view(tally *ctx, const tl_plan *plan, int threads, const tally_view *in, void *out);
 

@@ -115,8 +115,12 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
     return 1;
 }
 
-/* All windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
-static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, char *out, int64_t *count)
+/* Which windows: the full ones, those that are not, or both. */
+enum { FULL = 1, ENDS = 2 };
+
+/* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
+static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, int which, char *out,
+                        int64_t *count)
 {
     const tl_scalar *op = win->plan->op;
     int shrink = win->edges == TALLY_EDGES_SHRINK || (win->edges == TALLY_EDGES_MISSING && win->min_count > 0);
@@ -127,23 +131,23 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
 
     tl_window_job job = {win, x, n, first, out, op->masked ? 0 : win->min_count, 0};
     /* Streaming stores need results that are aligned to their own size. */
-    job.stream =
-        *count * op->result_bytes >= STREAM_BYTES && (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
+    job.stream = (win->stream || *count * op->result_bytes >= STREAM_BYTES) &&
+                 (uintptr_t)out % (op->result_bytes / (unsigned)op->lanes) == 0;
     if (!shrink && !valid && job.least < win->w) job.least = win->w;
     int64_t lo = win->before, hi = n - win->after; /* centres whose windows begin, and end, inside x */
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
     right = right < first ? first : right < stop ? right : stop;
     int whole = lo < hi;
-    int parts = 1;
-    if (win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
+    int parts = which & FULL ? 1 : 0;
+    if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
         int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
         int64_t most = (right - left) / least + 1;
         parts = most < win->threads ? (int)most : win->threads;
     }
     int failed = 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(parts > 1 ? win->threads : 1))
-    for (int task = 0; task < parts + 2; task++) {
+    for (int task = 0; task < parts + (which & ENDS ? 2 : 0); task++) {
         tl_window_room *room = &win->rooms[parts > 1 ? omp_get_thread_num() : 0];
         tl_fp fp = tl_fp_enter();
         int ok = 1;
@@ -201,9 +205,10 @@ static tally_status run_masked(tl_window *win, const char *x, int64_t n, int at_
         int starts = a == 0 && c < win->before, ends = b == n && end > n - win->after;
         char *to = out + (c - first) * bytes;
         int64_t got;
-        tally_status status = run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, to, &got);
+        tally_status status = run(win, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS, to, &got);
         if (!status)
-            status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, (char *)win->counts, &got);
+            status = run(win->count, x + a * plan->op->elem_bytes, b - a, starts, ends, FULL | ENDS,
+                         (char *)win->counts, &got);
         if (status) return status;
         for (int64_t j = 0; j < got; j++)
             if (win->counts[j] < win->min_count) memcpy(to + j * bytes, empty, (size_t)bytes);
@@ -215,5 +220,17 @@ tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_star
                            int64_t *count)
 {
     if (win->count) return run_masked(win, x, n, at_start, at_end, out, count);
-    return run(win, x, n, at_start, at_end, out, count);
+    return run(win, x, n, at_start, at_end, FULL | ENDS, out, count);
+}
+
+tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out)
+{
+    int64_t count;
+    return run(win, x, n, 0, 0, FULL, out + win->before * win->plan->op->result_bytes, &count);
+}
+
+tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out)
+{
+    int64_t count;
+    return run(win, x, n, 1, 1, ENDS, out, &count);
 }

@@ -25,6 +25,7 @@ typedef struct tl_window {
     tally_edges edges;
     int64_t min_count;
     int threads;
+    int stream;              /* results are stored past the caches, however few a run has */
     tl_window_room *rooms;   /* one per thread; their memory grows with what run needs */
     struct tl_window *count; /* the windows of `count`, for min_count of an operator that skips NaN */
     int64_t *counts;         /* their results, a chunk at a time */
@@ -54,6 +55,11 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
  * own first element. TALLY_NO_MEMORY only. */
 tally_status tl_window_run(tl_window *win, const void *x, int64_t n, int at_start, int at_end, void *out,
                            int64_t *count);
+
+/* The full windows of a whole sequence, or all others; out: the result of centre 0. Not for windows with `count`, nor
+ * edges valid. */
+tally_status tl_window_full(tl_window *win, const char *x, int64_t n, char *out);
+tally_status tl_window_ends(tl_window *win, const char *x, int64_t n, char *out);
 
 void tl_window_close(tl_window *win);
 

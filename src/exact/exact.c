@@ -41,11 +41,45 @@ void tl_exact_join(tl_exact *to, const tl_exact *from, int sign)
     tl_exact_carry(to);
 }
 
+/* The bits of x as an integer below 2^53 times 2^(*at - 1074); 0: x is no finite number. */
+static int integer(double x, uint64_t *m, int *at, int *negative)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const int exponent = (int)(bits >> 52) & 2047;
+    *negative = (int)(bits >> 63);
+    *m = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent != 0) << 52;
+    *at = exponent ? exponent - 1 : 0;
+    return exponent != 2047;
+}
+
+void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign)
+{
+    uint64_t m[2];
+    int at[2], negative[2];
+    const int finite = integer(x, &m[0], &at[0], &negative[0]) & integer(y, &m[1], &at[1], &negative[1]);
+    int minus = negative[0] ^ negative[1];
+    if (__builtin_expect(finite, 1)) {
+        const unsigned __int128 product = (unsigned __int128)m[0] * m[1]; /* below 2^106: two integers of 53 bits */
+        const int64_t low = (int64_t)(product & (((uint64_t)1 << 53) - 1)), high = (int64_t)(product >> 53);
+        const int from = at[0] + at[1] + TL_EXACT_UNIT - 2 * 1074;
+        minus ^= sign < 0;
+        tl_exact_put(e, minus ? -low : low, from);
+        tl_exact_put(e, minus ? -high : high, from + 53);
+    } else if (x != x || y != y) {
+        e->nan += sign;
+    } else { /* an infinity times 0 has no value: as if it had both */
+        const int none = x == 0 || y == 0;
+        if (none || !minus) e->plus += sign;
+        if (none || minus) e->minus += sign;
+    }
+}
+
 /* ---- the value ---- */
 
-/* A number: digit[low] .. digit[top - 1], least significant first, times 2^(-1074 - 32 EXTRA). The two digits below
- * those of the bins are the fraction of a quotient. */
-enum { EXTRA = 2, DIGITS = EXTRA + TL_EXACT_BINS + 6 };
+/* A number: digit[low] .. digit[top - 1], least significant first, times 2^-TL_EXACT_UNIT. Digits below those of
+ * tally_exact are the fraction of a quotient, or what products have there. */
+enum { DIGITS = TL_EXACT_BINS + 6 };
 typedef struct {
     uint32_t digit[DIGITS];
     int low, top;
@@ -57,9 +91,9 @@ static int magnitude(const tl_exact *e, number *d)
 {
     tl_wide_int carry = 0;
     int k = e->low;
-    uint32_t *const digit = d->digit + EXTRA;
+    uint32_t *const digit = d->digit;
     d->more = 0;
-    d->low = EXTRA + k;
+    d->low = k;
     for (; k <= e->high; k++) {
         carry += e->bin[k];
         digit[k] = (uint32_t)carry;
@@ -77,12 +111,12 @@ static int magnitude(const tl_exact *e, number *d)
         }
     }
     while (k > e->low && !digit[k - 1]) k--;
-    d->top = EXTRA + k;
+    d->top = k;
     return negative;
 }
 
-/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on, or all down to 64
- * bits below the unit of f64: enough to be rounded from; what is left over is `more`. */
+/* d becomes d / n. A quotient begins at most 3 digits below d. It gets 8 digits from d's first on: enough to be rounded
+ * from; what is left over is `more`. */
 static void divide(number *d, uint64_t n)
 {
     const int end = d->top > 8 ? d->top - 8 : 0;
@@ -115,7 +149,7 @@ static uint64_t round_to(const number *d, int mantissa, int unit, uint64_t most)
 {
     const int last = d->top - 1;
     const int first = 32 * last + 31 - __builtin_clz(d->digit[last]); /* the place of the first bit */
-    const int least = 32 * EXTRA + unit;
+    const int least = 32 * TL_EXACT_LOW + unit;
     const int at = first - mantissa > least ? first - mantissa : least; /* the place of the last bit that stays */
     /* the 32 bits below `at`, and what is at and above it: at most 54 bits */
     const int digit = at >> 5, shift = at & 31;
@@ -176,28 +210,31 @@ void tl_exact_lower(const tl_exact *e, const tl_exact_form *form, void *out)
 
 void tl_exact_unpack(tl_exact *e, const tally_exact *from)
 {
-    for (int k = 0; k < TL_EXACT_BINS; k++) e->bin[k] = from->word[k];
-    e->low = 0;
-    e->high = TL_EXACT_BINS - 1;
-    while (e->high >= 0 && !from->word[e->high]) e->high--;
-    while (e->low <= e->high && !from->word[e->low]) e->low++;
-    if (e->high < 0) e->low = TL_EXACT_BINS;
+    tl_exact_begin(e);
+    for (int k = 0; k < TL_EXACT_DIGITS; k++) {
+        const int to = TL_EXACT_LOW + k;
+        if (!from->word[k]) continue;
+        e->bin[to] = from->word[k];
+        if (e->high < 0) e->low = to;
+        e->high = to;
+    }
     e->nan = from->word[TL_EXACT_NAN];
     e->plus = from->word[TL_EXACT_PLUS];
     e->minus = from->word[TL_EXACT_MINUS];
     e->count = from->word[TL_EXACT_COUNT];
-    e->waiting = 0;
 }
 
 void tl_exact_pack(const tl_exact *e, tally_exact *to)
 {
     tl_wide_int carry = 0;
-    for (int k = 0; k < TL_EXACT_BINS - 1; k++) {
-        carry += e->bin[k];
+    const tl_wide_int *const bin = &e->bin[TL_EXACT_LOW];
+    const int last = TL_EXACT_DIGITS - 1;
+    for (int k = 0; k < last; k++) {
+        carry += bin[k];
         to->word[k] = (uint32_t)carry;
         carry >>= 32;
     }
-    to->word[TL_EXACT_BINS - 1] = (int64_t)(carry + e->bin[TL_EXACT_BINS - 1]);
+    to->word[last] = (int64_t)((uint64_t)(carry + bin[last]) + ((uint64_t)bin[last + 1] << 32));
     to->word[TL_EXACT_NAN] = e->nan;
     to->word[TL_EXACT_PLUS] = e->plus;
     to->word[TL_EXACT_MINUS] = e->minus;

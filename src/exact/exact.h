@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
- * An exact sum under way. All finite f16, bf16, f32 and f64 are integers times 2^-1074, so their sum is one integer:
+ * An exact sum under way. All finite f16, bf16, f32 and f64 are integers times 2^-1074, and products of two of them
+ * integers times 2^-2148, so their sum is one integer:
  *
- *     bin[0] 2^0 + bin[1] 2^32 + ... + bin[67] 2^(32 67)     times 2^-1074
+ *     bin[0] 2^0 + bin[1] 2^32 + ... + bin[133] 2^(32 133)     times 2^-2162
  *
- * An element of 53 bits, shifted by 0..31, is below 2^84, and a bin has 127 bits: 2^43 elements may be added to one bin
- * before a carry is due, and TL_EXACT_MOST of them are. NaN and infinities are counted beside the bins. */
+ * bin[34] is worth 2^-1074, the first digit of a tally_exact. An element of 53 bits, shifted by 0..31, is below 2^84,
+ * and a bin has 127 bits: 2^43 elements may be added to one bin before a carry is due, and TL_EXACT_MOST of them are; a
+ * product is two of them. NaN and infinities are counted beside the bins. */
 #ifndef TALLY_EXACT_H
 #define TALLY_EXACT_H
 #include "operator/kernel.h"
 #include <string.h>
 
 enum {
-    TL_EXACT_BINS = 68, /* 2176 bits: 2098 of one f64, 63 for as many elements as there can be, and the sign */
-    TL_EXACT_UNIT = 1074,
-    TL_EXACT_NAN = 68, /* the words of tally_exact behind the bins */
+    TL_EXACT_LOW = 34,    /* bins below those of tally_exact, for products */
+    TL_EXACT_DIGITS = 68, /* 2176 bits: 2098 of one f64, 63 for as many elements as there can be, and the sign */
+    TL_EXACT_BINS = 134,  /* 4288 bits: 14 unused, 4196 of one product, 63 and the sign */
+    TL_EXACT_UNIT = 1074 + 32 * TL_EXACT_LOW,
+    TL_EXACT_NAN = TL_EXACT_DIGITS, /* the words of tally_exact behind the digits */
     TL_EXACT_PLUS,
     TL_EXACT_MINUS,
     TL_EXACT_COUNT,
@@ -31,17 +35,18 @@ typedef struct tl_exact_guess {
 
 typedef struct tl_exact {
     tl_wide_int bin[TL_EXACT_BINS];
-    int low, high;       /* the bins that may not be zero: low .. high */
-    int64_t plus, minus; /* elements that are +inf, -inf, */
-    int64_t nan, count;  /* NaN, and all of them */
-    int64_t waiting;     /* elements since carries were last made */
-    tl_exact_guess guess;
+    int low, high;              /* the bins that may not be zero: low .. high */
+    int64_t plus, minus;        /* elements that are +inf, -inf, */
+    int64_t nan, count;         /* NaN, and all of them */
+    int64_t waiting;            /* elements since carries were last made */
+    tl_exact_guess guess, rest; /* rest: of what products were rounded by */
 } tl_exact;
 
 /* What an exact operator is: a row as other operators have it, of which only the facts and `empty` are there. */
 typedef struct tl_exact_form {
     tl_scalar scalar; /* state_bytes 0: no tl_state can hold it */
     int mean;         /* the sum divided by the number of elements */
+    int leaves_out;   /* a call's own copy: an element of -0 is left out, and none that is there is -0 */
 } tl_exact_form;
 
 /* The form of an operator's row; NULL: it is no exact sum. */
@@ -71,7 +76,7 @@ static inline void tl_exact_clear(tl_exact *e)
     e->plus = e->minus = e->nan = e->count = e->waiting = 0;
 }
 
-/* An integer times 2^(at - 1074), 0 <= at < 2048, |value| < 2^64. The caller counts. */
+/* An integer times 2^(at - TL_EXACT_UNIT), 0 <= at < 4224, |value| < 2^64. The caller counts. */
 static inline void tl_exact_put(tl_exact *e, int64_t value, int at)
 {
     const int k = at >> 5;
@@ -97,10 +102,13 @@ static inline void tl_exact_element(tl_exact *e, double x, int64_t sign)
             e->plus += sign;
         return;
     }
-    const int at = exponent ? exponent - 1 : 0;
+    const int at = 32 * TL_EXACT_LOW + (exponent ? exponent - 1 : 0);
     m |= (int64_t)(exponent != 0) << 52;
     tl_exact_put(e, (m ^ s) - s, at);
 }
+
+/* One product x y more or less, without the count. */
+void tl_exact_pair(tl_exact *e, double x, double y, int64_t sign);
 
 /* Makes the carries, so that TL_EXACT_MOST elements may follow. */
 void tl_exact_carry(tl_exact *e);

@@ -15,41 +15,50 @@ static void nan_f64(tl_par p, void *out)
     memcpy(out, &bits, sizeof bits);
 }
 
-#define INSTANCE(name, nothing, masks, divides, dt, bytes, to, to_bytes)                                               \
+#define INSTANCE(name, nothing, masks, divides, number, dt, bytes, to, to_bytes)                                       \
     {{.file = name ":exact",                                                                                           \
       .dtype = dt,                                                                                                     \
       .acc = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
       .out = to_bytes == 8 ? TALLY_F64 : TALLY_F32,                                                                    \
       .lanes = 1,                                                                                                      \
-      .inputs = 1,                                                                                                     \
+      .inputs = number,                                                                                                \
       .elem_bytes = bytes,                                                                                             \
       .result_bytes = to_bytes,                                                                                        \
       .exact = 1,                                                                                                      \
       .masked = masks,                                                                                                 \
       .seedable = !(divides),                                                                                          \
       .empty = nothing##_##to},                                                                                        \
-     divides},
-#define INSTANCES(name, nothing, masks, divides)                                                                       \
-    INSTANCE(name, nothing, masks, divides, TALLY_F16, 2, f32, 4)                                                      \
-    INSTANCE(name, nothing, masks, divides, TALLY_BF16, 2, f32, 4)                                                     \
-    INSTANCE(name, nothing, masks, divides, TALLY_F32, 4, f32, 4)                                                      \
-    INSTANCE(name, nothing, masks, divides, TALLY_F64, 8, f64, 8)                                                      \
-    INSTANCE(name, nothing, masks, divides, TALLY_F16, 2, f64, 8)                                                      \
-    INSTANCE(name, nothing, masks, divides, TALLY_BF16, 2, f64, 8)                                                     \
-    INSTANCE(name, nothing, masks, divides, TALLY_F32, 4, f64, 8)
+     divides,                                                                                                          \
+     0},
+#define INSTANCES(name, nothing, masks, divides, number)                                                               \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f32, 4)                                              \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f32, 4)                                             \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f32, 4)                                              \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F64, 8, f64, 8)                                              \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F16, 2, f64, 8)                                              \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_BF16, 2, f64, 8)                                             \
+    INSTANCE(name, nothing, masks, divides, number, TALLY_F32, 4, f64, 8)
 
 enum { EACH = 7 };
 static const struct {
     const char *name, *what, *none;
     tl_exact_form form[EACH];
 } rows[] = {
-    {"sum", "the real sum, rounded once", "0", {INSTANCES("sum", zero, 0, 0)}},
-    {"mean", "the real mean, rounded once", "NaN", {INSTANCES("mean", nan, 0, 1)}},
-    {"nansum", "the real sum of the elements that are not NaN, rounded once", "0", {INSTANCES("nansum", zero, 1, 0)}},
+    {"sum", "the real sum, rounded once", "0", {INSTANCES("sum", zero, 0, 0, 1)}},
+    {"mean", "the real mean, rounded once", "NaN", {INSTANCES("mean", nan, 0, 1, 1)}},
+    {"nansum",
+     "the real sum of the elements that are not NaN, rounded once",
+     "0",
+     {INSTANCES("nansum", zero, 1, 0, 1)}},
     {"nanmean",
      "the real mean of the elements that are not NaN, rounded once",
      "NaN",
-     {INSTANCES("nanmean", nan, 1, 1)}},
+     {INSTANCES("nanmean", nan, 1, 1, 1)}},
+    {"dot", "the real sum of the real products x y, rounded once", "0", {INSTANCES("dot", zero, 0, 0, 2)}},
+    {"nandot",
+     "the real sum of the real products x y of which neither is NaN, rounded once",
+     "0",
+     {INSTANCES("nandot", zero, 1, 0, 2)}},
 };
 
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc, const char **what,

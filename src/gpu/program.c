@@ -189,6 +189,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
+    say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude));
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
@@ -212,11 +213,14 @@ static void add_operator(buffer *b, const tl_scalar *op)
     if (op->masked) add_file(b, "operator/masked.h");
 }
 
+enum { RUNS_FROM = 12 }; /* bytes of a state; 8 works too */
+
 int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
     if (op->user) return op->user->device_bytes;
-    return packed > 8 ? (packed + 7) / 8 * 8 : packed;
+    const int reals = op->acc == TALLY_F32 && !op->masked && !op->indexed; /* f32 alone: no gaps */
+    return packed > 8 && !reals ? (packed + 7) / 8 * 8 : packed;
 }
 
 int tl_gpu_room_log(const tl_scalar *op)
@@ -230,7 +234,13 @@ int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
     int bytes = tl_gpu_state_bytes(op);
     /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
     if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    return bytes <= 4 ? 12 : bytes <= 8 ? 11 : 10; /* 16 KiB, but for states of 32 bytes */
+    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude) ? 11 : 10; /* 16 KiB; runs: more */
+}
+
+int tl_gpu_runs(const tl_scalar *op, const char *prelude)
+{
+    const int bytes = tl_gpu_state_bytes(op);
+    return is_cuda(prelude) && bytes >= RUNS_FROM && (bytes == 8 || bytes == 12 || bytes == 16);
 }
 
 int tl_gpu_once_blocks(const tl_scalar *op, int few)
@@ -361,8 +371,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_columns.cl");
-    if (window && !is_long) add_file(&b, "gpu/kernel/window_exact.cl");
+    if (window) add_file(&b, "gpu/kernel/window_columns.cl");
+    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
     if (b.failed) {
         free(b.text);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);

@@ -26,6 +26,11 @@ typedef struct tl_levels {
     int arrays;    /* of a tile's states in local memory: the kept ones, and those that levels change between */
 } tl_levels;
 tl_levels tl_levels_of(int64_t w, int from);
+/* ... in tiles of neighbouring items (gpu/kernel/window_whole.cl), and the bytes of local memory of such a tile; bytes
+ * of an array. */
+tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w);
+int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels);
+int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b);
 tl_arguments_levels_part tl_levels_arguments(int top, int kept);
 
 /* All windows of a batch, numbered end to end (gpu/kernel/window_place.cl). */
@@ -55,12 +60,18 @@ tally_status tl_window_exact(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
 
 /* ---- window_columns.c ---- */
 
-/* Windows of sequences that lie across, if a lane's part of them fits into local memory; *done says so. */
+/* Windows of sequences that lie across, if they are whole or a lane's part of them fits into local memory; *done says
+ * so. */
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
                                const tl_geometry *g, int *done);
 
 /* ---- window_long.c ---- */
 
+/* Windows of columns that are longer than a tall tile holds; edges: EDGES_TOO, EDGES_APART (those at the ends are left
+ * out). */
+int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g);
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                             int edges);
 /* Windows of any length. */
 tally_status tl_window_long(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g);
 #endif

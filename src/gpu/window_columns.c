@@ -55,7 +55,7 @@ static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g
 static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
     const int log = tl_whole_log(d, b), row = log - TILE_ROWS_LOG;
-    return tl_levels_of(w << row, row).arrays * (tl_gpu_state_bytes(b->plan->op) << log);
+    return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b);
 }
 /* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
@@ -84,16 +84,20 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     const int64_t w = g->before + 1 + g->after, all = (w >> WALK_LEVELS ? 0 : (int64_t)2 << top_of(w)) - 1;
     const int64_t state = tl_gpu_state_bytes(b->plan->op), ends = g->before > g->after ? g->before : g->after;
     const int shrink = !g->valid && !g->whole, apart = shrink && b->n > 2 * WASTE * w;
+    const int walks =
+        places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
+    const int edges = apart ? EDGES_APART : EDGES_TOO;
+    const int tiles = !shrink || (apart && walks), longs = tiles && tl_long_columns_takes(d, ctx, b, g);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    *done = tl_batch_across(b) && b->n >= (g->valid ? w : 1) &&
-            places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
+    *done = tl_batch_across(b) && b->n >= (g->valid ? w : 1) && (walks || longs);
     if (!*done) return TALLY_OK;
-    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status && (!shrink || apart) && tall_takes(d, b, g))
-        status = tall(&l, b, r, g, apart ? EDGES_APART : EDGES_TOO);
-    else if (!status)
-        status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, apart ? EDGES_APART : EDGES_TOO));
+    tally_status status = longs ? tl_long_columns(d, ctx, b, r, g, edges) : TALLY_OK;
+    if (longs && !(apart && ends)) return status;
+    if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    if (!status && !longs)
+        status = tiles && tall_takes(d, b, g) ? tall(&l, b, r, g, edges)
+                                              : launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
     /* those at both ends, which fold other levels */
     if (!status && apart && ends) status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
     return status;

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * Windows on a GPU that no tile of local memory holds. Full windows go through memory once per group of levels
  * (gpu/kernel/window_long.cl). Windows that are not full go through memory once per level (window.cl). All sequences of
- * a batch go together, as one with borders (window_place.cl). */
+ * a batch go together, as one with borders (window_place.cl), or as columns side by side. */
 #include "window.h"
 #include "gpu/kernel/constants.h"
 
 enum {
     /* The lowest group has levels 0 .. LOW - 1, a tile being 2^(LOW + 3) elements: an eighth of it is read twice. */
     LOW_LESS = 3,
-    /* Levels of every other group: a tile has TILE_ROWS rows; windows of up to 2^7 - 1 rows read as many more. */
+    /* Levels of every other group, and of all groups of columns: a tile has TILE_ROWS rows; windows of up to 2^7 - 1
+     * rows read as many more. */
     HIGH = 6,
-    GROUPS_MOST = 10 /* 63 bits */
+    GROUPS_MOST = 11, /* 63 bits */
+    /* Columns: whole lines of memory at a time, and more results of each than a window has elements. */
+    COLUMNS_LEAST = 32,
+    LONGER = 4
 };
 /* Bytes of results computed at a time, or as many results as a window has elements. Level by level there are some
  * twenty arrays of that size, with groups two to four. (With 16 MB, which stay in an H200's cache, w = 10000 took 1.4
@@ -74,56 +78,93 @@ static tally_status by_levels(const long_case *c, int64_t j0, int64_t j1)
 typedef struct {
     int log, last; /* log: elements of a tile, as a power of 2 */
     int first[GROUPS_MOST + 1];
-    int64_t state; /* bytes of it */
+    int64_t state;  /* bytes of it */
+    int64_t across; /* items side by side that are the same element of columns, in whole tiles; flat: 1 */
+    int edges;
 } cutting;
 
-/* The bits of w that group i folds, as the window of a launch: those of the group, and above them one that stands for
- * all higher ones. */
+/* The bits of w that group i folds, as a window of its own; 0: none. */
 static int64_t bits_of(const cutting *k, int64_t w, int i)
 {
-    if (i == k->last) return w >> k->first[i];
-    const int64_t above = (int64_t)1 << (k->first[i + 1] - k->first[i]);
-    return (w >> k->first[i] & (above - 1)) | above;
+    return i == k->last ? w >> k->first[i] : (w >> k->first[i]) & (((int64_t)1 << (k->first[i + 1] - k->first[i])) - 1);
 }
-/* The bytes of local memory of a launch whose tiles fold these levels. */
-static int64_t room_of(const cutting *k, tl_levels levels) { return (int64_t)levels.arrays * (k->state << k->log); }
+/* log2 of the items of a tile's row. */
+static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
+/* The bytes of local memory of a launch whose tiles of rows fold these levels. */
+static int64_t room_of(const long_case *c, tl_levels levels)
+{
+    return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b);
+}
+static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
+{
+    return room_of(c, tl_levels_of(w << row_of(k), row_of(k)));
+}
+static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
+{
+    return columns ? rows_room(c, k, w) : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w));
+}
 
 /* 0: a launch would need more local memory than there is. */
-static int cut_levels(const long_case *c, cutting *k)
+static int cut_levels(const long_case *c, int columns, cutting *k)
 {
-    *k = (cutting){.log = tl_whole_log(c->d, c->b), .state = tl_gpu_state_bytes(c->b->plan->op), .last = 1};
-    const int row = k->log - TILE_ROWS_LOG; /* log2 of the items of a tile's row */
-    k->first[1] = k->log - LOW_LESS;
+    *k = (cutting){.log = tl_whole_log(c->d, c->b),
+                   .state = tl_gpu_state_bytes(c->b->plan->op),
+                   .last = 1,
+                   .across = 1,
+                   .edges = EDGES_TOO};
+    k->first[1] = columns ? HIGH : k->log - LOW_LESS;
     for (; c->w >> k->first[k->last] >= 2 << HIGH; k->last++) k->first[k->last + 1] = k->first[k->last] + HIGH;
-    int64_t most = room_of(k, tl_levels_of((int64_t)1 << k->first[1], 0)); /* two arrays, as on the way up */
+    int64_t most = low_room(c, k, columns, (int64_t)1 << k->first[1]); /* on the way up */
     for (int i = 0; i <= k->last; i++) {
-        const int from = i ? row : 0;
-        const int64_t room = room_of(k, tl_levels_of(bits_of(k, c->w, i) << from, from));
+        const int64_t bits = bits_of(k, c->w, i);
+        const int64_t room = !bits ? 0 : i ? rows_room(c, k, bits) : low_room(c, k, columns, bits);
         if (room > most) most = room;
     }
+    const int64_t up = k->last > 1 ? rows_room(c, k, 1 << HIGH) : 0;
+    if (up > most) most = up;
     return most <= c->d->gpu->calls->local_bytes(c->d->gpu);
 }
 
-/* A launch of tiles of neighbouring items: `width` elements of each of `count` windows, from element `shift` of them
- * on. at: the element that the first window begins at. */
-static tally_status items(const long_case *c, const cutting *k, const tl_built *program, int what, int64_t at,
-                          int64_t shift, int64_t width, int64_t count, const tl_memory *states)
+/* A launch of tiles of neighbouring items, or of columns: `width` elements of each of `count` windows (of every
+ * column), from element `shift` of them on. at: the element that the first window begins at. */
+typedef struct {
+    int what;
+    int64_t at, shift, width, count;
+    const tl_memory *states;
+} item_case;
+static tally_status items(const long_case *c, const cutting *k, const tl_built *program, item_case i)
 {
     const tl_launch l = launch_of(c, program);
-    const tl_levels levels = tl_levels_of(width, 0);
-    const int64_t each = (((int64_t)1 << k->log) - (width - 1)) & -QUAD, tiles = (count + each - 1) / each;
+    const tl_levels levels = tl_whole_levels(c->d, c->b, i.width);
+    const int64_t each = (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD, tiles = (i.count + each - 1) / each;
     tl_batch b = *c->b;
-    tally_status status = tl_tile_firsts(&l, &b, at, each, tiles);
+    tally_status status = tl_tile_firsts(&l, &b, i.at, each, tiles);
+    const tl_arguments_part_part part = TL_ARGUMENTS(
+        part_part, .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(i.count, each, k->edges), levels),
+        .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at), .shift = tl_i64(i.shift),
+        .width = tl_i64(i.width));
     if (!status)
-        status = TL_GO(&l, window_part, tiles,
-                       .whole = tl_whole_arguments(&b, c->r, c->g, tl_tiles_arguments(count, each, EDGES_TOO), levels),
-                       .states = tl_memory_of(states), .what = tl_i64(what), .at = tl_i64(at), .shift = tl_i64(shift),
-                       .width = tl_i64(width), .local_bytes = tl_room(room_of(k, levels)));
+        status = TL_GO(&l, window_part, tiles, .part = part, .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels)));
     tl_gpu_give(c->d, &b.first);
     return status;
 }
+static tally_status columns(const long_case *c, const cutting *k, const tl_built *program, item_case i)
+{
+    const tl_launch l = launch_of(c, program);
+    tl_levels levels = tl_levels_of(i.width << row_of(k), row_of(k));
+    const int64_t room = room_of(c, levels), each = TILE_ROWS - (i.width - 1);
+    const int64_t jobs = (k->across >> row_of(k)) * ((i.count + each - 1) / each);
+    tl_arguments_tiles_part tiles = tl_tiles_arguments(i.count, each, k->edges);
+    tiles.jobs = tl_i64(jobs), levels.top -= row_of(k);
+    return TL_GO(&l, window_tall_part, jobs,
+                 .part = TL_ARGUMENTS(part_part, .whole = tl_whole_arguments(c->b, c->r, c->g, tiles, levels),
+                                      .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at),
+                                      .shift = tl_i64(i.shift), .width = tl_i64(i.width)),
+                 .local_bytes = tl_room(room));
+}
 
-/* Windows of w rows of 2^log items, from row `shift` on of from's `count` items, for `results` items of to. */
+/* Windows of w rows of `across` times 2^log items, from row `shift` on of from's `count` items, for `results` items of
+ * to. */
 typedef struct {
     const tl_memory *from, *to;
     int log;
@@ -134,14 +175,15 @@ typedef struct {
 static tally_status rows(const long_case *c, const cutting *k, const tl_built *program, row_case r)
 {
     const tl_launch l = launch_of(c, program);
-    const int row = k->log - TILE_ROWS_LOG;
+    const int row = row_of(k);
     const tl_levels levels = tl_levels_of(r.w << row, row);
-    const int64_t each = TILE_ROWS - (r.w - 1), height = ((r.results - 1) >> r.log) + 1;
-    const int64_t jobs = ((height + each - 1) / each) << (r.log - row);
+    const int64_t pitch = k->across << r.log, each = TILE_ROWS - (r.w - 1), height = (r.results - 1) / pitch + 1;
+    const int64_t jobs = (height + each - 1) / each * (pitch >> row);
     return TL_GO(&l, window_rows, jobs, .from = tl_memory_of(r.from), .to = tl_memory_of(r.to), .log = tl_i64(r.log),
-                 .count = tl_i64(r.count), .shift = tl_i64(r.shift), .results = tl_i64(r.results), .rows = tl_i64(r.w),
+                 .quads = tl_i64(pitch / QUAD), .count = tl_i64(r.count), .shift = tl_i64(r.shift),
+                 .results = tl_i64(r.results), .rows = tl_i64(r.w),
                  .levels = tl_levels_arguments(levels.top - row, levels.kept), .more = tl_i64(r.how == FOLD_ONTO),
-                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(k, levels)));
+                 .each = tl_i64(each), .jobs = tl_i64(jobs), .local_bytes = tl_room(room_of(c, levels)));
 }
 
 /* Results of `count` windows that begin at element `at` and after. y[i]: Y at level first[i]; y[0]: what the higher
@@ -152,39 +194,71 @@ static tally_status slab_by_groups(const long_case *c, const cutting *k, const t
     tl_memory y[GROUPS_MOST + 1] = {{0}};
     const int last = k->last, low = k->first[1];
     const int64_t all = count + c->w - 1; /* elements */
+    tally_status (*const part)(const long_case *, const cutting *, const tl_built *, item_case) =
+        k->across > 1 ? columns : items;
     tally_status status = TALLY_OK;
 #define ITEMS(level) (all - ((int64_t)1 << (level)) + 1)
-    for (int i = 0; !status && i <= last; i++)
-        status =
-            tl_gpu_take(c->d, c->ctx, (size_t)((i ? ITEMS(k->first[i]) : count) + 3) / 4 * 4 * (size_t)k->state, &y[i]);
-    if (!status) status = items(c, k, program, PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]);
-    for (int i = 1; !status && i < last; i++)
-        status = rows(
-            c, k, program,
-            (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]), 0, ITEMS(k->first[i + 1]), 1 << HIGH, SET});
-    for (int i = last; !status && i > 0; i--) {
-        const int64_t w = bits_of(k, c->w, i), above = i < last ? (c->w >> k->first[i + 1] << HIGH) - (1 << HIGH) : 0;
-        if (i < last && w == 1 << HIGH) continue; /* none */
-        status = rows(
-            c, k, program,
-            (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]), above, count, w, i < last ? FOLD_ONTO : SET});
+    for (int i = 0; !status && i <= last; i++) {
+        const int64_t have = (i ? ITEMS(k->first[i]) : count) * k->across;
+        status = tl_gpu_take(c->d, c->ctx, (size_t)(have + 3) / 4 * 4 * (size_t)k->state, &y[i]);
     }
-    const int64_t w = bits_of(k, c->w, 0), above = (c->w >> low) - 1;
-    const int none = w == (int64_t)1 << low; /* then results are made, and no level */
-    if (!status) status = items(c, k, program, PART_LAST_BITS, at, none ? 0 : above << low, none ? 1 : w, count, &y[0]);
+    if (!status) status = part(c, k, program, (item_case){PART_LEVEL, at, 0, (int64_t)1 << low, ITEMS(low), &y[1]});
+    for (int i = 1; !status && i < last; i++)
+        status = rows(c, k, program,
+                      (row_case){&y[i], &y[i + 1], k->first[i], ITEMS(k->first[i]) * k->across, 0,
+                                 ITEMS(k->first[i + 1]) * k->across, 1 << HIGH, SET});
+    for (int i = last; !status && i > 0; i--) {
+        const int64_t w = bits_of(k, c->w, i), above = i < last ? c->w >> k->first[i + 1] << HIGH : 0;
+        if (!w) continue;
+        status = rows(c, k, program,
+                      (row_case){&y[i], &y[0], k->first[i], ITEMS(k->first[i]) * k->across, above, count * k->across, w,
+                                 i < last ? FOLD_ONTO : SET});
+    }
+    const int64_t w = bits_of(k, c->w, 0), above = c->w - w;
+    const item_case bits = {PART_LAST_BITS, at, above, w, count, &y[0]},
+                    none = {PART_RESULTS_ALONE, at, 0, 1, count, &y[0]};
+    if (!status) status = part(c, k, program, w ? bits : none);
     for (int i = 0; i <= last; i++) tl_gpu_give(c->d, &y[i]);
     return status;
 #undef ITEMS
 }
 
-/* Results j0 .. j1 - 1; those whose windows are not full are empty. */
+/* Results j0 .. j1 - 1 (of every column); those whose windows are not full are empty, or left out (k->edges). */
 static tally_status by_groups(const long_case *c, const cutting *k, int64_t j0, int64_t j1)
 {
-    const int64_t most = SLAB_BYTES / k->state & -4, slab = c->w > most ? (c->w + 3) & -4 : most;
+    const int64_t most = SLAB_BYTES / (k->state * k->across) & -4, slab = c->w > most ? (c->w + 3) & -4 : most;
     tl_built program = {0};
     tally_status status = tl_gpu_program(c->d, c->ctx, c->b->plan->op, "window_long", &program);
     for (; !status && j0 < j1; j0 += slab)
         status = slab_by_groups(c, k, &program, j0 - before(c), j0 + slab < j1 ? slab : j1 - j0);
+    return status;
+}
+
+int tl_long_columns_takes(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_geometry *g)
+{
+    const long_case c = {d, ctx, b, NULL, g, g->before + 1 + g->after};
+    cutting k;
+    return c.w > TILE_ROWS / 2 && c.w <= b->n && tl_batch_across(b) && cut_levels(&c, 1, &k);
+}
+
+tally_status tl_long_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                             int edges)
+{
+    const int64_t w = g->before + 1 + g->after, op_in = b->plan->op->elem_bytes, op_out = b->plan->op->result_bytes;
+    const int64_t most = SLAB_BYTES / LONGER / tl_gpu_state_bytes(b->plan->op) / w & -COLUMNS_LEAST;
+    const int64_t many = most > COLUMNS_LEAST ? most : COLUMNS_LEAST;
+    tally_status status = TALLY_OK;
+    for (int64_t s = 0; !status && s < b->rows; s += many) {
+        tl_batch some = *b;
+        tl_results to = *r;
+        const long_case c = {d, ctx, &some, &to, g, w};
+        cutting k;
+        if (!cut_levels(&c, 1, &k)) return TALLY_OK; /* tl_long_columns_takes */
+        some.rows = b->rows - s < many ? b->rows - s : many;
+        some.x_byte += s * b->row_stride * op_in, to.byte += s * r->row_stride * op_out;
+        k.across = (((some.rows - 1) >> row_of(&k)) + 1) << row_of(&k), k.edges = edges;
+        status = by_groups(&c, &k, 0, g->valid ? b->n - (w - 1) : b->n);
+    }
     return status;
 }
 
@@ -213,7 +287,7 @@ static tally_status together(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     int64_t whole = (before(&c) + 3) / 4 * 4, end = g->valid ? count : b->elements - g->after;
     cutting k;
     if (count <= 0) return TALLY_OK;
-    if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, &k)) whole = end = count;
+    if (whole >= end || g->least > c.w || (shrink && b->rows > 1) || !cut_levels(&c, 0, &k)) whole = end = count;
     tally_status status = by_levels(&c, 0, whole);
     if (!status && whole < end) status = by_groups(&c, &k, whole, end);
     return status ? status : by_levels(&c, end, count);

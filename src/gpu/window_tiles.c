@@ -32,12 +32,37 @@ int tl_whole_log(const tl_gpu_device *d, const tl_batch *b)
     return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude);
 }
 
+static int runs(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_runs(b->plan->op, d->gpu->calls->prelude); }
+
+tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+{
+    enum { RUN_LOG = 3 };
+    const int64_t high = w >> RUN_LOG << RUN_LOG; /* of runs the other bits have no arrays */
+    if (!runs(d, b)) return tl_levels_of(w, 0);
+    tl_levels l = high ? tl_levels_of(high, RUN_LOG) : tl_levels_of(w, 0);
+    l.kept = high ? l.kept : 0;
+    l.arrays = l.kept + (l.arrays > l.kept); /* those that do not stay have one array */
+    return l;
+}
+
+int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b)
+{
+    const int64_t state = tl_gpu_state_bytes(b->plan->op), all = state << tl_whole_log(d, b);
+    return runs(d, b) && state == 12 ? all + all / 8 : all; /* PADDED */
+}
+
+int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels)
+{
+    const int64_t arrays = levels.arrays ? levels.arrays : 1; /* results may need one */
+    return arrays * tl_array_bytes(d, b) + (runs(d, b) ? b->plan->op->elem_bytes << tl_whole_log(d, b) : 0);
+}
+
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 
 /* Bytes of local memory that window_whole needs. */
 static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    return (int64_t)tl_levels_of(w, 0).arrays * ((int64_t)tl_gpu_state_bytes(b->plan->op) << tl_whole_log(d, b));
+    return tl_whole_room(d, b, tl_whole_levels(d, b, w));
 }
 
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
@@ -101,7 +126,7 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
     const int64_t w = width(g);
     const int whole = kernel == TL_KERNEL_window_whole,
               flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
-    const tl_levels levels = tl_levels_of(w, 0);
+    const tl_levels levels = tl_whole_levels(d, batch, w);
     const int64_t each = whole ? whole_each(tl_whole_log(d, batch), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;

@@ -1,25 +1,59 @@
 /* SPDX-License-Identifier: MIT
  * A slab [start, end) of a sequence as its maximal aligned nodes, left to right: the binary counter of the law, and
  * what a fragment is. From start 0 the nodes are the blocks of S(end); from anywhere, pushing neighbours merges
- * siblings only, so the nodes of a slab do not depend on how it was cut. At most 2 log2 n nodes. */
+ * siblings only, so the nodes of a slab do not depend on how it was cut. At most 2 log2 n nodes.
+ *
+ * Where elements may be left out, a counter is `counted`: behind the bytes of each state stands how many elements it
+ * has folded, an i64. A node of none is ABSENT, and so all zero. An operator whose state says that itself (nan forms),
+ * or has a neutral one (sum), needs no such numbers. */
 #ifndef TALLY_COUNTER_H
 #define TALLY_COUNTER_H
 #include "order.h"
 #include "operator/plan.h"
+#include <string.h>
 
 enum { TL_MAX_NODES = 2 * TL_MAX_LEVELS };
 
 typedef struct tl_counter {
     int64_t start, end;
-    int count;
+    int count, counted;
     unsigned char level[TL_MAX_NODES];
     tl_state node[TL_MAX_NODES];
 } tl_counter;
 
+/* Of a counted state: the elements it has folded. */
+static inline int64_t tl_kept(const tl_scalar *op, const tl_state *s)
+{
+    int64_t n;
+    memcpy(&n, s->bytes + op->state_bytes, sizeof n);
+    return n;
+}
+
+static inline void tl_set_kept(const tl_scalar *op, tl_state *s, int64_t n)
+{
+    if (n)
+        memcpy(s->bytes + op->state_bytes, &n, sizeof n);
+    else
+        memset(s, 0, sizeof *s);
+}
+
+/* a = C(a, b) of counted states. */
+static inline void tl_join_counted(const tl_scalar *op, tl_state *a, const tl_state *b)
+{
+    const int64_t na = tl_kept(op, a), nb = tl_kept(op, b);
+    if (!nb) return;
+    if (!na) {
+        *a = *b;
+        return;
+    }
+    op->combine(a, b, na, nb);
+    tl_set_kept(op, a, na + nb);
+}
+
 static inline void tl_counter_init(tl_counter *c, int64_t start)
 {
     c->start = c->end = start;
-    c->count = 0;
+    c->count = c->counted = 0;
 }
 
 /* Appends the node of 2^level elements that starts at c->end (which must be a multiple of 2^level). */
@@ -30,7 +64,10 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     /* The top node is the new one's left sibling if it has its size and their parent ends here. */
     while (c->count && c->level[c->count - 1] == level && !((c->end >> level) & 1)) {
         tl_state left = c->node[--c->count];
-        op->combine(&left, &node, (int64_t)1 << level, (int64_t)1 << level);
+        if (c->counted)
+            tl_join_counted(op, &left, &node);
+        else
+            op->combine(&left, &node, (int64_t)1 << level, (int64_t)1 << level);
         node = left;
         level++;
     }
@@ -38,21 +75,37 @@ static inline void tl_counter_push(tl_counter *c, const tl_scalar *op, int level
     c->node[c->count++] = node;
 }
 
-/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT. */
-static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s)
+/* Its states become counted, if they are not: of all elements. */
+static inline void tl_counter_raise(tl_counter *c, const tl_scalar *op)
+{
+    for (int j = 0; j < c->count && !c->counted; j++) tl_set_kept(op, &c->node[j], (int64_t)1 << c->level[j]);
+    c->counted = 1;
+}
+
+/* *s = S(end) of a counter that started at 0, after init (NULL: none). Returns 0 if that is ABSENT. *n: the elements
+ * folded, as `lower` takes them. */
+static inline int tl_counter_total(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s,
+                                   int64_t *n)
 {
     int have = init != NULL;
-    int64_t before = 0;
+    *n = 0;
     if (have) *s = *init;
     for (int j = 0; j < c->count; j++) {
-        const int64_t size = (int64_t)1 << c->level[j];
+        const int64_t size = c->counted ? tl_kept(op, &c->node[j]) : (int64_t)1 << c->level[j];
+        if (!size) continue;
         if (have)
-            op->combine(s, &c->node[j], before, size);
+            op->combine(s, &c->node[j], *n, size);
         else
             *s = c->node[j];
         have = 1;
-        before += size;
+        *n += size;
     }
     return have;
+}
+
+static inline int tl_counter_fold(const tl_counter *c, const tl_scalar *op, const tl_state *init, tl_state *s)
+{
+    int64_t n;
+    return tl_counter_total(c, op, init, s, &n);
 }
 #endif

@@ -9,6 +9,7 @@ typedef struct tl_scan {
     const tl_plan *plan;
     int exclusive;
     int seeded;
+    int ends; /* nothing follows what is pushed: the nodes of its last part of a tile are not needed */
     tl_state init;
     tl_counter done;         /* the elements before this point */
     const tl_counter *ahead; /* NULL, or the nodes of what is pushed next, where somebody has folded it already */

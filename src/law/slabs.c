@@ -12,8 +12,9 @@ void tl_slabs_free(tl_slabs *a)
     *a = (tl_slabs){0};
 }
 
-tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_bytes)
+tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, const tl_scalar *op, int counted)
 {
+    const size_t state_bytes = op->state_bytes + (counted ? sizeof(int64_t) : 0);
     unsigned char level[TL_MAX_NODES];
     int64_t bytes = 0;
     int count = 0;
@@ -27,6 +28,7 @@ tl_slab *tl_slab_new(int64_t start, int64_t end, int64_t rows, size_t state_byte
         s->rows = rows;
         s->count = count;
         s->bytes = (unsigned char)state_bytes;
+        s->counted = (unsigned char)counted;
         memcpy(s->level, level, (size_t)count);
     }
     return s;
@@ -49,6 +51,7 @@ void tl_slab_get(const tl_slab *s, int64_t row, tl_counter *c)
     c->start = s->start;
     c->end = s->end;
     c->count = s->count;
+    c->counted = s->counted;
     memcpy(c->level, s->level, (size_t)s->count);
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) copy_state(&c->node[j], state, s->bytes);
 }
@@ -113,6 +116,7 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
     const unsigned char *state = s->state + row * s->bytes;
     for (int j = 0; j < s->count; j++, state += s->rows * s->bytes) {
         copy_state(&node, state, s->bytes);
+        if (c->counted > s->counted) tl_set_kept(op, &node, (int64_t)1 << s->level[j]);
         tl_counter_push(c, op, s->level[j], &node);
     }
 }
@@ -120,6 +124,7 @@ static void push_slab(tl_counter *c, const tl_scalar *op, const tl_slab *s, int6
 /* Slabs of a from number `first` on, `count` of them, and of b from number `from` on, `more` of them, become one. */
 typedef struct {
     int64_t first, count, from, more;
+    int counted;
     tl_slab *slab;
 } change;
 
@@ -134,31 +139,163 @@ static const tl_slab *next_of(const change *x, const tl_slabs *a, const tl_slabs
     return take_a ? of_a : of_b;
 }
 
-/* The slab of a change: row by row, the nodes of its first slab become a counter, which takes those of the others. */
-static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op)
+/* Row by row: the nodes of its first slab become a counter, which takes those of the others. */
+static void join_rows(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_slab *s)
 {
     tl_counter c;
-    int64_t i = 0, j = 0, first_i, first_j, end;
-    const tl_slab *const first = next_of(x, a, b, &i, &j);
-    first_i = i, first_j = j, end = first->end;
-    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
-    tl_slab *const s = tl_slab_new(first->start, end, first->rows, first->bytes);
-    for (int64_t row = 0; s && row < s->rows; row++) {
-        tl_slab_get(first, row, &c);
-        for (i = first_i, j = first_j; i + j < x->count + x->more;) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
+    for (int64_t row = 0; row < s->rows; row++) {
+        int64_t i = 0, j = 0;
+        tl_slab_get(next_of(x, a, b, &i, &j), row, &c);
+        if (x->counted) tl_counter_raise(&c, op);
+        while (i + j < x->count + x->more) push_slab(&c, op, next_of(x, a, b, &i, &j), row);
         tl_slab_set(s, row, &c);
+    }
+}
+
+/* ---- many rows: what a counter does is found once, and then done to blocks of rows ---- */
+
+enum { MANY = 64, BLOCK = 128 }; /* rows from here on; rows at a time */
+
+/* Where a node's states are: in a slab, or (slab NULL) in a buffer for the rows of a block. */
+typedef struct {
+    const tl_slab *slab;
+    int node, buffer, level;
+} place;
+
+typedef struct {
+    place left, right;
+    int to; /* a buffer: the left node's own, if it is in one */
+} step;
+
+typedef struct {
+    const tl_scalar *op;
+    tl_slab *slab; /* of the change */
+    place *node;   /* its nodes */
+    step *steps;
+    int64_t count;
+    int buffers, failed;
+} schedule;
+
+/* The states of rows first .. first + n - 1 of a slab, counted if the change is. */
+static void read_slab(const schedule *w, const place *p, int64_t first, int64_t n, tl_state *to)
+{
+    const tl_slab *const s = p->slab;
+    const unsigned char *from = s->state + (p->node * s->rows + first) * s->bytes;
+    const int bytes = s->bytes, raised = w->slab->counted > s->counted;
+    for (int64_t i = 0; i < n; i++, from += bytes) {
+        copy_state(&to[i], from, bytes);
+        if (raised) tl_set_kept(w->op, &to[i], (int64_t)1 << p->level);
+    }
+}
+
+static void run_rows(void *job, int64_t a, int64_t b)
+{
+    schedule *const w = job;
+    const tl_slab *const s = w->slab;
+    tl_state room[BLOCK], *const buffer = malloc((size_t)w->buffers * BLOCK * sizeof *buffer + 1);
+    if (!buffer) __atomic_store_n(&w->failed, 1, __ATOMIC_RELAXED);
+    for (int64_t n; a < b && buffer; a += n) {
+        n = b - a < BLOCK ? b - a : BLOCK;
+        for (int64_t k = 0; k < w->count; k++) {
+            const step *const t = &w->steps[k];
+            const int64_t size = (int64_t)1 << t->left.level;
+            tl_state *const l = buffer + t->to * BLOCK, *const r =
+                                                            t->right.slab ? room : buffer + t->right.buffer * BLOCK;
+            if (t->left.slab) read_slab(w, &t->left, a, n, l);
+            if (t->right.slab) read_slab(w, &t->right, a, n, r);
+            for (int64_t i = 0; i < n; i++)
+                if (s->counted)
+                    tl_join_counted(w->op, &l[i], &r[i]);
+                else
+                    w->op->combine(&l[i], &r[i], size, size);
+        }
+        for (int j = 0; j < s->count; j++) {
+            unsigned char *const to = w->slab->state + (j * s->rows + a) * s->bytes;
+            const place *const p = &w->node[j];
+            const tl_state *const from = p->slab ? room : buffer + p->buffer * BLOCK;
+            if (p->slab && p->slab->counted == s->counted) {
+                memcpy(to, p->slab->state + (p->node * s->rows + a) * s->bytes, (size_t)(n * s->bytes));
+                continue;
+            }
+            if (p->slab) read_slab(w, p, a, n, room);
+            for (int64_t i = 0; i < n; i++) copy_state(to + i * s->bytes, &from[i], s->bytes);
+        }
+    }
+    free(buffer);
+}
+
+/* As tl_counter_push does, with places instead of states. */
+static int find_steps(schedule *w, const change *x, const tl_slabs *a, const tl_slabs *b)
+{
+    place top[TL_MAX_NODES + 1];
+    char used[TL_MAX_NODES + 1] = {0};
+    int64_t i = 0, j = 0, end = 0;
+    int count = 0;
+    while (i + j < x->count + x->more) {
+        const tl_slab *const s = next_of(x, a, b, &i, &j);
+        if (!count) end = s->start;
+        for (int node = 0; node < s->count; node++) {
+            place p = {s, node, 0, s->level[node]};
+            end += (int64_t)1 << p.level;
+            while (count && top[count - 1].level == p.level && !((end >> p.level) & 1)) {
+                const place left = top[--count];
+                int to = left.buffer;
+                if (left.slab)
+                    for (to = 0; used[to];) to++;
+                used[to] = 1;
+                if (to >= w->buffers) w->buffers = to + 1;
+                w->steps[w->count++] = (step){left, p, to};
+                if (!p.slab) used[p.buffer] = 0;
+                p = (place){NULL, 0, to, p.level + 1};
+            }
+            top[count++] = p;
+        }
+    }
+    memcpy(w->node, top, (size_t)count * sizeof *top);
+    return count;
+}
+
+static int join_many(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_slab *slab,
+                     tl_share_rows *share, int threads)
+{
+    int64_t i = 0, j = 0, nodes = 0;
+    while (i + j < x->count + x->more) nodes += next_of(x, a, b, &i, &j)->count;
+    place node[TL_MAX_NODES + 1];
+    schedule w = {.op = op, .slab = slab, .node = node, .steps = malloc((size_t)nodes * sizeof *w.steps)};
+    if (!w.steps) return 0;
+    find_steps(&w, x, a, b);
+    share(threads, slab->rows, run_rows, &w);
+    free(w.steps);
+    return !w.failed;
+}
+
+/* The slab of a change. */
+static tl_slab *join(const change *x, const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share,
+                     int threads)
+{
+    int64_t i = 0, j = 0, end;
+    const tl_slab *const first = next_of(x, a, b, &i, &j);
+    end = first->end;
+    while (i + j < x->count + x->more) end = next_of(x, a, b, &i, &j)->end;
+    tl_slab *const s = tl_slab_new(first->start, end, first->rows, op, x->counted);
+    if (s && s->rows < MANY) {
+        join_rows(x, a, b, op, s);
+    } else if (s && !join_many(x, a, b, op, s, share, threads)) {
+        free(s);
+        return NULL;
     }
     return s;
 }
 
 /* What b's slabs do to a, in order; each change takes the slabs of b that meet through slabs of a. Returns the number
  * of changes, -1: no memory. */
-static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, change *changes)
+static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scalar *op, int counted,
+                            tl_share_rows *share, int threads, change *changes)
 {
     int64_t n = 0;
     for (int64_t j = 0; j < b->count; n++) {
         change *x = &changes[n];
-        *x = (change){.first = before(a, b->slab[j]->start), .from = j};
+        *x = (change){.first = before(a, b->slab[j]->start), .from = j, .counted = counted};
         if (x->first > 0 && a->slab[x->first - 1]->end == b->slab[j]->start) x->first--, x->count++;
         for (;;) { /* from b, then what comes next in a, then again */
             const int64_t end = b->slab[j++]->end, next = x->first + x->count;
@@ -167,7 +304,7 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
             x->count++;
             if (j == b->count || b->slab[j]->start != a->slab[next]->end) break;
         }
-        x->slab = join(x, a, b, op);
+        x->slab = join(x, a, b, op, share, threads);
         if (x->slab) continue;
         while (n > 0) free(changes[--n].slab);
         return -1;
@@ -175,10 +312,38 @@ static int64_t find_changes(const tl_slabs *a, const tl_slabs *b, const tl_scala
     return n;
 }
 
-int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op)
+int tl_slabs_counted(const tl_slabs *a) { return a->count && a->slab[0]->counted; }
+
+/* All of its slabs, counted. */
+static int raise_all(tl_slabs *a, const tl_scalar *op)
 {
+    tl_slab **const raised = calloc((size_t)a->count + 1, sizeof *raised);
+    tl_counter c;
+    int good = raised != NULL;
+    for (int64_t i = 0; i < a->count && good; i++) {
+        const tl_slab *const s = a->slab[i];
+        raised[i] = tl_slab_new(s->start, s->end, s->rows, op, 1);
+        good = raised[i] != NULL;
+        for (int64_t row = 0; row < s->rows && good; row++) {
+            tl_slab_get(s, row, &c);
+            tl_counter_raise(&c, op);
+            tl_slab_set(raised[i], row, &c);
+        }
+    }
+    for (int64_t i = 0; i < a->count && raised; i++) {
+        free(good ? a->slab[i] : raised[i]);
+        if (good) a->slab[i] = raised[i];
+    }
+    free(raised);
+    return good;
+}
+
+int tl_slabs_join(tl_slabs *a, const tl_slabs *b, const tl_scalar *op, tl_share_rows *share, int threads)
+{
+    const int counted = tl_slabs_counted(a) || tl_slabs_counted(b);
+    if (b->count && a->count && counted > tl_slabs_counted(a) && !raise_all(a, op)) return 0;
     change one, *changes = b->count > 1 ? malloc((size_t)b->count * sizeof *changes) : &one;
-    const int64_t n = changes && make_room(a, b->count) ? find_changes(a, b, op, changes) : -1;
+    const int64_t n = changes && make_room(a, b->count) ? find_changes(a, b, op, counted, share, threads, changes) : -1;
     for (int64_t k = n - 1; k >= 0; k--) { /* from the last on, so that places before it stay what they are */
         const change *x = &changes[k];
         for (int64_t i = 0; i < x->count; i++) free(a->slab[x->first + i]);

@@ -15,6 +15,7 @@ static const tally_mpi_mover *const mover = &nccl.mover;
 static const tally_mpi_mover *const mover = NULL;
 #endif
 #include "memory.h"
+#include <signal.h>
 
 enum { MOST = 5000, LANES_MOST = 2, RANKS_MOST = 64 };
 static uint64_t seed;
@@ -73,20 +74,25 @@ static void back(void *to, const void *from, size_t bytes)
 
 static void one(int64_t number)
 {
-    static char x[MOST * 8], want[MOST * 16], got[MOST * 16];
-    static const char *const ops[] = {"sum",   "mean", "max",   "minmax", "argmin",
-                                      "var:1", "prod", "first", "last",   "ema:0.25"};
+    static char x[MOST * 8], y[MOST * 8], want[MOST * 16], got[MOST * 16], bits[MOST / 8 + 1];
+    static const char *const ops[] = {"sum",  "mean",  "max",  "minmax",   "argmin", "var:1",
+                                      "prod", "first", "last", "ema:0.25", "dot",    "corr"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const int any_op = (int)below(10), any_type = (int)below(4);
+    const int any_op = (int)below(device_x || only_op ? 10 : 12), any_type = (int)below(4);
+    const int two = any_op > 9, valid = !device_x && below(3) == 0;
+    const tally_dtype y_type = types[below(4)];
     const char *const op = only_op ? only_op : ops[any_op];
     const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
     const int64_t n = below(4) ? below(300) : below(MOST);
     int64_t cut[RANKS_MOST + 1] = {0};
     int place[RANKS_MOST]; /* of the ranks in the sequence */
     tally_operator_info info;
-    if (tally_operator(ctx, op, dtype, &info)) return;
+    if (tally_operator(ctx, op, two && y_type != dtype ? TALLY_F64 : dtype, &info)) return;
+    if (two && y_type != dtype && dtype != TALLY_F64 && y_type != TALLY_F64) return; /* whose common type is another */
     const size_t size = tally_dtype_size(dtype), result = tally_dtype_size(info.output) * (size_t)info.lanes;
     fill(x, dtype, n);
+    fill(y, y_type, n);
+    for (int i = 0; i < MOST / 8 + 1; i++) bits[i] = (char)(below(256) | below(256));
     for (int r = 1; r < ranks; r++) cut[r] = below(5) ? below(n + 1) : cut[r - 1];
     cut[ranks] = n;
     for (int i = 1; i <= ranks; i++)
@@ -103,8 +109,15 @@ static void one(int64_t number)
     }
     const int me = place[rank];
     const int64_t a = cut[me], mine_n = cut[me + 1] - a, start = by_rank && below(2) ? -1 : a;
-    const tally_view all = tally_flat(x, dtype, n),
-                     mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
+    tally_view all = tally_flat(x, dtype, n),
+               mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
+    tally_view all_y = tally_flat(y, y_type, n),
+               mine_y = tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n);
+    if (two) all.next = &all_y, mine.next = &mine_y;
+    if (valid && two && below(2))
+        all_y.valid = mine_y.valid = bits, mine_y.valid_offset = a;
+    else if (valid)
+        all.valid = mine.valid = bits, mine.valid_offset = a;
     const tally_view out = there(tally_flat(got, info.output, mine_n), device_out, result);
     void *const to = device_out ? device_out : got;
     const int root = (int)below(ranks + 1) - 1;
@@ -142,6 +155,7 @@ static void one(int64_t number)
               !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
           "window", number);
 
+    if (two) return;
     static char mine_x[MOST * 8], others[MOST * 8 * 4];
     const int64_t m = below(MOST / ranks);
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
@@ -169,7 +183,9 @@ static void fields(int64_t number)
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
     const char *const any = ops[below(3) ? below(8) : 8 + below(2)], *const op = only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
-    const int on_device = device_fields != NULL;
+    const int on_device = device_fields != NULL, valid = !exact && !on_device && below(3) == 0;
+    static unsigned char bits[EACH / 8 + 1];
+    for (int i = 0; i < EACH / 8 + 1; i++) bits[i] = (unsigned char)(below(256) | below(256));
     tally_view mine[FIELDS] = {{0}}, whole[FIELDS];
     tally_operator_info info[FIELDS];
     void *results[FIELDS] = {NULL};
@@ -186,7 +202,9 @@ static void fields(int64_t number)
             if (end > n) end = n;
             if (r == rank) a = first, b = end;
         }
+        if (valid) whole[f].valid = bits;
         mine[f] = whole[f];
+        mine[f].valid_offset = valid ? a * whole[f].stride : 0;
         char *const at = on_device ? device_fields + f * EACH * 8 : x[f];
         if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
         mine[f].data = at + (size_t)(a * whole[f].stride) * size;
@@ -203,6 +221,28 @@ static void fields(int64_t number)
         back(got[f], results[f], sizeof got[f]);
         check(!memcmp(got[f], want[f], bytes) && got[f][bytes] == 0x5a, "results of fields", number);
     }
+}
+
+/* An operator whose text is another on one rank. */
+static const char text[] = "#define OP_STATE(F) F(real, s)\n"
+                           "typedef struct { OP_STATE(FIELD) } state;\n"
+                           "fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }\n"
+                           "fn state combine(state a, state b) { state r; r.s = sel(a.s > b.s, a.s, b.s); return r; }\n"
+                           "fn result lower(state a, real n, idx first, par p) { return to_result(a.s); }\n"
+                           "fn result empty(par p) { return to_result(num(0)); }\n";
+
+/* A bit of what is merged changes on its way. */
+static int damage;
+static MPI_User_function *merge;
+static void damaged(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    ((char *)in)[sizeof(long long) + 50] ^= 4;
+    merge(in, inout, count, type);
+}
+int MPI_Op_create(MPI_User_function *f, int commute, MPI_Op *op)
+{
+    merge = f;
+    return PMPI_Op_create(damage ? damaged : f, commute, op);
 }
 
 /* One rank is wrong: all get the status and a sentence that has `says`. */
@@ -271,12 +311,45 @@ static void misuse(void)
     refused(tally_mpi_fields(ctx, "sum", is_bad ? NULL : two, 2, results, MPI_COMM_WORLD), TALLY_INVALID,
             "fields or results is NULL");
     if (ranks == 1) return;
+    char bad_reduces[80], bad_scans[80], bad_f32[80];
+    snprintf(bad_reduces, sizeof bad_reduces, "rank %d calls reduce of max of f64 and rank 0 reduce of sum of f64",
+             bad);
+    snprintf(bad_scans, sizeof bad_scans, "rank %d calls scan of sum of f64 and rank 0 reduce of sum of f64", bad);
+    snprintf(bad_f32, sizeof bad_f32, "rank %d calls reduce of sum of f32 and rank 0 reduce of sum of f64", bad);
+    if (is_bad)
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+    else
+        refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_scans);
+    damage = 1;
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_reduce(ctx, "sum", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_BAD_DATA,
+            "truncated or altered (checksum)");
+    if (ranks > 2) /* of two ranks none merges */
+        refused(tally_mpi_scan(ctx, "sum", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_BAD_DATA,
+                "truncated or altered (checksum)");
+    damage = 0;
+    char other[sizeof text + 8] = "/**/\n";
+    strcat(other, text);
+    const tally_status defined = tally_define(ctx, "mine", is_bad ? other : text, NULL);
+    if (defined != TALLY_UNSUPPORTED) { /* there is a compiler */
+        check(!defined, "an operator of the test's own", -1);
+        refused(tally_mpi_reduce(ctx, "mine", &mine, -1, out, -1, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_scan(ctx, "mine", &mine, -1, &to, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_window(ctx, "mine", &mine, -1, &to, &w, NULL, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        refused(tally_mpi_allreduce(ctx, "mine", &mine, &to, MPI_COMM_WORLD), TALLY_INVALID, "text");
+        results[0] = out;
+        refused(tally_mpi_fields(ctx, "mine", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "text");
+    }
     two[0].rows = is_bad ? 4 : 5;
     refused(tally_mpi_fields(ctx, "sum", two, 2, results, MPI_COMM_WORLD), TALLY_INVALID, "sequences");
     two[0].rows = 5;
     refused(tally_mpi_fields(ctx, "sum", two, is_bad ? 1 : 2, results, MPI_COMM_WORLD), TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
-    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, who);
+    refused(tally_mpi_reduce(ctx, is_bad ? "max" : "sum", &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
+            bad_reduces);
+    refused(tally_mpi_reduce(ctx, "sum", is_bad ? &floats : &mine, -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID, bad_f32);
     refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank : -1, out, 0, MPI_COMM_WORLD), TALLY_INVALID,
             "-1 must be on all or none");
     refused(tally_mpi_reduce(ctx, "sum", &mine, is_bad ? 10 * rank + 1 : 10 * rank, out, 0, MPI_COMM_WORLD),
@@ -359,6 +432,13 @@ int main(int argc, char **argv)
     nccl_open(&m);
     nccl_fails();
 #endif
+    if (argc > 1 &&
+        !strcmp(argv[1], "lost")) { /* a rank ends in the middle of all; the others must not wait for ever */
+        one(0);
+        if (rank == ranks - 1) raise(SIGKILL);
+        one(1);
+        printf("FAILED: rank %d went on\n", rank);
+    }
     for (int64_t k = 0; k < cases; k++) one(k), fields(k), fields(k);
     if (!on_device) misuse();
     int sum[2] = {passed, failures}, all[2];

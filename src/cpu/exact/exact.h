@@ -8,7 +8,8 @@
 #include "cpu/keys/ranges.h"
 #include "exact/exact.h"
 
-/* Adds n elements that are `stride` apart. The dense ones on up to `threads` threads. */
+/* Adds n elements that are `stride` apart; where a plan has a call's own conversion (apply_two), they are dense. The
+ * dense ones on up to `threads` threads. */
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n);
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n);
 

@@ -185,5 +185,36 @@ BLOCK(block_f64_without, double, 3, 1, load_f64)
 HIGHEST(highest_f32, float, uint32_t, 0x7f800000)
 HIGHEST(highest_f64, double, uint64_t, 0x7ff0000000000000)
 
+/* A product of two f64 has up to 106 bits: the rounded one, and what it was rounded by. That is an f64 as long as the
+ * last of them is worth 2^-1074 or more, and is exact by one fused multiplication, or by Dekker's: each factor is cut
+ * into halves of 26 bits, whose four products are exact (where a factor is too large to be cut, low is no number). */
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+#define LOW(x, y, high) __builtin_fma(x, y, -(high))
+#else
+TL_INLINE double upper(double x)
+{
+    const double c = 134217729.0 * x; /* 2^27 + 1 */
+    return c - (c - x);
+}
+TL_INLINE double dekker(double x, double y, double high)
+{
+    const double xh = upper(x), xl = x - xh, yh = upper(y), yl = y - yh;
+    return ((xh * yh - high) + xh * yl + xl * yh) + xl * yl;
+}
+#define LOW(x, y, high) dekker(x, y, high)
+#endif
+static int products(const double *x, const double *y, int64_t n, double *high, double *low)
+{
+    int64_t bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double p = x[i] * y[i], q = LOW(x[i], y[i], p), size = p < 0 ? -p : p;
+        const int zero = (p == 0) & ((x[i] == 0) | (y[i] == 0)), safe = (size < 0x1p900) & (size >= 0x1p-900);
+        bad |= !((zero | safe) & (q - q == 0));
+        high[i] = p;
+        low[i] = q;
+    }
+    return !bad;
+}
+
 const tl_exact_kernel TL_CAT(tl_exact_kernel_, TL_ISA) = {
-    STEP, block_f32, block_f32_without, block_f64, block_f64_without, highest_f32, highest_f64};
+    STEP, block_f32, block_f32_without, block_f64, block_f64_without, highest_f32, highest_f64, products};

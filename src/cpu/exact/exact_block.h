@@ -34,5 +34,7 @@ typedef struct tl_exact_kernel {
     int (*f64_without)(const double *x, int64_t n, tl_exact_block *b);
     uint32_t (*highest_f32)(const float *x, int64_t n, int *special);
     uint64_t (*highest_f64)(const double *x, int64_t n, int *special);
+    /* high[i] + low[i] = x[i] y[i]; returns whether that is exact for all i, and finite. */
+    int (*products)(const double *x, const double *y, int64_t n, double *high, double *low);
 } tl_exact_kernel;
 #endif

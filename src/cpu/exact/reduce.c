@@ -12,7 +12,8 @@
 
 enum {
     ONE_BY_ONE = 48,      /* fewer elements are not worth a block */
-    PIECE = 2048,         /* elements packed and widened at a time */
+    PIECE = 2048,         /* elements packed and widened at a time, */
+    GATHERED = 1024,      /* and those with validity, and pairs */
     SHARE = 1 << 18,      /* elements that a thread takes at a time */
     PAUSE_MOST = 6,       /* where blocks do not fit, 2^6 of them are added one by one before the next try */
     COLUMNS = 16,         /* columns side by side */
@@ -63,10 +64,9 @@ static void one_by_one(tl_exact *e, int is_f64, const void *data, int64_t n)
 }
 
 /* n elements, a multiple of the kernel's step. */
-static void add_block(tl_exact *e, const tl_plan *plan, int is_f64, const void *x, int64_t n)
+static void add_block(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const void *x, int64_t n)
 {
     tl_exact_block b;
-    tl_exact_guess *g = &e->guess;
     if (g->pause > 0) {
         g->pause--;
         one_by_one(e, is_f64, x, n);
@@ -94,7 +94,7 @@ static void add_block(tl_exact *e, const tl_plan *plan, int is_f64, const void *
 }
 
 /* n dense elements of f32 or f64, without the count. */
-static void add_wide(tl_exact *e, const tl_plan *plan, int is_f64, const char *x, int64_t n)
+static void add_wide(tl_exact *e, tl_exact_guess *g, const tl_plan *plan, int is_f64, const char *x, int64_t n)
 {
     const int64_t bytes = is_f64 ? 8 : 4, step = plan->exact->step;
     for (int64_t m; n > 0; n -= m, x += m * bytes) {
@@ -107,14 +107,85 @@ static void add_wide(tl_exact *e, const tl_plan *plan, int is_f64, const char *x
             one_by_one(e, is_f64, x, m);
         } else if (m >= step) {
             m -= m % step;
-            add_block(e, plan, is_f64, x, m);
+            add_block(e, g, plan, is_f64, x, m);
         } else { /* zeros change nothing */
             _Alignas(64) char rest[STEP_MOST * 8] = {0};
             memcpy(rest, x, (size_t)(m * bytes));
-            add_block(e, plan, is_f64, rest, step);
+            add_block(e, g, plan, is_f64, rest, step);
         }
     }
 }
+
+/* ---- elements with validity, and pairs (cpu/inputs/gather.h) ---- */
+
+/* Of n elements, f32 or f64, those that are left out. */
+static int64_t left_out(int is_f64, const char *x, int64_t n)
+{
+    int64_t none = 0;
+    uint64_t wide;
+    uint32_t narrow;
+    for (int64_t i = 0; is_f64 && i < n; i++) none += (memcpy(&wide, x + i * 8, 8), wide == (uint64_t)1 << 63);
+    for (int64_t i = 0; !is_f64 && i < n; i++) none += (memcpy(&narrow, x + i * 4, 4), narrow == (uint32_t)1 << 31);
+    return none;
+}
+
+/* The products of n <= GATHERED pairs: exact, where they are f32, else with what they were rounded by. A pair that is
+ * left out, or has a NaN, becomes 0 0, which adds nothing; one with an infinity, or too large or small, sends the piece
+ * one by one. */
+static __attribute__((noinline)) void add_products(tl_exact *e, const tl_plan *plan, int is_f64, double *x, double *y,
+                                                   int64_t n)
+{
+    double high[GATHERED], low[GATHERED];
+    const int leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    int64_t nan = 0;
+    for (int64_t i = 0; leaves_out && i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        y[i] = bits == (uint64_t)1 << 63 ? 0 : y[i];
+    }
+    if (!plan->exact->products(x, y, n, high, low)) {
+        for (int64_t i = 0; i < n; i++) {
+            const int number = (x[i] == x[i]) & (y[i] == y[i]);
+            nan += !number;
+            x[i] = number ? x[i] : 0;
+            y[i] = number ? y[i] : 0;
+        }
+        e->nan += nan;
+        if (!nan || !plan->exact->products(x, y, n, high, low)) {
+            if ((e->waiting += 2 * n) > TL_EXACT_MOST) {
+                tl_exact_carry(e);
+                e->waiting = 2 * n;
+            }
+            for (int64_t i = 0; i < n; i++) tl_exact_pair(e, x[i], y[i], 1);
+            return;
+        }
+    }
+    add_wide(e, &e->guess, plan, 1, (const char *)high, n);
+    if (is_f64) add_wide(e, &e->rest, plan, 1, (const char *)low, n);
+}
+
+/* Dense elements, as the call's own conversion makes them. */
+static __attribute__((noinline)) void add_gathered(tl_exact *e, const tl_plan *plan, const char *x, int64_t n)
+{
+    double one[2][GATHERED];
+    float narrow[2][GATHERED];
+    const int pairs = plan->op->inputs == 2, is_f64 = plan->in->to_bytes == 8,
+              leaves_out = tl_exact_form_of(plan->op)->leaves_out;
+    for (int64_t m; n > 0; n -= m, x += m * plan->op->elem_bytes) {
+        void *to = is_f64 ? (void *)one[0] : narrow[0], *second = is_f64 ? (void *)one[1] : narrow[1];
+        m = n < GATHERED ? n : GATHERED;
+        plan->in->apply_two(plan->in, to, pairs ? second : NULL, x, m);
+        if (leaves_out) e->count -= left_out(is_f64, to, m);
+        for (int k = 0; k < 2 && pairs && !is_f64; k++)
+            for (int64_t i = 0; i < m; i++) one[k][i] = (double)narrow[k][i];
+        if (pairs)
+            add_products(e, plan, is_f64, one[0], one[1], m);
+        else
+            add_wide(e, &e->guess, plan, is_f64, to, m);
+    }
+}
+
+/* ---- any elements ---- */
 
 /* Elements that are not dense, or of 16 bits: packed and widened. A function of its own because of its buffers. */
 static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *plan, const char *x, int64_t stride,
@@ -133,17 +204,19 @@ static __attribute__((noinline)) void add_packed(tl_exact *e, const tl_plan *pla
             plan->in->apply(plan->in, wide, from, m);
             from = wide;
         }
-        add_wide(e, plan, plan->op->dtype == TALLY_F64, from, m);
+        add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, from, m);
     }
 }
 
 void tl_exact_add(tl_exact *e, const tl_plan *plan, const void *x, int64_t stride, int64_t n)
 {
     e->count += n;
-    if ((stride != 1 && n > 1) || plan->in)
+    if (plan->in && plan->in->apply_two)
+        add_gathered(e, plan, x, n);
+    else if ((stride != 1 && n > 1) || plan->in)
         add_packed(e, plan, x, stride, n);
     else
-        add_wide(e, plan, plan->op->dtype == TALLY_F64, x, n);
+        add_wide(e, &e->guess, plan, plan->op->dtype == TALLY_F64, x, n);
 }
 
 void tl_exact_slab(tl_exact *e, const tl_plan *plan, int threads, const void *x, int64_t n)

@@ -10,7 +10,7 @@
 #include "law/fp.h"
 #include <stdlib.h>
 
-enum { CHUNK = 1024 };
+enum { CHUNK = 512 };
 
 /* A sequence of elements or of results. */
 typedef struct {
@@ -21,20 +21,53 @@ typedef struct {
 /* Number i, which may be the one past the end. */
 static char *place(line l, int64_t i) { return tl_offset(l.at, (int64_t)((uint64_t)i * (uint64_t)l.stride)); }
 
-/* m elements from number i on, as f64. */
-static void load(const tl_plan *plan, line x, int64_t i, int64_t m, double *to)
+/* Elements as f64; y: those of a second input. */
+typedef struct {
+    double x[CHUNK], y[CHUNK];
+} piece;
+
+/* m elements from number i on. */
+static void load(const tl_plan *plan, line x, int64_t i, int64_t m, piece *to)
 {
     const char *at = place(x, i);
     const int64_t bytes = plan->op->elem_bytes;
-    if (plan->op->dtype == TALLY_F64) {
-        tl_copy_strided(to, 1, at, x.stride / bytes, m, bytes);
+    const int pairs = plan->op->inputs == 2, own = plan->in && plan->in->apply_two;
+    if (own && plan->in->to_bytes == 8) {
+        plan->in->apply_two(plan->in, to->x, pairs ? to->y : NULL, at, m);
+        return;
+    }
+    if (!own && plan->op->dtype == TALLY_F64) {
+        tl_copy_strided(to->x, 1, at, x.stride / bytes, m, bytes);
         return;
     }
     float wide[CHUNK];
-    char pack[CHUNK * 4];
-    tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
-    if (plan->in) plan->in->apply(plan->in, wide, pack, m);
-    for (int64_t j = 0; j < m; j++) to[j] = wide[j];
+    char pack[CHUNK * 4]; /* elements of 16 bits, or the second inputs */
+    if (own) {
+        plan->in->apply_two(plan->in, wide, pairs ? pack : NULL, at, m);
+    } else {
+        tl_copy_strided(plan->in ? (void *)pack : wide, 1, at, x.stride / bytes, m, bytes);
+        if (plan->in) plan->in->apply(plan->in, wide, pack, m);
+    }
+    for (int64_t j = 0; j < m; j++) to->x[j] = wide[j];
+    if (own && pairs) memcpy(wide, pack, sizeof wide);
+    for (int64_t j = 0; own && pairs && j < m; j++) to->y[j] = wide[j];
+}
+
+/* Element j of a piece enters (sign 1) or leaves. */
+static inline __attribute__((always_inline)) void take(tl_exact *e, const tl_exact_form *form, const piece *p,
+                                                       int64_t j, int64_t sign)
+{
+    const double x = p->x[j];
+    if (__builtin_expect(form->leaves_out, 0)) {
+        uint64_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        if (bits == (uint64_t)1 << 63) return;
+    }
+    e->count += sign;
+    if (form->scalar.inputs == 2)
+        tl_exact_pair(e, x, p->y[j], sign);
+    else
+        tl_exact_element(e, x, sign);
 }
 
 static void store(const tl_exact *e, const tl_plan *plan, line y, int64_t i)
@@ -52,22 +85,22 @@ static void settle(tl_exact *e, int64_t m)
         e->low = TL_EXACT_BINS;
         e->high = -1;
     }
-    e->waiting = m;
+    e->waiting = 2 * m;
 }
 
 /* ---- scan ---- */
 
 static void scan(tl_exact *e, const tl_plan *plan, int exclusive, line x, int64_t n, line y)
 {
-    double value[CHUNK];
+    piece p;
+    const tl_exact_form *form = tl_exact_form_of(plan->op);
     for (int64_t i = 0, m; i < n; i += m) {
         m = n - i < CHUNK ? n - i : CHUNK;
-        load(plan, x, i, m, value);
+        load(plan, x, i, m, &p);
         settle(e, m);
         for (int64_t j = 0; j < m; j++) {
             if (exclusive) store(e, plan, y, i + j);
-            tl_exact_element(e, value[j], 1);
-            e->count++;
+            take(e, form, &p, j, 1);
             if (!exclusive) store(e, plan, y, i + j);
         }
     }
@@ -172,7 +205,8 @@ static void slide(const job *w, int64_t a, int64_t b)
 {
     const tally_window_options *o = w->o;
     const tl_scalar *op = w->plan->op;
-    double leaves[CHUNK], enters[CHUNK];
+    const tl_exact_form *form = tl_exact_form_of(op);
+    piece leaves, enters;
     tl_exact e;
     if (a >= b) return;
     int64_t start = start_of(w, a), end = end_of(w, a);
@@ -181,10 +215,10 @@ static void slide(const job *w, int64_t a, int64_t b)
     for (int64_t m; a < b; a += m) {
         m = b - a < CHUNK ? b - a : CHUNK;
         const int64_t to_start = start_of(w, a + m), to_end = a + m < w->n ? end_of(w, a + m) : w->n;
-        load(w->plan, w->x, start, to_start - start, leaves);
-        load(w->plan, w->x, end, to_end - end, enters);
+        load(w->plan, w->x, start, to_start - start, &leaves);
+        load(w->plan, w->x, end, to_end - end, &enters);
         settle(&e, 2 * m);
-        const double *left = leaves, *entered = enters;
+        int64_t left = 0, entered = 0;
         for (int64_t i = a; i < a + m; i++) {
             const int full = i >= o->before && w->n - 1 - i >= o->after;
             const int64_t counted = e.count - (op->masked ? e.nan : 0);
@@ -192,14 +226,8 @@ static void slide(const job *w, int64_t a, int64_t b)
                 store(&e, w->plan, w->y, i - w->first);
             else
                 op->empty(w->plan->par, place(w->y, i - w->first));
-            if (i >= o->before) {
-                tl_exact_element(&e, *left++, -1);
-                e.count--;
-            }
-            if (w->n - 1 - i > o->after) {
-                tl_exact_element(&e, *entered++, 1);
-                e.count++;
-            }
+            if (i >= o->before) take(&e, form, &leaves, left++, -1);
+            if (w->n - 1 - i > o->after) take(&e, form, &enters, entered++, 1);
         }
         start = to_start;
         end = to_end;
@@ -271,19 +299,21 @@ tally_status tl_exact_window(const tl_plan *plan, int threads, const tally_view 
 /* The elements low .. high - 1 enter (sign 1) or leave; mostly they are few. */
 static void add_some(tl_exact *e, const tl_plan *plan, line x, int64_t low, int64_t high, int sign)
 {
-    if (plan->op->dtype == TALLY_F64) {
+    if (plan->op->dtype == TALLY_F64 && !plan->in) {
         double v;
         for (int64_t i = low; i < high; i++) {
             memcpy(&v, place(x, i), sizeof v);
             tl_exact_element(e, v, sign);
         }
+        e->count += sign * (high - low);
         return;
     }
-    double value[CHUNK];
+    piece p;
+    const tl_exact_form *form = tl_exact_form_of(plan->op);
     for (int64_t i = low, m; i < high; i += m) {
         m = high - i < CHUNK ? high - i : CHUNK;
-        load(plan, x, i, m, value);
-        for (int64_t j = 0; j < m; j++) tl_exact_element(e, value[j], sign);
+        load(plan, x, i, m, &p);
+        for (int64_t j = 0; j < m; j++) take(e, form, &p, j, sign);
     }
 }
 
@@ -301,8 +331,7 @@ static void move(tl_exact *e, const tl_plan *plan, line x, int64_t *from, int64_
             const int sign = ends[k][0] < ends[k][1] ? -1 : 1;
             const int64_t low = sign < 0 ? ends[k][0] : ends[k][1], high = sign < 0 ? ends[k][1] : ends[k][0];
             add_some(e, plan, x, low, high, sign);
-            e->count += sign * (high - low);
-            e->waiting += high - low;
+            e->waiting += 2 * (high - low);
         }
         if (e->waiting > TL_EXACT_MOST / 2) settle(e, 0);
     }

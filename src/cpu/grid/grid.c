@@ -12,7 +12,8 @@
 #include <string.h>
 
 enum {
-    BLOCK = 8,          /* steps that kernels take at a time */
+    BLOCK_LOG = 3, /* steps that kernels take at a time, */
+    BLOCK = 1 << BLOCK_LOG,
     TURNED = 2 * BLOCK, /* steps of rows that are turned into columns at a time: a cache line of 4-byte elements */
     APART = 192,        /* unused ones between steps, so that not all of them lie in one set of a cache */
     LEVELS_AT_ONCE = 3, /* counters that are added when there are too few */
@@ -257,4 +258,91 @@ tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view 
 tally_status tl_grid_result(tally *ctx, tl_grid *g, int threads, void *out)
 {
     return run(ctx, g, threads, NULL, NULL, out);
+}
+
+/* ---- nodes, as the law has them ---- */
+
+/* The states that are staged, to node number j of lanes col .. of the slab. */
+static void unstage(const tl_grid *g, const tl_lanes_room *room, const strip *t, tl_slab *slab, int j)
+{
+    for (int64_t c = 0; c < t->width; c++) {
+        tl_state s;
+        g->plan.core->unstage(room->soa, c, &s);
+        if (g->plan.op->from_wide) g->plan.op->from_wide(&s);
+        memcpy(tl_slab_state(slab, j, t->col + c), &s, slab->bytes);
+    }
+}
+
+/* The steps that are kept as they came: the last nodes, from number j on, of less than a block. */
+static void lift_kept(const tl_grid *g, const strip *t, tl_slab *slab, int j)
+{
+    const tl_scalar *op = g->plan.op;
+    const int64_t first = g->count & -(int64_t)BLOCK, bytes = op->elem_bytes;
+    for (int64_t c = 0; c < t->width; c++) {
+        tl_counter nodes;
+        tl_counter_init(&nodes, first);
+        for (int64_t i = first; i < g->count; i++) {
+            tl_state s;
+            op->lift(&s, t->rows + ((i - first) * g->pitch + c) * bytes, i, g->plan.par);
+            tl_counter_push(&nodes, op, 0, &s);
+        }
+        for (int k = 0; k < nodes.count; k++)
+            memcpy(tl_slab_state(slab, j + k, t->col + c), &nodes.node[k], slab->bytes);
+    }
+}
+
+tally_status tl_grid_nodes(tally *ctx, tl_grid *g, tl_slab *slab)
+{
+    tl_lanes_room room;
+    if (!g->strips) return TALLY_OK;
+    if (!tl_scratch_begin(ctx, 1) || !tl_lanes_open(&room, ctx, &g->job, g->strip[0].width, 0, 0))
+        return tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field");
+    for (int64_t s = 0; s < g->strips; s++) {
+        const strip *const t = &g->strip[s];
+        const tl_lanes_from none = kept(g, t);
+        int j = 0;
+        room.k.carry = t->carry;
+        room.k.levels = t->levels;
+        for (; j < slab->count && slab->level[j] >= BLOCK_LOG; j++) { /* S of a node's elements is the node */
+            tl_lanes_feed(&room, &none, (int64_t)1 << slab->level[j], 0, NULL, 0, 1);
+            unstage(g, &room, t, slab, j);
+        }
+        if (j < slab->count) lift_kept(g, t, slab, j);
+    }
+    return TALLY_OK;
+}
+
+/* A state of the law's into a slot of a lane's counters. */
+static void put(const tl_grid *g, const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
+{
+    tl_state wide = *s;
+    if (g->plan.op->to_wide) g->plan.op->to_wide(&wide);
+    g->plan.core->lanes_put(k, slot, lane, &wide);
+}
+
+tally_status tl_grid_fill(tally *ctx, tl_grid *g, const tl_slab *slab, const tl_state *init)
+{
+    const tl_scalar *op = g->plan.op;
+    if (!grow(g, slab->end)) return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
+    for (int64_t s = 0; s < g->strips; s++) {
+        const strip *const t = &g->strip[s];
+        const int64_t pad = padded(g, t->width);
+        const tl_lanes k = {.vectors = (int)(pad / lanes_of(g)), .levels = t->levels, .carry = t->carry};
+        for (int64_t c = 0; c < pad; c++) {
+            tl_counter nodes, before;
+            tl_state prefix;
+            tl_slab_get(slab, t->col + (c < t->width ? c : 0), &nodes);
+            tl_counter_init(&before, 0);
+            for (int j = 0; j < nodes.count; j++) {
+                const int slot = nodes.level[j] - BLOCK_LOG;
+                put(g, &k, slot, c, &nodes.node[j]);
+                if (g->job.verb != TL_SCAN) continue;
+                tl_counter_push(&before, op, nodes.level[j], &nodes.node[j]);
+                tl_counter_fold(&before, op, init, &prefix);
+                put(g, &k, t->levels + slot, c, &prefix);
+            }
+        }
+    }
+    g->count = slab->end;
+    return TALLY_OK;
 }

@@ -10,6 +10,7 @@
 #ifndef TALLY_GRID_H
 #define TALLY_GRID_H
 #include "context/context.h"
+#include "law/slabs.h"
 
 typedef struct tl_grid tl_grid;
 enum { TL_GRID_MOST_LOG = 54 }; /* fewer than 2^54 sequences, so that no number of bytes overflows */
@@ -24,6 +25,11 @@ tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view 
 /* The reductions of what was pushed: `rows` results. */
 tally_status tl_grid_result(tally *ctx, tl_grid *g, int threads, void *out);
 void tl_grid_close(tl_grid *g);
+/* What it has, as the law's states: the slab [0, steps pushed) of all sequences. And back, into a grid that was pushed
+ * nothing: a slab of a multiple of TL_GRID_BLOCK steps; init: of a scan, NULL or the state it starts with. */
+enum { TL_GRID_BLOCK = 8 };
+tally_status tl_grid_nodes(tally *ctx, tl_grid *g, tl_slab *slab);
+tally_status tl_grid_fill(tally *ctx, tl_grid *g, const tl_slab *slab, const tl_state *init);
 
 /* The nodes of elements start .. of each sequence of a checked and normal view: of `count` levels, one after the other,
  * a state of each sequence. */

@@ -52,11 +52,11 @@ static void slab_row(const slab *b, int threads, int64_t row)
     int64_t n;
     const char *x = tl_view_row(b->in, row, bytes, &n);
     tl_counter_init(&c, b->start);
-    if (stride == 1) tl_slab(b->plan, threads, x, n, &c);
+    if (stride == 1) tl_push_slab(b->plan, threads, x, n, &c);
     for (int64_t at = 0, now; stride != 1 && at < n; at += now) {
         now = n - at < most ? n - at : most;
         tl_copy_strided(pack, 1, x + at * stride * bytes, stride, now, bytes);
-        tl_slab(b->plan, 1, pack, now, &c);
+        tl_push_slab(b->plan, 1, pack, now, &c);
     }
     for (int j = 0; j < b->count; j++) memcpy(state_of(b, j, row), &c.node[j], b->plan->op->state_bytes);
 }
@@ -67,7 +67,8 @@ tally_status tl_grid_slab(tally *ctx, const tl_plan *plan, int threads, const ta
     enum { LONG = 128 }; /* rows from here on go one by one */
     const slab b = {plan, in, start, count, level, states};
     const int lanes = plan->core->vector_lanes, direct = !plan->in && in->row_stride == 1;
-    const int alone = in->rows < lanes || plan->op->indexed || (in->stride == 1 && in->n >= LONG);
+    const int alone =
+        in->rows < lanes || plan->op->indexed || plan->op->inputs == 2 || (in->stride == 1 && in->n >= LONG);
     const int64_t each = alone    ? 1
                          : direct ? TL_GRID_STRIP
                                   : TL_LANES_STRIP,

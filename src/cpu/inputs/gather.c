@@ -18,6 +18,22 @@ typedef struct {
 
 /* ---- preparing ---- */
 
+/* -0 becomes +0; `bytes` a number. */
+static void unsign(char *x, int64_t bytes, int64_t n)
+{
+#define UNSIGN(type, zero)                                                                                             \
+    for (int64_t i = 0; bytes == sizeof(type) && i < n; i++) {                                                         \
+        type v;                                                                                                        \
+        memcpy(&v, x + i * (int64_t)sizeof v, sizeof v);                                                               \
+        v = v == (zero) ? 0 : v;                                                                                       \
+        memcpy(x + i * (int64_t)sizeof v, &v, sizeof v);                                                               \
+    }
+    UNSIGN(uint16_t, 0x8000)
+    UNSIGN(uint32_t, 0x80000000)
+    UNSIGN(uint64_t, 0x8000000000000000)
+#undef UNSIGN
+}
+
 static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char *to)
 {
     if (g->zeros) {
@@ -29,13 +45,14 @@ static void one_input(const tl_gather *g, int k, const char *x, int64_t m, char 
     else
         memcpy(to, x, (size_t)(m * g->bytes));
     if (g->quiet) g->mask->quiet(to, to, g->dtype, m);
+    if (g->unsign && k == 0) unsign(to, g->bytes, m);
 }
 
 /* m <= PIECE prepared elements to `to`; those of a second input to `second`. */
 static void prepare(const tl_gather *g, const raw *r, int64_t m, char *to, char *second)
 {
     const char *x = r->x[0];
-    if (g->of[0].in || g->quiet || g->zeros || g->joined) one_input(g, 0, x, m, to), x = to;
+    if (g->of[0].in || g->quiet || g->unsign || g->zeros || g->joined) one_input(g, 0, x, m, to), x = to;
     if (g->joined) { /* counts: a NaN if one of the two is */
         _Alignas(64) float other[PIECE];
         float *one = (float *)to;
@@ -111,7 +128,8 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .dtype = form->op->dtype,
                      .bytes = form->op->elem_bytes,
                      .fill = form->fill,
-                     .quiet = form->kind == TL_FORM_MARK};
+                     .quiet = form->kind == TL_FORM_MARK,
+                     .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
     for (const tally_view *v = in; v; v = v->next)
         g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype), widening(plan, v->dtype, g->dtype),
                                      v->valid, v->valid_offset};
@@ -121,10 +139,15 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
 static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
 {
     const tl_convert *then = plan->in;
-    g->op = *plan->op;
-    g->op.elem_bytes = (uint8_t)g->of[0].bytes;
-    g->op.dtype = dtype;
-    g->op.masked = (uint8_t)masked;
+    const tl_exact_form *exact = tl_exact_form_of(plan->op);
+    tl_scalar *op = &g->op.scalar;
+    if (exact)
+        g->op = *exact;
+    else
+        *op = *plan->op;
+    op->elem_bytes = (uint8_t)g->of[0].bytes;
+    op->dtype = dtype;
+    if (!exact) op->masked = (uint8_t)masked;
     g->convert = (tl_convert){.from = dtype,
                               .to = plan->op->wide,
                               .from_bytes = (int)g->of[0].bytes,
@@ -132,7 +155,7 @@ static void take(tl_gather *g, tl_plan *plan, tally_dtype dtype, int masked)
                               .then = then,
                               .apply = apply,
                               .apply_two = apply_two};
-    plan->op = &g->op;
+    plan->op = op;
     plan->in = plan->fold_in = &g->convert;
     plan->fold = plan->core;
 }
@@ -151,9 +174,10 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
     const int masked = form->op->masked || form->kind != TL_FORM_PLAIN,
               nothing = (form->kind == TL_FORM_PLAIN || form->kind == TL_FORM_READY) && !g->of[0].in && !g->of[1].in;
     take(g, plan, in->dtype, masked);
-    if (!nothing || (in->next && as_it_is.in)) return;
+    g->op.leaves_out = form->kind != TL_FORM_PLAIN;
+    if (plan->exact || !nothing || (in->next && as_it_is.in)) return;
     *plan = as_it_is; /* elements as they lie in memory */
-    plan->op = &g->op;
+    plan->op = &g->op.scalar;
     if (in->next) plan->par.second = (int64_t)((uintptr_t)in->next->data - (uintptr_t)in->data);
 }
 
@@ -161,8 +185,8 @@ void tl_gather_direct(tl_gather *g, const tl_form *form, const tally_view *in, t
 static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in, const tl_plan *plan)
 {
     begin(g, form, in, plan);
-    g->zeros = form->kind != TL_FORM_NAN && !(form->kind == TL_FORM_PLAIN && form->op->masked);
-    g->quiet = 0;
+    g->zeros = !form->named->masked;
+    g->quiet = g->unsign = 0;
     g->dtype = TALLY_F32;
     g->bytes = sizeof(float);
     g->fill = 0x7fc00000;

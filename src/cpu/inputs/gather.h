@@ -11,6 +11,7 @@
 #ifndef TALLY_GATHER_H
 #define TALLY_GATHER_H
 #include "context/inputs.h"
+#include "exact/exact.h"
 #include "operator/plan.h"
 
 typedef struct tl_source {
@@ -32,7 +33,8 @@ typedef struct tl_gather {
     int64_t bytes;
     uint64_t fill;
     int quiet;
-    tl_scalar op; /* the plan's, for elements as they are in memory */
+    int unsign;       /* zeros become +0: -0 is `fill` */
+    tl_exact_form op; /* op.scalar: the plan's, for elements as they are in memory; the rest is for exact sums */
 } tl_gather;
 
 /* Do the loops of the processors read each element of `in` where it is? `out`: NULL, or a scan's results. */

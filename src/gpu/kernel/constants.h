@@ -82,9 +82,9 @@ enum { WALK_LEVELS = 16 };
 #define RING_SIZE(k, top, fold, low)                                                                                   \
     (RING_NEXT(k, top, low) > RING_FOLD(k, fold, low) ? RING_NEXT(k, top, low) : RING_FOLD(k, fold, low))
 
-/* What window_part makes of its tiles: results; a level of a longer window's items; a longer window's last bits, and
- * its results. */
-enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS };
+/* What window_part and window_tall_part make of their tiles: results; a level of a longer window's items; a longer
+ * window's last bits, and its results; the results of a longer window that has none of these bits. */
+enum { PART_RESULTS, PART_LEVEL, PART_LAST_BITS, PART_RESULTS_ALONE };
 
 /* Windows that an edge cuts off: the launch has them too; or they have a launch of `window`, and all others one of
  * `window_whole`. */

@@ -9,6 +9,7 @@
  *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not for this instance
  *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
  *   TL_MARKED                    defined where a nan form leaves out the mark, not every NaN
+ *   RUNS                         threads of window_whole have 8 items side by side, two quads
  */
 #if TL_KIND == 2
 #define ORD_LOW  0

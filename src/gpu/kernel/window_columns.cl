@@ -1,9 +1,121 @@
 /* SPDX-License-Identifier: MIT
- * Windows of sequences that lie across (columns). Short ones go by tiles (window_tall, below), others by a lane for
- * each column, so that a warp reads and writes whole lines. A lane walks down from the first element of its first
- * window, WALK elements at a time. Z_k[e], the node of the 2^k elements that end at e, is
- * C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and the window of L elements that ends there folds Z at the bits of L, high to
- * low, each as far back as the bits below it count:
+ * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more than half a tile by
+ * groups of levels as flat ones do, window_long.cl), others by a lane for each column (window_columns). */
+
+/* ---- tiles ---- */
+
+/* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element each of four columns, and
+ * a distance of r elements one of r << FIRST_LEVEL items. So a level is a store and a load of a quad, where a lane that
+ * walks has eight loads, eight stores and the rings' places. Elements that the columns do not have are others of
+ * theirs, and in no result. */
+/* A tile, and a thread's columns of it. */
+typedef struct {
+    i64 first;       /* the element that the window of row 0 begins at */
+    int low, high;   /* rows whose windows the columns have: not below low, below high */
+    int results;     /* rows that have results */
+    int columns;     /* how many of the quad's there are */
+    i64 side, down;  /* bytes to the next result */
+} tall;
+fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
+
+/* The results of row i, the first one at `to`. */
+fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough, par p)
+{
+    const int have = i >= t->low && i < t->high && enough;
+#if OP_LANES == 1
+    if (dense) {
+        result_quad q;
+        q.x = lower(v->s[0], (real)w, t->first + i, p), q.y = lower(v->s[1], (real)w, t->first + i, p);
+        q.z = lower(v->s[2], (real)w, t->first + i, p), q.w = lower(v->s[3], (real)w, t->first + i, p);
+        if (!have) q.x = q.y = q.z = q.w = empty(p);
+        *(GLOBAL result_quad *)to = q;
+        return;
+    }
+#endif
+    UNROLL for (int c = 0; c < QUAD; c++)
+    {
+        maybe m;
+        m.s = v->s[c], m.have = have;
+        if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
+    }
+}
+/* Windows of every column, a tile's results being `each` rows. States lie in rows of whole tiles' columns. */
+fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
+{
+    enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS }; /* STEP: rows between a thread's quads */
+    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels, row = thread_index() / COLUMN_QUADS;
+    const int width = (int)of.width << FIRST_LEVEL, column = thread_index() % COLUMN_QUADS;
+    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = length_in(of), back = of.valid ? 0 : of.before;
+    const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 chunk = quotient(job, groups), r0 = chunk * each, group = job - chunk * groups;
+        const i64 s = group * COLUMNS + column * QUAD, state0 = ((r0 + row) * groups + group) * COLUMN_QUADS + column;
+        tall t;
+        t.columns = within(b.seqs - s, 0, QUAD), t.first = of.at + r0;
+        t.low = within(-t.first, 0, TILE_ROWS), t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
+        t.results = within(of.count - r0, 0, each);
+        t.side = out.row_stride * RESULT_BYTES, t.down = out.stride * RESULT_BYTES;
+        const i64 item = t.first + of.shift; /* of row 0 */
+        four y[MINE];
+        if (!SKIPS || make.what != PART_RESULTS_ALONE) {
+            GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + (item + row) * down;
+            quad e[MINE];
+            if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 && down % (i64)QUAD_ALIGN == 0 &&
+                item >= 0 && item + TILE_ROWS <= b.n) {
+                UNROLL for (int m = 0; m < MINE; m++) e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
+            } else {
+                UNROLL for (int m = 0; m < MINE; m++)
+                {
+                    const i64 at = item + row + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
+                    e[m] = gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
+                }
+            }
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                elem each_[QUAD];
+                put_quad(each_, e[m]);
+                UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], item + row + m * STEP, b.p);
+            }
+        }
+        double_quads(z, y, FIRST_LEVEL, top, width, kept, 0, -FIRST_LEVEL, 0);
+        BARRIER();
+        int some = 0;
+        UNROLL for (int m = 0; m < MINE; m++) some |= (row + m * STEP < t.results) << m;
+        fold_onto(y, 1, make, state0, STEP * groups * COLUMN_QUADS, some, of.shift, top, -FIRST_LEVEL);
+        fold_bits(z, y, top, width, kept, -FIRST_LEVEL, of.shift, 0);
+        if (make.what == PART_LEVEL) {
+            UNROLL for (int m = 0; m < MINE; m++)
+            {
+                if (some >> m & 1) make.states[state0 + m * STEP * groups * COLUMN_QUADS] = y[m];
+            }
+            BARRIER();
+            continue;
+        }
+        GLOBAL u8 *const to = out.x + s * t.side + (t.first + back + row) * t.down;
+        const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
+                          t.down % (i64)QUAD_OUT_ALIGN == 0;
+        UNROLL for (int m = 0; m < MINE; m++)
+        {
+            const int i = row + m * STEP;
+            if (i < t.results && t.columns && (of.edges == EDGES_TOO || (i >= t.low && i < t.high)))
+                put_tall(&t, to + m * STEP * t.down, i, dense, &y[m], w, w >= of.least, b.p);
+        }
+        BARRIER();
+    }
+}
+#ifndef TL_LONG
+KERNEL_OF(window_tall)
+{
+    WHOLE_OF_PARAMETERS;
+    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
+}
+
+/* ---- lanes ---- */
+
+/* A lane walks down from the first element of its first window, WALK elements at a time, so that a warp reads and
+ * writes whole lines. Z_k[e], the node of the 2^k elements that end at e, is C(Z_(k-1)[e - 2^(k-1)], Z_(k-1)[e]), and
+ * the window of L elements that ends there folds Z at the bits of L, high to low, each as far back as the bits below it
+ * count:
  *
  *   L = 13 ending at e:   Z_3[e - 5]   Z_2[e - 1]   Z_0[e]
  *
@@ -132,93 +244,6 @@ fn void put_step(const column *o, i64 r, const state *v, int w, i64 first, par p
     UNROLL for (int c = 0; c < WALK; c++) put_column(o, r + c, v[c], w, first + c, p);
 }
 
-/* Short windows of their whole length, by tiles of TILE_ROWS elements of some columns, as window_rows (window_long.cl)
- * has them: a quad is an element each of four columns, and a distance of r elements one of r << FIRST_LEVEL items. So a
- * level is a store and a load of a quad, where a lane that walks has eight loads, eight stores and the rings' places.
- * Elements that the columns do not have are others of theirs, and in no result. */
-/* A tile, and a thread's columns of it. */
-typedef struct {
-    i64 first;       /* the element of row 0, which is also where its window begins */
-    int low, high;   /* rows whose windows the columns have: not below low, below high */
-    int results;     /* rows that have results */
-    int columns;     /* how many of the quad's there are */
-    i64 side, down;  /* bytes to the next result */
-} tall;
-fn int within(i64 i, i64 low, i64 high) { return (int)(i < low ? low : i > high ? high : i); }
-
-/* The results of row i, the first one at `to`. */
-fn void put_tall(const tall *t, GLOBAL u8 *to, int i, int dense, const four *v, i64 w, int enough, par p)
-{
-    const int have = i >= t->low && i < t->high && enough;
-#if OP_LANES == 1
-    if (dense) {
-        result_quad q;
-        q.x = lower(v->s[0], (real)w, t->first + i, p), q.y = lower(v->s[1], (real)w, t->first + i, p);
-        q.z = lower(v->s[2], (real)w, t->first + i, p), q.w = lower(v->s[3], (real)w, t->first + i, p);
-        if (!have) q.x = q.y = q.z = q.w = empty(p);
-        *(GLOBAL result_quad *)to = q;
-        return;
-    }
-#endif
-    UNROLL for (int c = 0; c < QUAD; c++)
-    {
-        maybe m;
-        m.s = v->s[c], m.have = have;
-        if (c < t->columns) store_maybe(to + c * t->side, m, w, t->first + i, p);
-    }
-}
-KERNEL_OF(window_tall)
-{
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
-    enum { COLUMNS = 1 << FIRST_LEVEL, STEP = WINDOW_THREADS / COLUMN_QUADS }; /* STEP: rows between a thread's quads */
-    LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
-    const int top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels, row = thread_index() / COLUMN_QUADS;
-    const i64 groups = (b.seqs + COLUMNS - 1) / COLUMNS, w = before + after + 1, back = valid ? 0 : before;
-    const i64 side = b.row_stride * TL_SIZE, down = b.stride * TL_SIZE;
-    for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 chunk = quotient(job, groups), r0 = chunk * each;
-        const i64 s = (job - chunk * groups) * COLUMNS + thread_index() % COLUMN_QUADS * QUAD;
-        tall t;
-        t.columns = within(b.seqs - s, 0, QUAD), t.first = r0 - back;
-        t.low = within(-t.first, 0, TILE_ROWS), t.high = within(b.n - w + 1 - t.first, 0, TILE_ROWS);
-        t.results = within(count - r0, 0, each);
-        t.side = out.row_stride * RESULT_BYTES, t.down = out.stride * RESULT_BYTES;
-        GLOBAL const u8 *const x = b.x + (t.columns ? s : b.seqs - 1) * side + (t.first + row) * down;
-        quad e[MINE];
-        four y[MINE];
-        if (t.columns == QUAD && side == TL_SIZE && ADDRESS(x) % QUAD_ALIGN == 0 && down % (i64)QUAD_ALIGN == 0 &&
-            t.first >= 0 && t.first + TILE_ROWS <= b.n) {
-            UNROLL for (int m = 0; m < MINE; m++) e[m] = *(GLOBAL const quad *)(x + m * STEP * down);
-        } else {
-            UNROLL for (int m = 0; m < MINE; m++)
-            {
-                const i64 at = t.first + row + m * STEP, i = at < 0 ? 0 : at < b.n ? at : b.n - 1;
-                e[m] = gather(x + (i - at + m * STEP) * down, side, 0, t.columns ? t.columns : 1);
-            }
-        }
-        UNROLL for (int m = 0; m < MINE; m++)
-        {
-            elem each_[QUAD];
-            put_quad(each_, e[m]);
-            UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = lift(each_[c], t.first + row + m * STEP, b.p);
-        }
-        double_quads(z, y, FIRST_LEVEL, top, (int)w << FIRST_LEVEL, kept, 0, -FIRST_LEVEL);
-        BARRIER();
-        fold_bits(z, y, top, (int)w << FIRST_LEVEL, kept, -FIRST_LEVEL, 0);
-        GLOBAL u8 *const to = out.x + s * t.side + (r0 + row) * t.down;
-        const int dense = t.columns == QUAD && t.side == sizeof(result) && ADDRESS(to) % QUAD_OUT_ALIGN == 0 &&
-                          t.down % (i64)QUAD_OUT_ALIGN == 0;
-        UNROLL for (int m = 0; m < MINE; m++)
-        {
-            const int i = row + m * STEP;
-            if (i < t.results && t.columns && (edges == EDGES_TOO || (i >= t.low && i < t.high)))
-                put_tall(&t, to + m * STEP * t.down, i, dense, &y[m], w, w >= least, b.p);
-        }
-        BARRIER();
-    }
-}
-
 /* Job: `each` results, the first one's number a multiple of jump, of 32 columns. fold: levels that windows fold. */
 KERNEL_OF(window_columns)
 {
@@ -276,3 +301,4 @@ KERNEL_OF(window_columns)
         }
     }
 }
+#endif

@@ -10,54 +10,65 @@
  *
  * A window is folded at its bits from high to low, as order.md has it, so a group's bits come after those of all higher
  * groups. In a tile of rows item (row, column) is number row * COLUMNS + column, and a distance of r rows one of r *
- * COLUMNS items: the levels of window_whole again. */
+ * COLUMNS items: the levels of window_whole again.
+ *
+ * Of columns window_tall_part has the place of window_part. Y then lies in rows too, an item for each column, so that
+ * items which are 2^l elements apart lie that many of those rows apart. */
+#define PART_PARAMETERS PARAMETERS_OF(PART)
+#define PART_OF_PARAMETERS                                                                                             \
+    BATCH_OF_PARAMETERS;                                                                                               \
+    RESULTS_OF_PARAMETERS;                                                                                             \
+    windows of;                                                                                                        \
+    part make;                                                                                                         \
+    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;                              \
+    of.least = least, of.edges = edges, of.shift = shift, of.width = width;                                            \
+    make.what = (int)what, make.states = states
+KERNEL_OF(window_tall_part)
+{
+    PART_OF_PARAMETERS;
+    tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
+}
 KERNEL_OF(window_part)
 {
-    BATCH_OF_PARAMETERS;
-    RESULTS_OF_PARAMETERS;
+    PART_OF_PARAMETERS;
     SHARED stretch tile[2];
     SHARED borders cuts[2];
-    windows of;
-    part make;
-    of.at = at, of.count = count, of.before = before, of.after = after, of.valid = valid;
-    of.least = least, of.edges = edges, of.shift = shift, of.width = width;
-    make.what = (int)what, make.states = states;
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
 }
 
-/* Rows of 2^log items. from: `count` items; to: results of windows of `rows` rows, from row + shift on, for `results`
- * items. more: folded onto what `to` holds, and the window's highest bit is not folded. A tile: `each` rows of results,
- * a row's quads column * COLUMN_QUADS and after. All quads in whole. */
+/* Rows of `quads` quads, 2^log elements of a sequence. from: `count` items; to: results of windows of `rows` rows, from
+ * row + shift on, for `results` items. more: folded onto what `to` holds, of the rows before them. A tile: `each` rows
+ * of results, a row's quads column * COLUMN_QUADS and after. All quads in whole. */
 KERNEL_OF(window_rows)
 {
     LOCAL four *z = (LOCAL four *)ROOM_OF_PARAMETER;
-    const int w = (int)rows << FIRST_LEVEL, top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels,
-        me = thread_index();
-    const int tiles_log = (int)log - FIRST_LEVEL, quads_log = (int)log - 2;
+    enum { STEP = WINDOW_THREADS / COLUMN_QUADS }; /* rows between a thread's quads */
+    const int w = (int)rows << FIRST_LEVEL, top = (int)top_level + FIRST_LEVEL, kept = (int)kept_levels;
+    const int mine = thread_index() / COLUMN_QUADS, column = thread_index() % COLUMN_QUADS;
+    const int per_item = (int)log - FIRST_LEVEL; /* log2 of the elements, of a tile's item */
+    const i64 tiles = quads / COLUMN_QUADS;      /* in a row */
+    part make;
+    make.what = more ? PART_LAST_BITS : PART_RESULTS, make.states = to;
     for (i64 job = group_index(); job < jobs; job += group_count()) {
-        const i64 row = (job >> tiles_log) * each, column = (job & (((i64)1 << tiles_log) - 1)) * COLUMN_QUADS;
+        const i64 chunk = quotient(job, tiles);
+        const i64 to0 = (chunk * each + mine) * quads + (job - chunk * tiles) * COLUMN_QUADS + column;
         four y[MINE];
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            const int q = m * WINDOW_THREADS + me;
-            const i64 at = ((row + q / COLUMN_QUADS + shift) << quads_log) + column + q % COLUMN_QUADS;
+            const i64 at = to0 + (m * STEP + shift) * quads;
             y[m] = from[at * QUAD < count ? at : 0];
         }
-        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, tiles_log);
+        double_quads(z, y, FIRST_LEVEL, top, w, kept, 0, per_item, 0);
         BARRIER();
+        int some = 0;
+        UNROLL for (int m = 0; m < MINE; m++)
+            some |= (mine + m * STEP < each && (to0 + m * STEP * quads) * QUAD < results) << m;
+        fold_onto(y, 1, make, to0, STEP * quads, some, shift << log, top, per_item);
+        fold_bits(z, y, top, w, kept, per_item, shift << log, 0);
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            const int q = m * WINDOW_THREADS + me;
-            const i64 at = ((row + q / COLUMN_QUADS) << quads_log) + column + q % COLUMN_QUADS;
-            if (more && q / COLUMN_QUADS < each && at * QUAD < results) y[m] = to[at];
-        }
-        fold_bits(z, y, top, w, kept, tiles_log, shift << log);
-        UNROLL for (int m = 0; m < MINE; m++)
-        {
-            const int q = m * WINDOW_THREADS + me;
-            const i64 at = ((row + q / COLUMN_QUADS) << quads_log) + column + q % COLUMN_QUADS;
-            if (q / COLUMN_QUADS < each && at * QUAD < results) to[at] = y[m];
+            if (some >> m & 1) to[to0 + m * STEP * quads] = y[m];
         }
         BARRIER();
     }

@@ -221,13 +221,21 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
 }
 
 /* In arrays of quads of states of 8, 16 or 32 bytes the states of a quad lie in another order, so that neighbouring
- * lanes do not meet in a bank: state c of quad q is at place c ^ turn_of(q). */
-enum { TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32 }; /* (STATE_BYTES may be more) */
+ * lanes do not meet in a bank: state c of quad q is at place c ^ turn_of(q). Of runs those of a run do so, or one quad
+ * in nine is left empty. */
+enum {
+    TURNED = sizeof(state) == 8 || sizeof(state) == 16 || sizeof(state) == 32,
+    PADDED = RUNS && sizeof(state) == 12
+};
 fn int turn_of(int q)
 {
     return sizeof(state) == 8 ? q >> 1 & 2 : sizeof(state) == 16 ? q >> 1 & 3 : sizeof(state) == 32 ? q & 3 : 0;
 }
-fn int place_of(int i) { return i ^ turn_of(i / QUAD); }
+fn int place_of(int i)
+{
+    if (!RUNS) return i ^ turn_of(i / QUAD);
+    return PADDED ? i + (i >> 5 << 2) : sizeof(state) == 16 ? i ^ (i >> 3 & 7) : i ^ (i >> 3 & 6);
+}
 
 /* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
 fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, windows w)

@@ -8,9 +8,18 @@
  *                  arrays
  *
  * The result at item i is the fold of Y_k[i + higher bits of w], high to low. Tiles begin where results are aligned for
- * quads, so loads are single elements, side by side. */
-#define WHOLE_BLOCKS (sizeof(state) > 8 ? 3 : 4) /* groups of a processor, for the registers */
+ * quads, so loads are single elements, side by side.
+ *
+ * RUNS (tl_gpu_runs): of states of 12 and 16 bytes, which cost most on their way to local memory and back, a thread
+ * holds 8 items side by side, and local memory has the elements instead of Y_0:
+ *
+ *   own run of elements, next run -> lifted, Y_1, Y_2, Y_3 in registers
+ *   level k >= 3:  as above
+ *   w's lowest bits:  the run of elements that they begin in, and the next -> Y_2, Y_1, Y_0 in registers */
+/* Groups of a processor, for the registers. */
+#define WHOLE_BLOCKS (RUNS && sizeof(state) == 16 ? 2 : RUNS || sizeof(state) > 8 ? 3 : 4)
 enum { WHOLE_QUADS = WHOLE / QUAD, MINE = WHOLE_QUADS / WINDOW_THREADS };
+enum { ARRAY_QUADS = WHOLE_QUADS + (PADDED ? WHOLE_QUADS / 8 : 0), RUN_LOG = 3, RUN_ITEMS = 1 << RUN_LOG };
 /* Of a tile that has TILE_ROWS rows (window_long.cl, window_columns.cl), in a row: quads, and log2 of the items. */
 enum { COLUMN_QUADS = MINE, FIRST_LEVEL = WHOLE_LOG - TILE_ROWS_LOG };
 
@@ -28,24 +37,105 @@ typedef struct ALIGNED(16) {
 fn four get_four(LOCAL const four *z, int q)
 {
     four v;
-    if (!TURNED) return z[q];
+    if (!TURNED) return z[PADDED ? q + (q >> 3) : q];
     UNROLL for (int c = 0; c < QUAD; c += TOGETHER)
     {
-        const together t = *(LOCAL const together *)&z[q].s[c ^ turn_of(q)];
+        const together t = *(LOCAL const together *)((LOCAL const state *)z + place_of(q * QUAD + c));
         UNROLL for (int k = 0; k < TOGETHER; k++) v.s[c + k] = t.s[k];
     }
     return v;
 }
 fn void put_four(LOCAL four *z, int q, four v)
 {
-    if (!TURNED) z[q] = v;
+    if (!TURNED) z[PADDED ? q + (q >> 3) : q] = v;
     UNROLL for (int c = 0; c < QUAD && TURNED; c += TOGETHER)
     {
         together t;
         UNROLL for (int k = 0; k < TOGETHER; k++) t.s[k] = v.s[c + k];
-        *(LOCAL together *)&z[q].s[c ^ turn_of(q)] = t;
+        *(LOCAL together *)((LOCAL state *)z + place_of(q * QUAD + c)) = t;
     }
 }
+/* Quad m of a thread. */
+fn int quad_number(int runs, int m)
+{
+    return runs ? thread_index() * (RUN_ITEMS / QUAD) + m : m * WINDOW_THREADS + thread_index();
+}
+
+/* ---- runs ---- */
+
+/* Elements in local memory, in pieces of a quad (or 16 bytes, if that is less), in an order without conflicts of lanes
+ * that read a run each. */
+enum { PIECE = QUAD * TL_SIZE > 16 ? 16 / TL_SIZE : QUAD, PIECES = RUN_ITEMS / PIECE, BANKS = 128 / (PIECE * TL_SIZE) };
+typedef struct ALIGNED(PIECE * TL_SIZE) {
+    elem e[PIECE];
+} piece;
+fn int piece_place(int k) { return k ^ (k / BANKS & (PIECES - 1)); }
+fn int element_place(int i) { return piece_place(i / PIECE) * PIECE + i % PIECE; }
+/* `many` elements from the quad at i on; what lies beyond the tile is in no result. */
+fn void get_elements(elem *e, const int many, LOCAL const elem *x, int i)
+{
+    UNROLL for (int k = 0; k < many; k += PIECE)
+    {
+        const int at = i + k < WHOLE ? i + k : WHOLE - PIECE;
+        const piece t = ((LOCAL const piece *)x)[piece_place(at / PIECE)];
+        UNROLL for (int c = 0; c < PIECE; c++) e[k + c] = t.e[c];
+    }
+}
+fn void load_elements(LOCAL elem *z, LOCAL const stretch *p, batch b, windows w)
+{
+    const int me = thread_index();
+    if (p->dense_items) {
+        elem e[WHOLE / WINDOW_THREADS];
+        GLOBAL const elem *x = (GLOBAL const elem *)p->x + me;
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) z[k * WINDOW_THREADS + element_place(me)] = e[k];
+    } else {
+        for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
+            z[element_place(i)] =
+                load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, p->lo + w.shift + i));
+    }
+}
+/* Y_3 of a run; item: of its first element. */
+fn void run_levels(four *y, const elem *e, i64 item, par p)
+{
+    state s[2 * RUN_ITEMS - 1];
+    UNROLL for (int c = 0; c < 2 * RUN_ITEMS - 1; c++) s[c] = lift(e[c], item + c, p);
+    UNROLL for (int c = 0; c < 2 * RUN_ITEMS - 2; c++) s[c] = TWIN(s[c], s[c + 1], 1);
+    UNROLL for (int c = 0; c < 2 * RUN_ITEMS - 4; c++) s[c] = TWIN(s[c], s[c + 2], 2);
+    UNROLL for (int c = 0; c < RUN_ITEMS; c++) y[c / QUAD].s[c % QUAD] = TWIN(s[c], s[c + 4], 4);
+}
+fn void join(four *y, const state *s, int have, i64 done, int n)
+{
+    UNROLL for (int c = 0; c < QUAD; c++) y->s[c] = have ? COMBINE(y->s[c], s[c], done, n) : s[c];
+}
+/* The lowest bits of w, `low`, folded onto the quad y, if that is there; x[i]: where they begin. first: of x[0]. */
+fn void run_low(four *y, int have, int low, LOCAL const elem *x, int i, i64 first, i64 done, par p)
+{
+    elem e[2 * QUAD];
+    state s[QUAD + 3];
+    if (low & 4) {
+        get_elements(e, 2 * QUAD, x, i);
+        UNROLL for (int c = 0; c < QUAD + 3; c++) s[c] = lift(e[c], first + i + c, p);
+        UNROLL for (int c = 0; c < QUAD + 2; c++) s[c] = TWIN(s[c], s[c + 1], 1);
+        UNROLL for (int c = 0; c < QUAD; c++) s[c] = TWIN(s[c], s[c + 2], 2);
+        join(y, s, have, done, 4);
+        have = 1, done += 4, i += 4;
+    }
+    if (low & 3) get_elements(e, 2 * QUAD, x, i);
+    if (low & 2) {
+        UNROLL for (int c = 0; c < QUAD + 1; c++) s[c] = lift(e[c], first + i + c, p);
+        UNROLL for (int c = 0; c < QUAD; c++) s[c] = TWIN(s[c], s[c + 1], 1);
+        join(y, s, have, done, 2);
+        have = 1, done += 2, i += 2;
+        UNROLL for (int c = 0; c < QUAD; c++) e[c] = e[c + 2];
+    }
+    if (low & 1) {
+        UNROLL for (int c = 0; c < QUAD; c++) s[c] = lift(e[c], first + i + c, p);
+        join(y, s, have, done, 1);
+    }
+}
+
+/* ---- quads ---- */
 
 /* Y_0 of a tile. */
 fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
@@ -65,12 +155,10 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
 
 /* The results of a tile, of folds v of all elements of its windows: of four windows, by quads; of all, side by side in
  * local memory. */
-fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
-{
 #if OP_LANES == 1
-    const int row = q - lane_index() * QUAD; /* of the warp's quads */
+fn void lower_quad(result *x, LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+{
     const real length = (real)length_in(w);
-    result x[QUAD];
     UNROLL for (int c = 0; c < QUAD; c++) x[c] = lower(v->s[c], length, p->lo + q + c, b.p);
     if (!p->inside && (b.flags & OFFSETS) && q < p->results) {
         const int cut = cut_windows(p, d, b, q, (int)length_in(w));
@@ -79,12 +167,66 @@ fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, win
         /* not by cut_windows: rows of 1024, w = 20: 0.65 of copy instead of 0.77 (H200) */
         UNROLL for (int c = 0; c < QUAD; c++) x[c] = ahead_in_rows(p, q + c) < length_in(w) ? empty(b.p) : x[c];
     }
+}
+/* A warp's runs of results; at: the lane's first. Full sectors at a time: lanes exchange by pairs what lies in the
+ * other's 16 bytes. */
+fn void store_full_runs(GLOBAL u8 *at, const result *x)
+{
+#if TL_OUT_SIZE >= 4 && defined(TL_SHUFFLES)
+    enum { UNIT = 16 / TL_OUT_SIZE, UNITS = RUN_ITEMS / UNIT };
+    typedef struct ALIGNED(16) { result r[UNIT]; } unit;
+    const int odd = lane_index() & 1;
+    GLOBAL unit *to = (GLOBAL unit *)(at - odd * RUN_ITEMS * (i64)sizeof(result)) + odd;
+    UNROLL for (int j = 0; j < UNITS; j += 2)
+    {
+        unit even_s, odd_s; /* of the even lane's run, of the odd one's */
+        UNROLL for (int c = 0; c < UNIT; c++)
+        {
+            const result even_x = x[j * UNIT + c], odd_x = x[(j + 1) * UNIT + c], mine = odd ? odd_x : even_x;
+            result other = odd ? even_x : odd_x;
+            SHUFFLE(1, result, other, other, 1);
+            even_s.r[c] = odd ? other : mine, odd_s.r[c] = odd ? mine : other;
+        }
+        to[j] = even_s, to[UNITS + j] = odd_s;
+    }
+#else
+    UNROLL for (int j = 0; j < RUN_ITEMS; j += QUAD)
+    {
+        result_quad r;
+        r.x = x[j], r.y = x[j + 1], r.z = x[j + 2], r.w = x[j + 3];
+        ((GLOBAL result_quad *)at)[j / QUAD] = r;
+    }
+#endif
+}
+#endif
+fn void store_quads(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+{
+#if OP_LANES == 1
+    const int row = q - lane_index() * QUAD; /* of the warp's quads */
+    result x[QUAD];
+    lower_quad(x, p, d, b, w, q, v);
     if (SKIPS && row + LANES * QUAD <= p->results) {
         store_row(p->out + row * (i64)sizeof(result), x);
         return;
     }
     GLOBAL result *to = (GLOBAL result *)p->out + q;
     UNROLL for (int c = 0; c < QUAD; c++)
+    {
+        if (q + c < p->results) to[c] = x[c];
+    }
+#endif
+}
+fn void store_runs(LOCAL const stretch *p, LOCAL const borders *d, batch b, windows w, int q, const four *v)
+{
+#if OP_LANES == 1
+    result x[RUN_ITEMS];
+    GLOBAL result *to = (GLOBAL result *)p->out + q;
+    UNROLL for (int k = 0; k < RUN_ITEMS; k += QUAD) lower_quad(x + k, p, d, b, w, q + k, v + k / QUAD);
+    if (SKIPS && q - lane_index() * RUN_ITEMS + LANES * RUN_ITEMS <= p->results) {
+        store_full_runs((GLOBAL u8 *)to, x);
+        return;
+    }
+    UNROLL for (int c = 0; c < RUN_ITEMS; c++)
     {
         if (q + c < p->results) to[c] = x[c];
     }
@@ -114,35 +256,37 @@ fn four quad_at(LOCAL const four *z, int q, int m, int far)
 enum { FAR_LEVEL = WHOLE_QUADS / 4, FAR_BITS = WHOLE_QUADS / 2 + 1 }; /* of windows of at most WHOLE / 2 */
 
 /* Y_top of the quads whose Y_from is y. The levels of w's set bits stay in the arrays slot, slot + 1, ... Nodes of
- * level k have 2^(k + more) elements: more is 0 but for tiles of rows (window_long.cl, window_columns.cl). */
-fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more)
+ * level k have 2^(k + more) elements: more is 0 but for tiles of rows (window_long.cl, window_columns.cl). Levels that
+ * do not stay change between two arrays; of runs they have one. */
+fn void double_quads(LOCAL four *z, four *y, int from, int top, int w, int kept, int slot, int more, int runs)
 {
-    const int me = thread_index();
     for (int k = from; k < top; k++) {
-        LOCAL four *to = z + (w >> k & 1 ? slot++ : kept + !(k & 1)) * WHOLE_QUADS;
-        UNROLL for (int m = 0; m < MINE; m++) put_four(to, m * WINDOW_THREADS + me, y[m]);
+        const int stays = w >> k & 1;
+        if (RUNS && runs && k > from && !stays && !(w >> (k - 1) & 1)) BARRIER();
+        LOCAL four *to = z + (stays ? slot++ : kept + (!runs && !(k & 1))) * ARRAY_QUADS;
+        UNROLL for (int m = 0; m < MINE; m++) put_four(to, quad_number(runs, m), y[m]);
         BARRIER();
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            four right = quad_at(to, m * WINDOW_THREADS + me + (1 << (k - 2)), m, FAR_LEVEL);
+            four right = quad_at(to, quad_number(runs, m) + (1 << (k - 2)), m, runs ? WHOLE_QUADS : FAR_LEVEL);
             UNROLL for (int c = 0; c < QUAD; c++) y[m].s[c] = TWIN(y[m].s[c], right.s[c], (i64)1 << (k + more));
         }
     }
 }
 /* The levels of w's bits below top, in `kept` arrays, folded onto y. Before the items of this launch the window has
  * `done` elements. */
-fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done)
+fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int more, i64 done, int runs)
 {
     int slot = kept;
     for (int k = top - 1; k >= 0; k--) {
         if ((w >> k & 1) == 0) continue;
         const int far = w >> (k + 1) << (k + 1);
-        LOCAL const four *from = z + --slot * WHOLE_QUADS;
+        LOCAL const four *from = z + --slot * ARRAY_QUADS;
         UNROLL for (int m = 0; m < MINE; m++)
         {
-            const int q = m * WINDOW_THREADS + thread_index() + far / QUAD;
-            four right = quad_at(from, q, m, FAR_BITS);
-            if (far & 2) { /* level 0: half a quad further */
+            const int q = quad_number(runs, m) + far / QUAD;
+            four right = quad_at(from, q, m, runs ? WHOLE_QUADS : FAR_BITS);
+            if (!runs && far & 2) { /* level 0: half a quad further */
                 four next = quad_at(from, q + 1, m, FAR_BITS);
                 right.s[0] = right.s[2], right.s[1] = right.s[3], right.s[2] = next.s[0], right.s[3] = next.s[1];
             }
@@ -154,20 +298,40 @@ fn void fold_bits(LOCAL const four *z, four *y, int top, int w, int kept, int mo
 
 /* What a launch makes of its tiles. */
 typedef struct {
-    int what;            /* PART_RESULTS; of a longer window (window_long.cl) PART_LEVEL, PART_LAST_BITS */
-    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, to be folded
-                            onto */
+    int what;            /* PART_RESULTS; of a longer window (window_long.cl) one of the others */
+    GLOBAL four *states; /* PART_LEVEL: Y_top, to be stored; PART_LAST_BITS: what the higher bits gave, onto which those
+                            of the launch are folded; PART_RESULTS_ALONE: what is lowered */
 } part;
+/* The highest bit of the launch, Y_top in y (if it has one: some_y), folded onto what the window's `done` elements
+ * before it gave, if there are any: quad m of a thread has that at quad_ + m * step, if bit m of `some` is set. All
+ * loads before the first fold. */
+fn void fold_onto(four *y, int some_y, part make, i64 quad_, i64 step, int some, i64 done, int top, int more)
+{
+    four high[MINE];
+    if (make.what != PART_LAST_BITS && make.what != PART_RESULTS_ALONE) return;
+    UNROLL for (int m = 0; m < MINE; m++) high[m] = make.states[some >> m & 1 ? quad_ + m * step : 0];
+    if (make.what == PART_RESULTS_ALONE || !some_y) {
+        UNROLL for (int m = 0; m < MINE; m++) y[m] = high[m];
+        return;
+    }
+    UNROLL for (int m = 0; m < MINE; m++)
+    {
+        UNROLL for (int c = 0; c < QUAD; c++)
+            y[m].s[c] = COMBINE(high[m].s[c], y[m].s[c], done, (i64)1 << (top + more));
+    }
+}
 
 /* each: a multiple of 4. EDGES_APART: `window` has the windows that are not whole, else they get the empty value. Room:
- * an array of WHOLE states for each level that is kept, and up to two. tiles, cuts: of this turn and the next, which is
- * prepared meanwhile. */
+ * an array of WHOLE states for each level that is kept, and up to two; of runs first the elements. tiles, cuts: of this
+ * turn and the next, which is prepared meanwhile. */
 #define LEVELS_PARAMETERS PARAMETERS_OF(LEVELS)
 #define WHOLE_PARAMETERS  PARAMETERS_OF(WHOLE)
-fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
+fn void whole_windows(LOCAL four *room, LOCAL stretch *tiles, LOCAL borders *cuts, batch b, results out, windows of,
     i64 jobs, i64 each, LEVELS_PARAMETERS, part make)
 {
     const int w = (int)of.width, top = (int)top_level, kept = (int)kept_levels, me = thread_index();
+    const int low = RUNS ? w & (RUN_ITEMS - 1) : 0, high = w - low; /* of runs low bits are made of elements */
+    LOCAL four *z = RUNS ? (LOCAL four *)((LOCAL u8 *)room + WHOLE * TL_SIZE) : room;
     int turn = 0;
     if (me == 0 && group_index() < jobs)
         stretch_of(&tiles[0], b, out, of, group_index(), mark_of(b, group_index()), each, WHOLE);
@@ -176,43 +340,62 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
     if (group_index() < jobs) set_borders(&cuts[0], &tiles[0], b);
     for (i64 job = group_index(); job < jobs; job += group_count(), turn ^= 1) {
         LOCAL const stretch *p = &tiles[turn];
-        LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * WHOLE_QUADS;
+        LOCAL four *y0 = z + (w & 1 && top ? 0 : kept) * ARRAY_QUADS;
         four y[MINE];
         const i64 next = job + group_count();
         const mark at = mark_of(b, next < jobs ? next : job);
-        load_whole((LOCAL state *)y0, p, b, of);
+        if (SKIPS && make.what == PART_RESULTS_ALONE)
+            ; /* no elements */
+        else if (RUNS)
+            load_elements((LOCAL elem *)room, p, b, of);
+        else
+            load_whole((LOCAL state *)y0, p, b, of);
         clear_borders(&cuts[turn ^ 1], b);
         if (me == 0 && next < jobs) stretch_of(&tiles[turn ^ 1], b, out, of, next, at, each, WHOLE);
         BARRIER();
         if (next < jobs) set_borders(&cuts[turn ^ 1], &tiles[turn ^ 1], b);
-        UNROLL for (int m = 0; m < MINE; m++)
-        {
-            const int q = m * WINDOW_THREADS + me;
-            y[m] = get_four(y0, q);
-            if (top) {
-                four right = quad_at(y0, q + 1, m, 1);
-                state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
-                UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
-                y[m].s[3] = TWIN(y[m].s[3], right.s[0], 1);
-                if (top > 1) {
-                    if (w & 2) put_four(z + (w & 1) * WHOLE_QUADS, q, y[m]);
-                    y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
-                    y[m].s[2] = TWIN(y[m].s[2], one, 2), y[m].s[3] = TWIN(y[m].s[3], two, 2);
-                }
+        if (RUNS) {
+            UNROLL for (int m = 0; m + 1 < MINE && high; m += 2)
+            {
+                elem e[2 * RUN_ITEMS];
+                const int i = quad_number(1, m) * QUAD;
+                get_elements(e, 2 * RUN_ITEMS, (LOCAL const elem *)room, i);
+                run_levels(&y[m], e, p->lo + of.shift + i, b.p);
             }
-        }
-        double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0);
-        BARRIER();
-        if (make.what == PART_LAST_BITS) {
+            double_quads(z, y, RUN_LOG, top, high, kept, 0, 0, 1);
+        } else {
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 const int q = m * WINDOW_THREADS + me;
-                if (q * QUAD < p->results) y[m] = make.states[p->done / QUAD + q];
+                y[m] = get_four(y0, q);
+                if (top) {
+                    four right = quad_at(y0, q + 1, m, 1);
+                    state one = TWIN(right.s[0], right.s[1], 1), two = TWIN(right.s[1], right.s[2], 1);
+                    UNROLL for (int c = 0; c < 3; c++) y[m].s[c] = TWIN(y[m].s[c], y[m].s[c + 1], 1);
+                    y[m].s[3] = TWIN(y[m].s[3], right.s[0], 1);
+                    if (top > 1) {
+                        if (w & 2) put_four(z + (w & 1) * ARRAY_QUADS, q, y[m]);
+                        y[m].s[0] = TWIN(y[m].s[0], y[m].s[2], 2), y[m].s[1] = TWIN(y[m].s[1], y[m].s[3], 2);
+                        y[m].s[2] = TWIN(y[m].s[2], one, 2), y[m].s[3] = TWIN(y[m].s[3], two, 2);
+                    }
+                }
             }
+            double_quads(z, y, 2, top, w, kept, (w & 1) + (w >> 1 & 1), 0, 0);
+            BARRIER();
         }
-        fold_bits(z, y, top, w, kept, 0, of.shift);
+        int some = 0;
+        UNROLL for (int m = 0; m < MINE; m++) some |= (quad_number(RUNS, m) * QUAD < p->results) << m;
+        fold_onto(y, high != 0, make, p->done / QUAD + quad_number(RUNS, 0),
+            quad_number(RUNS, 1) - quad_number(RUNS, 0), some, of.shift, top, 0);
+        fold_bits(z, y, top, high, kept, 0, of.shift, RUNS);
+        UNROLL for (int m = 0; m < MINE && RUNS; m++)
+            run_low(&y[m], high || make.what != PART_RESULTS, make.what == PART_RESULTS_ALONE ? 0 : low,
+                (LOCAL const elem *)room, quad_number(1, m) * QUAD + high, p->lo + of.shift, of.shift + high, b.p);
         const int quads = p->quads && make.what != PART_LEVEL;
-        if (quads) {
+        if (quads && RUNS) {
+            UNROLL for (int m = 0; m + 1 < MINE; m += 2)
+                store_runs(p, &cuts[turn], b, of, quad_number(1, m) * QUAD, &y[m]);
+        } else if (quads) {
             UNROLL for (int m = 0; m < MINE; m++)
             {
                 const int q = (m * WINDOW_THREADS + me) * QUAD;
@@ -222,13 +405,12 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
         if (make.what == PART_LEVEL) {
             UNROLL for (int m = 0; m < MINE; m++)
             {
-                const int q = m * WINDOW_THREADS + me;
-                if (q * QUAD < p->results) make.states[p->done / QUAD + q] = y[m];
+                if (some >> m & 1) make.states[p->done / QUAD + quad_number(RUNS, m)] = y[m];
             }
         }
         BARRIER();
         if (SKIPS && (quads || make.what == PART_LEVEL)) continue;
-        UNROLL for (int m = 0; m < MINE; m++) put_four(z, m * WINDOW_THREADS + me, y[m]);
+        UNROLL for (int m = 0; m < MINE; m++) put_four(z, quad_number(RUNS, m), y[m]);
         BARRIER();
         if (make.what != PART_LEVEL && !quads) store_items(p, &cuts[turn], b, out, of, (LOCAL const state *)z);
         BARRIER();
@@ -239,7 +421,6 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 #define WHOLE_OF_PARAMETERS                                                                                            \
     BATCH_OF_PARAMETERS;                                                                                               \
     RESULTS_OF_PARAMETERS;                                                                                             \
-    SHARED stretch tile[2];                                                                                            \
     windows of;                                                                                                        \
     part make;                                                                                                         \
     of.at = valid ? 0 : -before, of.count = count, of.before = before, of.after = after, of.valid = valid;             \
@@ -248,6 +429,7 @@ fn void whole_windows(LOCAL four *z, LOCAL stretch *tiles, LOCAL borders *cuts, 
 KERNEL_OF(window_whole)
 {
     WHOLE_OF_PARAMETERS;
+    SHARED stretch tile[2];
     SHARED borders cuts[2];
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,
         make);
@@ -258,6 +440,7 @@ KERNEL_OF(window_whole)
 KERNEL_OF(window_flat)
 {
     WHOLE_OF_PARAMETERS;
+    SHARED stretch tile[2];
     SHARED borders cuts[2]; /* not used */
     b.seqs = 1, b.flags = 0;
     whole_windows((LOCAL four *)ROOM_OF_PARAMETER, tile, cuts, b, out, of, jobs, each, top_level, kept_levels,

@@ -59,8 +59,11 @@ template <class T, class V> static T atomicAdd(T *p, V v)
     *p += (T)v;
     return before;
 }
-#define ADD_GLOBAL atomicAdd
-#define ADD_LOCAL  atomicAdd
+#define ADD_GLOBAL     atomicAdd
+#define ADD_LOCAL      atomicAdd
+#define OR_LOCAL(p, v) (*(p) |= (v))
+fn int high_zeros(u32 x) { return __builtin_clz(x); }
+fn int low_zeros(u32 x) { return __builtin_ctz(x); }
 fn void post_word(u64 *p, u64 value, u64 mark) { p[0] = value, p[1] = mark; }
 fn u64 look_word(const u64 *p, u64 *value)
 {

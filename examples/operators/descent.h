@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * drawdown: the largest fall of a series from a value to a later one, as in a price's maximum drawdown: 0 if it never
+ * descent: the largest fall of a series from a value to a later one, as in a price's maximum drawdown: 0 if it never
  * falls. Not commutative. A NaN or an infinity gives NaN, and so does nothing. */
 #define OP_ACC REAL
 #define OP_STATE(F) F(real, high) F(real, low) F(real, fall)

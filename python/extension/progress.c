@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * While a long call is under way: Ctrl-C and other signals, and a callback that hears how far it is. The library's
+ * calls cannot be stopped, so long work is many of them (walk.c), and between two of them this thread takes the GIL,
+ * ten times in a second. */
+#include "pt.h"
+#include <time.h>
+
+static _Thread_local PyObject *callback; /* of this thread; NULL: nobody listens */
+static _Thread_local int64_t done, total;
+static _Thread_local int told; /* the callback heard of this call */
+static _Thread_local double next;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int tell(void)
+{
+    PyObject *answer =
+        PyObject_CallFunction(callback, "LL", (long long)(done < total ? done : total), (long long)total);
+    Py_XDECREF(answer);
+    told = 1;
+    return answer ? 0 : -1;
+}
+
+int64_t pt_piece(int64_t usual) { return callback && usual > 1 << 22 ? 1 << 22 : usual; }
+
+void pt_begin(int64_t elements)
+{
+    done = 0;
+    total = elements;
+    told = 0;
+    if (callback) next = now() + 0.1;
+}
+
+void pt_more(int64_t elements) { total += elements; }
+
+tally_status pt_went_on(int64_t elements)
+{
+    done += elements;
+    if (now() < next) return TALLY_OK;
+    PyGILState_STATE state = PyGILState_Ensure();
+    int raised = PyErr_CheckSignals();
+    if (!raised && callback) raised = tell();
+    PyGILState_Release(state);
+    next = now() + 0.1;
+    return raised ? PT_INTERRUPTED : TALLY_OK;
+}
+
+int pt_end(int failed)
+{
+    if (!failed && callback && told) {
+        done = total;
+        failed = tell();
+    }
+    return failed;
+}
+
+/* progress(callback or None) -> the one before */
+PyObject *pt_progress(PyObject *module, PyObject *object)
+{
+    if (object != Py_None && !PyCallable_Check(object)) {
+        PyErr_Format(PyExc_TypeError, "callback is %R: must be callable, or None", object);
+        return NULL;
+    }
+    PyObject *before = callback ? callback : Py_NewRef(Py_None); /* the reference goes to the caller */
+    callback = object == Py_None ? NULL : Py_NewRef(object);
+    return before;
+}

@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Arrays on a GPU in Python: PyTorch, CuPy and JAX (DLPack, __cuda_array_interface__), on a machine that has one.
+
+    python python/tests/gpu_arrays.py [SECONDS]     # needs an installed tally, NumPy, and some of torch, cupy, jax
+
+Every result is compared with that of the processors, byte by byte, and must be an array of the input's library. It
+begins nothing new after SECONDS (default 45: most of it is the compiling of kernels when they are used first), and says
+so. The last line says how many comparisons were made; it ends with 1 if one failed, or if there was none.
+scripts/gpu-python-check builds the package and runs this. (Data on a GPU, and what cannot be said, is otherwise tested
+in test_device.py.)"""
+
+import importlib
+import os
+import sys
+import time
+import traceback
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX takes the GPU's memory otherwise
+os.environ.setdefault("TALLY_CODE", "quick")
+import numpy as np
+
+import tally
+
+DTYPES = ["float32", "float64", "int32", "float16", "uint8"]
+OPS = ["sum", "mean", "argmin", "var", "nansum", "minmax"]
+SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 45.0
+begin, compared, left_out, failures = time.monotonic(), 0, 0, []
+
+
+def numbers(rng, shape, dtype):
+    if np.dtype(dtype).kind in "iu":
+        return rng.integers(0, 200, shape).astype(dtype)
+    x = (rng.standard_normal(shape) * 10.0 ** rng.integers(-2, 3, shape)).astype(dtype)
+    x[rng.random(shape) < 0.01] = -0.0
+    x.ravel()[x.size // 3] = np.nan  # one, in a row and a column
+    return x
+
+
+def late():
+    global left_out
+    left_out += time.monotonic() - begin > SECONDS
+    return time.monotonic() - begin > SECONDS
+
+
+class Torch:
+    name = "torch"
+
+    def __init__(self):
+        self.torch = importlib.import_module("torch")
+        if not self.torch.cuda.is_available():
+            raise RuntimeError("torch has no CUDA")
+        self.kind = self.torch.Tensor
+
+    def put(self, x):
+        return self.torch.from_numpy(x.copy()).to("cuda")
+
+    def get(self, x):
+        return x.cpu().numpy()
+
+    def empty(self, shape, dtype):
+        return self.torch.empty(shape, dtype=getattr(self.torch, dtype), device="cuda")
+
+    def busy(self, x):
+        """x again, but ready only after work on another stream."""
+        stream = self.torch.cuda.Stream()
+        with self.torch.cuda.stream(stream):
+            self.torch.cuda._sleep(50_000_000)
+            y = x + 0
+        return y, stream
+
+
+class CuPy:
+    name = "cupy"
+
+    def __init__(self):
+        self.cupy = importlib.import_module("cupy")
+        self.cupy.zeros(1)
+        self.kind = self.cupy.ndarray
+
+    def put(self, x):
+        return self.cupy.asarray(x)
+
+    def get(self, x):
+        return x.get()
+
+    def empty(self, shape, dtype):
+        return self.cupy.empty(shape, dtype)
+
+
+class Interface:
+    """What has __cuda_array_interface__ and nothing else, as Numba's arrays: results go to out=."""
+
+    def __init__(self, x):
+        self.keep, self.__cuda_array_interface__ = x, x.__cuda_array_interface__
+
+
+class Jax:
+    name = "jax"
+
+    def __init__(self):
+        self.jax = importlib.import_module("jax")
+        self.jax.config.update("jax_enable_x64", True)
+        if not any(d.platform == "gpu" for d in self.jax.devices()):
+            raise RuntimeError("jax has no GPU")
+        self.kind = self.jax.Array
+
+    def put(self, x):
+        return self.jax.device_put(x, self.jax.devices("gpu")[0])
+
+    def get(self, x):
+        return np.asarray(x)
+
+
+def same(what, mine, want):
+    global compared
+    compared += 1
+    mine, want = np.asarray(mine), np.asarray(want)
+    if mine.dtype != want.dtype or mine.shape != want.shape or mine.tobytes() != want.tobytes():
+        failures.append(f"{what}: {mine.dtype}{mine.shape} {mine.ravel()[:4]} and {want.dtype}{want.shape}")
+
+
+def views(library, rng, dtype):
+    """Arrays on the host and the same on the device, of several strides."""
+    x = numbers(rng, (37, 1500), dtype)
+    y = library.put(x)
+    yield "dense", x, y
+    if library.name != "jax":  # whose slices are copies
+        yield "every second", x[:, ::2], y[:, ::2]
+        yield "transposed", x.T, y.T
+    yield "three axes", x.reshape(37, 30, 50), y.reshape(37, 30, 50)
+
+
+def verbs(x, op, axis):
+    yield "reduce", lambda a: tally.reduce(a, op, axis=axis)
+    if axis is not None and op != "count":
+        yield "scan", lambda a: tally.scan(a, op, axis=axis)
+        yield "window", lambda a: tally.window(a, op, 20, axis=axis, edges="shrink")
+
+
+def results(library):
+    """Those that are of the input's own kind."""
+    rng = np.random.default_rng(7)
+    for number, dtype in enumerate(DTYPES):
+        for label, x, y in views(library, rng, dtype):
+            for op in OPS if number < 2 else OPS[:2]:
+                for axis in (None, 0, x.ndim - 1):
+                    for verb, call in verbs(x, op, axis):
+                        if late():
+                            continue
+                        what = f"{library.name} {label} {dtype} {op} {verb} axis={axis}"
+                        try:
+                            mine = call(y)
+                            if not isinstance(mine, library.kind):
+                                failures.append(f"{what}: a {type(mine).__name__}")
+                            same(what, library.get(mine), call(x))
+                        except Exception as e:
+                            if "no single stride walks" not in str(e) or label == "dense":
+                                failures.append(f"{what}: {type(e).__name__}: {e}")
+                            # else as documented: such arrays are made contiguous first
+
+
+def into(library, out_of):
+    """out=: host memory, and memory of another library on the device."""
+    rng = np.random.default_rng(8)
+    for dtype in ("float32", "float64", "int32"):
+        x = numbers(rng, (300, 1000), dtype)
+        y = library.put(x)
+        for op in ("sum", "mean", "argmin"):
+            if late():
+                continue
+            want = tally.reduce(x, op, axis=0)
+            out = np.empty_like(want)
+            tally.reduce(y, op, axis=0, out=out)
+            same(f"{library.name} {dtype} {op} into the host", out, want)
+            for other in out_of:
+                out = other.empty(want.shape, str(want.dtype))
+                got = tally.reduce(y, op, axis=0, out=out)
+                assert got is out
+                same(f"{library.name} {dtype} {op} into {other.name}", other.get(out), want)
+                out = other.empty(x.shape, str(tally.scan(x[:1, :1], op, axis=0).dtype))
+                tally.scan(y, op, axis=1, out=out)
+                same(f"{library.name} {dtype} scan {op} into {other.name}", other.get(out), tally.scan(x, op, axis=1))
+
+
+def more(libraries):
+    rng = np.random.default_rng(9)
+    x = numbers(rng, 3_000_000, "float32")
+    x[np.isnan(x)] = 0
+    for library in libraries:
+        y = library.put(x)
+        same(f"{library.name} 3 000 000", library.get(tally.sum(y)), tally.sum(x))
+        if library.name != "jax" and not late():
+            same(f"{library.name} scan", library.get(tally.cumulative_sum(y)), tally.cumulative_sum(x))
+            offsets = np.array([0, 5, 100_000, 3_000_000])
+            mine = tally.segments(y, offsets, "sum")
+            same(f"{library.name} segments", library.get(mine), tally.segments(x, offsets, "sum"))
+            same(f"{library.name} bare interface", *bare(y, x))
+            try:  # two arrays on a device: where the library takes them
+                mine = tally.dot(y, library.put(x[::-1].copy()))
+                same(f"{library.name} dot", library.get(mine), tally.dot(x, x[::-1]))
+            except (TypeError, ValueError) as e:
+                print(f"{library.name}: two arrays on a device are refused: {e}")
+        if library.name == "torch":
+            busy, stream = library.busy(y)
+            with library.torch.cuda.stream(stream):
+                same("torch, ready on another stream", library.get(tally.sum(busy)), tally.sum(x))
+            flat = y.to(library.torch.bfloat16)
+            host = library.torch.from_numpy(x).to(library.torch.bfloat16)
+            same("torch bfloat16", library.get(tally.sum(flat)), np.asarray(tally.sum(host)))
+
+
+def bare(y, x):
+    out = np.empty((), "float32")
+    tally.sum(Interface(y), out=out)
+    return out, tally.sum(x)
+
+
+def jax_results(library):
+    """JAX's arrays cannot be written: results go to the host, or to another library."""
+    rng = np.random.default_rng(10)
+    for dtype in ("float32", "float64", "int32"):
+        x = numbers(rng, (37, 1500), dtype)
+        y = library.put(x)
+        for op in ("sum", "mean", "argmin"):
+            for axis in (None, 0, 1):
+                if late():
+                    continue
+                want = tally.reduce(x, op, axis=axis)
+                out = np.empty(np.shape(want), np.asarray(want).dtype)
+                tally.reduce(y, op, axis=axis, out=out)
+                same(f"jax {dtype} {op} axis={axis}", out, want)
+    try:
+        tally.sum(y)
+    except TypeError as e:
+        if "give out=" not in str(e):
+            failures.append(f"jax without out=: {e}")
+
+
+def main():
+    print([d["text"] for d in tally.devices() if d["name"].startswith("cuda")])
+    tally.device("cpu")  # where the host's arrays are computed; those on a GPU are computed there
+    libraries = []
+    for make in (Torch, CuPy, Jax):
+        try:
+            libraries.append(make())
+        except Exception as e:
+            print(f"{make.__name__}: left out: {e}")
+    writers = [library for library in libraries if library.name != "jax"]
+    steps = [(more, [writers])] + [(into, [library, writers]) for library in writers]
+    steps += [(jax_results, [library]) for library in libraries if library.name == "jax"]
+    for step, arguments in [*steps, *((results, [library]) for library in writers)]:
+        try:
+            step(*arguments)
+        except Exception:
+            failures.append(f"{step.__name__} {arguments[0] and getattr(arguments[0], 'name', '')}")
+            traceback.print_exc()
+        spent = time.monotonic() - begin
+        print(f"{step.__name__} {getattr(arguments[0], 'name', '')}: {compared} compared, {spent:.1f} s")
+    for failure in failures[:40]:
+        print("FAILED", failure)
+    print(" ".join(library.name for library in libraries) or "no library", f"{left_out} cases were left out for time")
+    print(f"{compared - len(failures)} passed, {len(failures)} failed")
+    return bool(failures) or not compared
+
+
+if __name__ == "__main__":
+    sys.exit(main())

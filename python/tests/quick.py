@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The package without any other: a few seconds, for test/test_python.sh, where nothing can be downloaded. NumPy is
+compared with if it is there. What is tested with care is in the other files here, which pytest runs."""
+
+import ctypes
+import os
+import pickle
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+from array import array
+
+import tally
+
+rng = random.Random(20261123)
+done = 0
+
+
+def expect(fact, *what):
+    global done
+    done += 1
+    if not fact:
+        sys.exit(f"FAILED: {what}")
+
+
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as e:
+        expect(words in str(e), words, str(e))
+    else:
+        expect(False, words, "nothing was raised")
+
+
+def bits(x):
+    return bytes(x) if isinstance(x, (array, tally.Array)) else struct.pack("d", x)
+
+
+def floats(n, code="d"):
+    return array(code, [rng.uniform(-1, 1) * 10.0 ** rng.randint(-3, 3) for _ in range(n)])
+
+
+def command_line(x, letter, *words):
+    with tempfile.NamedTemporaryFile(suffix=".raw") as file:
+        file.write(bytes(x))
+        file.flush()
+        program = [os.environ["TALLY_CLI"], *words, "--dtype", letter, "--digest", file.name]
+        said = subprocess.run(program, capture_output=True, text=True)
+        expect(said.returncode == 0, said.stderr)
+        return said.stdout.split()[-1]
+
+
+# the bits of the command line, and the law
+for code, letter in (("f", "f32"), ("d", "f64"), ("h", "i16"), ("Q", "u64")):
+    x = floats(5000, code) if code in "fd" else array(code, [rng.randrange(30000) for _ in range(5000)])
+    for op in ("sum", "mean", "var", "max", "argmin", "nansum"):
+        one = tally.reduce(memoryview(x).cast("B").cast(code, (1, 5000)), op, axis=1)
+        expect(tally.digest(one) == command_line(x, letter, "reduce", op), code, op)
+        expect(tally.scan(x, op)[-1] == tally.reduce(x, op), code, op)
+        expect(tally.window(x, op, 50)[-1] == tally.reduce(x[-50:], op) or op == "argmin", code, op)
+    expect(tally.digest(tally.scan(x, "sum")) == command_line(x, letter, "scan", "sum"), code)
+    expect(tally.digest(tally.window(x, "mean", 50)) == command_line(x, letter, "window", "mean", "-w", "50"), code)
+
+# every operator has a function, with its documentation
+for op in tally.operators():
+    function = getattr(tally, {"and": "and_", "or": "or_"}.get(op, op))
+    expect(function.__doc__ and "No elements give" in function.__doc__, op)
+
+# threads, instruction sets, cuts: one result
+x = floats(100_000)
+want = tally.digest(tally.window(x, "std", 50))
+for name in ["cpu,threads=1", *(f"cpu,isa={isa}" for isa in tally.devices()[0]["isas"].split())]:
+    with tally.device(name):
+        expect(tally.digest(tally.window(x, "std", 50)) == want, name)
+cuts = [0, *sorted(rng.sample(range(1, len(x)), 6)), len(x)]
+parts = [tally.Fragment("sum", x[a:b], a) for a, b in zip(cuts, cuts[1:])]
+rng.shuffle(parts)
+whole = pickle.loads(pickle.dumps(parts[0]))
+for part in parts[1:]:
+    whole = whole + part
+expect(whole.result() == tally.sum(x), "fragments")
+stream = tally.Stream.window("mean", "float64", 9)
+pushed = [v for a, b in zip(cuts, cuts[1:]) for v in stream.push(x[a:b])] + stream.finish().tolist()
+expect(bits(array("d", pushed)) == bits(tally.window(x, "mean", 9)), "stream")
+expect(tally.Exact(x).sum() == __import__("math").fsum(x), "exact")
+
+# what is left out, second arrays, ranges, times
+where = bytes(rng.randrange(2) for _ in x)
+kept = [v for v, there in zip(x, where) if there]
+expect(tally.max(x, where=where) == max(kept) and tally.count(x, where=where) == len(kept), "where")
+expect(tally.reduce(x, "sum:f64", where=b"\1") == tally.sum(x) and tally.sum(x, where=b"\0") == 0, "all, none")
+expect(tally.dot(array("q", [1, 2, 3]), array("q", [4, 5, 6])) == 32, "dot")
+expect(tally.wmean([1.0, 2.0], [3, 1]) == 1.25 and tally.scan([1, 2], "dot", next=[3, 4]).tolist() == [3, 11], "two")
+expect(tally.rolling(x, 20).corr(x)[-1] <= 1.0, "corr")
+start, end = tally.bounds(array("q", [0, 1, 1, 5]), -1, 0)
+expect(tally.ranges(x[:4], start, end, "sum")[2] == tally.sum(x[:3]), "ranges")
+expect(tally.rolling(x[:4], 2, on=array("q", [0, 1, 1, 5])).sum().tolist()[3] == x[3], "times")
+expect(tally.by_key(array("d", [1, 2, 4]), [1, 0, 1], "sum").tolist() == [2.0, 5.0], "keys")
+with tally.progress(lambda done, total: None):
+    expect(tally.digest(tally.window(x, "std", 50)) == want, "progress")
+
+# wrong arguments
+raises(ValueError, "axis is 1: x has 1 axes", lambda: tally.sum(x, axis=1))
+raises(ValueError, "median", lambda: tally.reduce(x, "median"))
+raises(ValueError, "out overlaps x", lambda: tally.scan(memoryview(x)[:-1], "sum", out=memoryview(x)[1:]))
+raises(ValueError, "'dot' takes two arrays", lambda: tally.reduce(x, "dot"))
+raises(ValueError, "where has shape (2,)", lambda: tally.sum(x, where=b"\0\1"))
+raises(ValueError, "range 0 is 0..9: must be", lambda: tally.ranges([1.0], [0], [9], "sum"))
+raises(ValueError, "on: windows of time", lambda: tally.rolling(x, "2s"))
+raises(TypeError, "must be an array", lambda: tally.sum(object()))
+raises(ValueError, "read-only", lambda: tally.sum(x, out=memoryview(bytes(8)).cast("d", ())))
+raises(ValueError, "", lambda: tally.Fragment.from_bytes(bytes(whole)[:-1]))
+expect(tally.sum((ctypes.c_int * 3)(1, 2, 3)) == 6, "ctypes")
+expect("equal the law" in tally.verify(300), "verify")
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+if np is not None:
+    y = np.asarray(x).reshape(100, 1000)
+    for axis in (None, 0, 1, (0, 1)):
+        expect(np.array_equal(tally.max(y[:, ::-2], axis=axis), np.max(y[:, ::-2], axis=axis)), "numpy", axis)
+    expect(tally.sum(y.T) == tally.sum(np.ascontiguousarray(y.T)) and type(tally.sum(y)) is np.float64, "numpy")
+    masked = np.ma.masked_array(y, y < 0)
+    expect(np.array_equal(tally.min(masked, axis=0), masked.min(axis=0).data), "masked")
+print(f"{done} facts hold, with Python {sys.version.split()[0]}, {'NumPy ' + np.__version__ if np else 'no NumPy'}")

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""Windows of time and ranges, beside pandas and Polars, on random times with ties. As in test_rolling.py values agree
+to the drift of the other library, and which results are NaN exactly. The bits are those of each window's own rows."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tally
+from conftest import DTYPES, numbers, same_bits
+from test_rolling import OPS, agree
+
+WORDS = st.fixed_dictionaries(
+    {},
+    optional={
+        "center": st.booleans(),
+        "closed": st.sampled_from([None, "right", "both", "left", "neither"]),
+        "min_periods": st.integers(0, 5),
+    },
+)
+
+
+def times_of(rng, n, unit, falling):
+    """Few different times, so that there are ties."""
+    times = np.sort(rng.integers(0, max(1, n), n)) * rng.integers(1, 4)
+    times = times[::-1] if falling else times
+    return (times + 1_700_000_000).astype(f"M8[{unit}]")
+
+
+@pytest.mark.parametrize("op", OPS)
+@given(
+    n=st.integers(0, 30),
+    length=st.integers(1, 12),
+    words=WORDS,
+    unit=st.sampled_from(["s", "ms", "us", "ns"]),
+    falling=st.booleans(),
+    missing=st.sampled_from([0.0, 0.3, 0.9]),
+    dtype=st.sampled_from(["float64", "float32", "int64", "int8"]),
+    seed=st.integers(0, 10**6),
+)
+def test_against_pandas(op, n, length, words, unit, falling, missing, dtype, seed):
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal(n) * 20).round(3).astype(dtype)
+    if x.dtype.kind == "f":
+        x[rng.random(n) < missing] = np.nan
+    times = times_of(rng, n, unit, falling)
+    window = f"{length}{unit}"
+    theirs = getattr(pd.Series(x, index=pd.DatetimeIndex(times)).rolling(window, **words), op)()
+    agree(getattr(tally.rolling(x, window, on=times, **words), op)(), theirs, 1e4)
+
+
+@given(n=st.integers(1, 20), length=st.integers(1, 8), words=WORDS, seed=st.integers(0, 10**6))
+def test_frames_and_steps(n, length, words, seed):
+    rng = np.random.default_rng(seed)
+    x, times = rng.standard_normal((n, 3)), times_of(rng, n, "s", False)
+    frame = pd.DataFrame(x, index=pd.DatetimeIndex(times))
+    theirs = frame.rolling(f"{length}s", **words).mean()
+    agree(tally.rolling(frame, f"{length}s", **words).mean(), theirs, 10)
+    agree(tally.rolling(np.asfortranarray(x), f"{length}s", on=times, **words).mean(), theirs, 10)
+    agree(tally.rolling(x.T, f"{length}s", on=times, axis=1, step=2, **words).mean().T, theirs[::2], 10)
+    y = rng.standard_normal((n, 3))
+    y[rng.random((n, 3)) < 0.2] = np.nan
+    other = pd.DataFrame(y, index=frame.index)
+    for k in range(3):
+        theirs = frame[k].rolling(f"{length}s", **words).cov(other[k])
+        try:
+            mine = tally.rolling(x[:, k], f"{length}s", on=times, **words).cov(y[:, k])
+        except (TypeError, ValueError):  # this library has no ranges of two inputs yet
+            break
+        agree(mine, theirs, 1e2)
+
+
+def test_bits_are_those_of_the_rows(rng):
+    x, times = rng.standard_normal(300).astype("f4"), times_of(rng, 300, "s", False)
+    mine = tally.rolling(x, "20s", on=times, dtype="float32").sum()
+    every = tally.rolling(x, "20s", on=times, ties="all", closed="both").mean()
+    ticks = times.view("i8")
+    for i in range(300):
+        rows = (ticks > ticks[i] - 20) & (np.arange(300) <= i)
+        assert same_bits(mine[i], tally.sum(x[rows]))
+        rows = (ticks >= ticks[i] - 20) & (ticks <= ticks[i])
+        assert same_bits(every[i], tally.mean(x[rows], dtype="float64"))
+
+
+def test_against_polars(rng):
+    pl = pytest.importorskip("polars")
+    for closed in ("right", "both", "left", "neither"):
+        x, times = rng.standard_normal(200), times_of(rng, 200, "us", False)
+        frame = pl.DataFrame({"t": times, "x": x})
+        groups = frame.rolling("t", period="9us", closed="none" if closed == "neither" else closed)
+        theirs = groups.agg(pl.col("x").sum().alias("s"))
+        mine = tally.rolling(frame["x"], "9us", on=frame["t"], closed=closed, ties="all", min_periods=0).sum()
+        assert isinstance(mine, pl.Series)
+        agree(mine.to_numpy(), theirs["s"].to_numpy(), 10)
+
+
+WAYS = {
+    "string": "2s",
+    "no number": "s",
+    "timedelta": datetime.timedelta(seconds=2),
+    "numpy": np.timedelta64(2000, "ms"),
+    "pandas": pd.Timedelta("2s"),
+    "offset": pd.offsets.Second(2),
+}
+
+
+def test_ways_to_say_times_and_windows(rng):
+    x, times = rng.standard_normal(50), times_of(rng, 50, "ms", False)
+    times = times.astype("M8[s]")
+    want = tally.rolling(x, "2s", on=times).sum()
+    for name, window in WAYS.items():
+        got = tally.rolling(x, window, on=times).sum()
+        assert same_bits(got, want) or name == "no number", name
+    stamps = pd.DatetimeIndex(times)
+    for on in (
+        times.astype("M8[ns]"),
+        stamps,
+        pd.Series(stamps),
+        stamps.tz_localize("UTC").tz_convert("Asia/Tokyo"),
+        pa.array(times),
+        pa.array(stamps),
+        pa.chunked_array([pa.array(times[:20]), pa.array(times[20:])]),
+        [t.to_pydatetime() for t in stamps],
+    ):
+        assert same_bits(tally.rolling(x, "2s", on=on).sum(), want), type(on)
+    assert same_bits(tally.rolling(x, 2, on=times.view("i8")).sum(), want)
+    assert same_bits(tally.rolling(x, 2.0, on=times.view("i8").astype("f8")).sum(), want)
+    assert same_bits(tally.rolling(pa.array(x), "2s", on=pa.array(times)).sum().to_numpy(), want)
+    days = np.array(["2026-01-01", "2026-01-02", "2026-01-05"], "M8[D]")
+    assert tally.rolling([1.0, 2.0, 3.0], "2D", on=days).sum().tolist() == [1.0, 3.0, 3.0]
+
+
+def test_errors_of_times():
+    x, times = np.ones(3), np.array([1, 2, 3], "M8[s]")
+    late = np.array([1, 3, 2], "M8[s]")
+    for call, words in (
+        (lambda: tally.rolling(x, "2 parsecs", on=times), "window is '2 parsecs'"),
+        (lambda: tally.rolling(x, "0s", on=times), "above 0"),
+        (lambda: tally.rolling(x, "-2s", on=times), "window is '-2s'"),
+        (lambda: tally.rolling(x, "2ms", on=times), "a whole number of the units of on, s"),
+        (lambda: tally.rolling(x, 2, on=times), "window is 2: must be"),
+        (lambda: tally.rolling(x, "2s"), "on: windows of time"),
+        (lambda: tally.rolling(pd.Series(x), "2s"), "on: windows of time"),
+        (lambda: tally.rolling(x, "2s", on=late), "sorted|ascend|descend"),
+        (lambda: tally.rolling(x, "2s", on=times[:2]).sum(), "on has 2 elements: must have 3"),
+        (lambda: tally.rolling(x, "2s", on=np.array(["NaT", 1, 2], "M8[s]")), "NaT"),
+        (lambda: tally.rolling(x, "2s", on=times, closed="up"), "closed is 'up'"),
+        (lambda: tally.rolling(x, "2s", on=times, ties="some"), "ties is 'some'"),
+        (lambda: tally.rolling(x, 2, on=np.array([1.0, np.nan, 2.0])), "window is 2|nan|NaN"),
+        (lambda: tally.rolling(x, 2.5, on=np.array([1, 2, 3])), "window is 2.5: must be an integer, as on is"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises((TypeError, ValueError), match="on has elements of type"):
+        tally.rolling(x, 2, on=np.array(["a", "b", "c"]))
+
+
+# ---- ranges and bounds ----
+
+
+@given(st.data())
+def test_ranges(data):
+    n, m = data.draw(st.integers(0, 60)), data.draw(st.integers(0, 20))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    x = numbers(rng, (n, 3), data.draw(st.sampled_from(DTYPES)))
+    start = rng.integers(0, n + 1, m)
+    end = rng.integers(start, n + 1) if m else start
+    op = data.draw(st.sampled_from(["sum", "mean", "max", "nanvar", "argmin", "minmax"]))
+    least = data.draw(st.integers(0, 4))
+    want = [tally.reduce(x[a:b] if b - a >= least or op == "nanvar" else x[:0], op, axis=0) for a, b in zip(start, end)]
+    if op == "nanvar":
+        there = [np.count_nonzero(~np.isnan(x[a:b].astype(float)), axis=0) for a, b in zip(start, end)]
+        want = [np.where(t >= least, w, np.nan) for w, t in zip(want, there)]
+    got = tally.ranges(x, start, end, op, axis=0, min_count=least)
+    if m:
+        assert got.shape[:2] == (m, 3) and np.array_equal(got, np.array(want), equal_nan=got.dtype.kind == "f")
+        back = tally.ranges(x.T[::-1], start, end, op, axis=1, min_count=least)
+        assert same_bits(np.moveaxis(back, 1, 0)[:, ::-1], got) or np.isnan(got.astype(float)).any()
+        if got.ndim == 2:
+            out = np.empty((m, 6), got.dtype)[:, ::2]
+            assert tally.ranges(x, start, end, op, axis=0, min_count=least, out=out) is out
+            assert np.array_equal(out, got, equal_nan=got.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("op", ["sum", "dot"])
+def test_ranges_of_two_arrays_and_of_what_is_left_out(rng, op):
+    x, where = rng.standard_normal((3, 40)), rng.random((3, 40)) < 0.6
+    more = {"where": where, **({"next": rng.standard_normal(40)} if op == "dot" else {})}
+    start = rng.integers(0, 41, 15)
+    end = rng.integers(start, 41)
+    try:
+        mine = tally.ranges(x, start, end, op, axis=1, **more)
+    except (TypeError, ValueError) as e:
+        pytest.skip(f"the library refuses it: {e}")
+    for r in range(3):
+        for k in range(15):
+            part = slice(start[k], end[k])
+            one = {"where": where[r, part], **({"next": more["next"][part]} if op == "dot" else {})}
+            assert same_bits(mine[r, k], tally.reduce(x[r, part], op, **one))
+
+
+@given(
+    st.integers(0, 40),
+    st.integers(-5, 5),
+    st.integers(0, 5),
+    st.sampled_from(["both", "right", "left", "neither"]),
+    st.booleans(),
+    st.sampled_from(["int32", "int64", "uint64", "float64"]),
+    st.integers(0, 10**6),
+)
+def test_bounds(n, low, more, closed, row, dtype, seed):
+    keys = np.sort(np.random.default_rng(seed).integers(0, 20, n)).astype(dtype)
+    start, end = tally.bounds(keys, low, low + more, closed=closed, ties="row" if row else "all")
+    k = keys.astype("i8")
+    for i in range(n):
+        inside = (k > k[i] + low) if closed in ("right", "neither") else (k >= k[i] + low)
+        inside &= (k < k[i] + low + more) if closed in ("left", "neither") else (k <= k[i] + low + more)
+        if row:
+            inside &= ~((k == k[i]) & (np.arange(n) > i))
+        places = np.flatnonzero(inside)
+        got = np.arange(start[i], end[i])
+        assert np.array_equal(got, places) or (len(got) == len(places) == 0) or row, (i, keys)
+
+
+def test_errors_of_ranges():
+    x = np.arange(4.0)
+    for call, words in (
+        (lambda: tally.ranges(x, [0], [5], "sum"), "range 0 is 0..5: must be 0 <= start <= end <= 4, the"),
+        (lambda: tally.ranges(x, [2], [1], "sum"), "range 0 is 2..1"),
+        (lambda: tally.ranges(x, [-1], [1], "sum"), "range 0 is -1..1"),
+        (lambda: tally.ranges(x, [0, 1], [1], "sum"), "start has 2 elements, end 1"),
+        (lambda: tally.ranges(x, [0.5], [1], "sum"), "start must be int64"),
+        (lambda: tally.ranges(x.reshape(2, 2), [0], [1], "sum"), "axis"),
+        (lambda: tally.bounds([2, 1, 3], 0, 1), "sorted|ascend|descend"),
+        (lambda: tally.bounds([1, 2], 0, 1, closed=None), "closed is None"),
+        (lambda: tally.bounds([1, 2], 0, 1, ties="none"), "ties is 'none'"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    with pytest.raises(TypeError):
+        tally.bounds([1, 2], "a", 1)
+    with pytest.raises(OverflowError):
+        tally.bounds([1, 2], -(2**70), 1)

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * Pushes of views into reductions and scans, after their checks: of one sequence by a feed (cpu/inputs/feed.h), of many
+ * into the grid, or where that has no road, into one slab with a state of each sequence for each node. */
+#include "context/threads.h"
+#include "context/view.h"
+#include "fragment.h"
+#include "inputs.h"
+#include "law/fp.h"
+#include "stream.h"
+#include <stdlib.h>
+
+static const tl_state *init_of(const tally_stream *s) { return s->seeded ? &s->scan.init : NULL; }
+
+tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const int threads = tally_threads(s->ctx);
+    tl_counter *const done = &s->scan.done, nodes;
+    tl_feed f;
+    tally_status status = tl_feed_open(s->ctx, &s->plan, tl_has_absent(in) || done->counted, 0, &f);
+    if (status) return status;
+    tl_fp fp = tl_fp_enter();
+    if (f.counted) tl_counter_raise(done, s->plan.op);
+    if (s->verb == TL_STREAM_SCAN) {
+        status = tl_feed_scan(s->ctx, &f, threads, in, out, &s->scan, s->seeded ? s->init : NULL);
+    } else {
+        tl_slab *const slab = tl_slab_new(done->end, done->end + in->n, 1, s->plan.op, f.counted);
+        status = slab ? tl_feed_slab(s->ctx, &f, threads, in, slab) : tl_no_memory(s->ctx, sizeof nodes, "a push");
+        if (!status) tl_slab_get(slab, 0, &nodes);
+        for (int j = 0; !status && j < nodes.count; j++)
+            tl_counter_push(done, s->plan.op, nodes.level[j], &nodes.node[j]);
+        free(slab);
+    }
+    tl_fp_leave(fp);
+    return status;
+}
+
+/* What the grid has becomes a slab. */
+static tally_status leave_grid(tally_stream *s)
+{
+    tally_status status = TALLY_OK;
+    if (s->by_slabs) return status;
+    if (s->pushed) {
+        tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
+        if (slab) status = tl_grid_nodes(s->ctx, s->grid, slab);
+        if (status)
+            free(slab);
+        else if (!tl_slabs_append(&s->slabs, slab))
+            status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    }
+    if (!status) s->by_slabs = 1;
+    return status;
+}
+
+/* And back, as soon as it can be. */
+static void enter_grid(tally_stream *s)
+{
+    if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) || s->pushed % TL_GRID_BLOCK) return;
+    tl_grid *const grid =
+        tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN,
+                     &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? s->init : NULL});
+    if (!grid) return; /* without memory, slabs still give the answer */
+    if (s->slabs.count && tl_grid_fill(s->ctx, grid, s->slabs.slab[0], init_of(s))) {
+        tl_grid_close(grid);
+        return;
+    }
+    tl_grid_close(s->grid);
+    s->grid = grid;
+    tl_slabs_free(&s->slabs);
+    s->by_slabs = 0;
+}
+
+/* A stream whose first push has validity: if its operator has a form for marked elements, a grid folds that form. */
+static tally_status mark_grid(tally_stream *s)
+{
+    tl_feed *const f = &s->mark;
+    const int scans = s->verb == TL_STREAM_SCAN;
+    char quiet[16];
+    tl_form_begin(&f->form, s->plan.op, s->plan.par, 1);
+    if (f->form.kind != TL_FORM_MARK || f->form.op->inputs == 2) return TALLY_OK;
+    const tally_status status = s->device->calls->plan_host(s->device, s->ctx, f->form.op, f->form.par, &f->plan);
+    if (status) return status;
+    if (s->seeded) f->plan.mask->quiet(quiet, s->init, f->form.op->out, 1); /* a NaN there is a value */
+    tl_grid *const grid =
+        tl_grid_open(&f->plan, s->rows, scans,
+                     &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? quiet : NULL});
+    if (!grid) return tl_no_memory(s->ctx, (size_t)s->rows * f->form.op->elem_bytes, "a field");
+    tl_grid_close(s->grid);
+    s->grid = grid;
+    s->marked = 1;
+    return TALLY_OK;
+}
+
+static tally_status push_slabs(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const int scans = s->verb == TL_STREAM_SCAN, absent = tl_has_absent(in) || tl_slabs_counted(&s->slabs);
+    const int64_t end = s->pushed + in->n;
+    tl_feed f;
+    tally_status status = leave_grid(s);
+    if (!status) status = tl_feed_open(s->ctx, &s->plan, absent, scans, &f);
+    if (status) return status;
+    const int counted = f.counted || tl_slabs_counted(&s->slabs);
+    tl_slabs more = {0};
+    tl_slab *const slab = tl_slab_new(scans ? 0 : s->pushed, end, s->rows, s->plan.op, counted);
+    if (!slab || !tl_slabs_append(&more, slab))
+        return tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    if (scans)
+        status = tl_feed_scan_rows(s->ctx, &f, tally_threads(s->ctx), in, out, s->slabs.count ? s->slabs.slab[0] : NULL,
+                                   slab, s->scan.exclusive, init_of(s));
+    else
+        status = tl_feed_slab(s->ctx, &f, tally_threads(s->ctx), in, slab);
+    if (!status && scans) { /* what was before is in it */
+        const tl_slabs old = s->slabs;
+        s->slabs = more;
+        more = old;
+    } else if (!status && !tl_slabs_join(&s->slabs, &more, s->plan.op, tl_share_slabs, tally_threads(s->ctx))) {
+        status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+    }
+    tl_slabs_free(&more);
+    return status;
+}
+
+/* Elements from number `at` on, n of each sequence. */
+static tally_view steps_of(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
+{
+    tally_view part = *v;
+    part.n = n;
+    part.data = tl_offset(v->data, at * v->stride * bytes);
+    return part;
+}
+
+tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const int plain = !tl_has_inputs(in), threads = tally_threads(s->ctx);
+    const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
+    tally_status status = TALLY_OK;
+    tl_feed f;
+    if (s->by_slabs && plain && left && left < in->n) { /* to the end of a block, and then into the grid */
+        const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes, rest = in->n - left;
+        const tally_view a = steps_of(in, 0, left, bytes), b = steps_of(in, left, rest, bytes),
+                         c = steps_of(out, 0, left, result), d = steps_of(out, left, rest, result);
+        status = tl_stream_push_rows(s, &a, &c);
+        return status ? status : tl_stream_push_rows(s, &b, &d);
+    }
+    if (!s->by_slabs && !plain && !s->pushed) status = mark_grid(s);
+    if (status) return status;
+    if (s->marked) {
+        status = tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid);
+    } else if (!s->by_slabs && !plain) {
+        status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
+        if (!status && tl_feed_fits_grid(&f))
+            status = tl_feed_grid(s->ctx, &f, threads, in, out, s->grid);
+        else if (!status)
+            status = push_slabs(s, in, out);
+    } else if (s->by_slabs) {
+        status = push_slabs(s, in, out);
+    } else {
+        status = tl_grid_push(s->ctx, s->grid, threads, in, out);
+    }
+    if (!status) {
+        s->pushed += in->n;
+        enter_grid(s);
+    }
+    return status;
+}
+
+tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
+{
+    tl_fp fp = tl_fp_enter();
+    const int good =
+        !slabs->count || tl_slabs_join(&s->slabs, slabs, s->plan.op, tl_share_slabs, tally_threads(s->ctx));
+    if (good && slabs->count) {
+        s->by_slabs = 1;
+        s->pushed = slabs->slab[0]->end;
+        enter_grid(s);
+    }
+    tl_fp_leave(fp);
+    return good ? TALLY_OK : tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
+}

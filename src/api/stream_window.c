@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * Windows of streams that get views: of many sequences, of two inputs, with validity. What windows still need is kept,
+ * step by step, with what is pushed behind it, and tally_window runs on that:
+ *
+ *     steps kept      first ............ n - 1        an element of each sequence in a step
+ *     results         given ... n - 1 - after         their windows are known
+ *
+ * A result from `before` on is that of a full window, whatever the rule for edges; those before it need the sequences'
+ * beginning, and those of the finish their end. */
+#include "context/view.h"
+#include "cpu/inputs/gather.h"
+#include "cpu/shape.h"
+#include "inputs.h"
+#include "law/fp.h"
+#include "stream.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { AT_ONCE = 4 << 20 }; /* bytes of a push that are kept at a time, if windows are shorter */
+
+struct tl_steps {
+    char *x[2];           /* elements, as the operator has them, of each input */
+    unsigned char *there; /* NULL: all are */
+    int64_t first, have, room;
+};
+
+static int64_t elem(const tally_stream *s) { return s->plan.op->elem_bytes; }
+
+void tl_steps_close(struct tl_steps *k)
+{
+    if (!k) return;
+    free(k->x[0]);
+    free(k->x[1]);
+    free(k->there);
+    free(k);
+}
+
+/* Room for n more steps. */
+static tally_status make_room(tally_stream *s, int64_t n)
+{
+    struct tl_steps *k = s->steps;
+    const int64_t room = k->have + n;
+    int64_t bytes;
+    if (room <= k->room) return TALLY_OK;
+    int good = !__builtin_mul_overflow(room, s->rows * elem(s), &bytes);
+    for (int i = 0; i < s->plan.op->inputs && good; i++) {
+        char *const more = realloc(k->x[i], (size_t)bytes + 1);
+        if (more)
+            k->x[i] = more;
+        else
+            good = 0;
+    }
+    if (good && k->there) {
+        unsigned char *const more = realloc(k->there, (size_t)(room * s->rows) + 1);
+        if (more)
+            k->there = more;
+        else
+            good = 0;
+    }
+    if (!good) return tl_fail(s->ctx, TALLY_NO_MEMORY, "out of memory: %lld steps cannot be kept", (long long)room);
+    k->room = room;
+    return TALLY_OK;
+}
+
+/* From now on elements may have been left out. */
+static tally_status mark_there(tally_stream *s)
+{
+    struct tl_steps *k = s->steps;
+    if (k->there) return TALLY_OK;
+    k->there = malloc((size_t)(k->room * s->rows) + 1);
+    if (!k->there) return tl_no_memory(s->ctx, (size_t)(k->room * s->rows), "validity of steps");
+    memset(k->there, 1, (size_t)(k->have * s->rows));
+    return TALLY_OK;
+}
+
+static tally_view turned(const tally_view *in)
+{
+    tally_view t = *in;
+    t.rows = in->n;
+    t.n = in->rows;
+    t.row_stride = in->stride;
+    t.stride = in->row_stride;
+    return t;
+}
+
+/* Steps at .. at + n - 1 of a checked view go behind those that are kept. */
+static tally_status keep(tally_stream *s, const tally_view *in, int64_t at, int64_t n)
+{
+    struct tl_steps *k = s->steps;
+    const tl_form form = {TL_FORM_STATES, s->plan.op, s->plan.op, s->plan.par, 0};
+    const int64_t cells = n * s->rows;
+    tally_view part = *in, next = in->next ? *in->next : *in;
+    tl_gathered made = {.memory = NULL}, counts = {.memory = NULL};
+    tally_status status = tl_has_absent(in) ? mark_there(s) : TALLY_OK;
+    if (!status) status = make_room(s, n);
+    for (int i = 0; i < 2; i++) {
+        tally_view *const v = i ? &next : &part;
+        v->n = n;
+        v->data = tl_offset(v->data, at * v->stride * (int64_t)tally_dtype_size(v->dtype));
+        v->valid_offset += at * v->stride;
+        if (s->rows > 1) *v = turned(v);
+    }
+    part.next = in->next ? &next : NULL;
+    if (!status) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 0, &made);
+    if (!status && k->there) status = tl_gather_dense(s->ctx, &form, &part, &s->plan, 0, 1, &counts);
+    for (int i = 0; i < s->plan.op->inputs && !status; i++)
+        memcpy(k->x[i] + k->have * s->rows * elem(s), (i ? made.second : made.view).data, (size_t)(cells * elem(s)));
+    if (!status && k->there) {
+        const float *const there = counts.view.data;
+        for (int64_t i = 0; i < cells; i++) k->there[k->have * s->rows + i] = there[i] == there[i];
+    }
+    if (!status) k->have += n;
+    free(made.memory);
+    free(counts.memory);
+    return status;
+}
+
+/* What no window needs any more goes: steps before the first window's. */
+static void drop(tally_stream *s, int64_t centre)
+{
+    struct tl_steps *k = s->steps;
+    const int64_t first = centre - s->window.before, gone = first - k->first;
+    if (gone <= 0) return;
+    k->have -= gone;
+    k->first = first;
+    for (int i = 0; i < s->plan.op->inputs; i++)
+        memmove(k->x[i], k->x[i] + gone * s->rows * elem(s), (size_t)(k->have * s->rows * elem(s)));
+    if (k->there) memmove(k->there, k->there + gone * s->rows, (size_t)(k->have * s->rows));
+}
+
+/* The windows of steps from .. from + n - 1, counted from the first kept, into a view of results. */
+static tally_status windows(tally_stream *s, int64_t from, int64_t n, const tally_view *out,
+                            const tally_window_options *o)
+{
+    const struct tl_steps *k = s->steps;
+    const int64_t cells = n * s->rows, at = from * s->rows;
+    tally_view in = {k->x[0] + at * elem(s), s->plan.op->dtype, s->rows, n, 1, s->rows}, next = in, to = *out;
+    unsigned char *bits = NULL;
+    if (s->plan.op->inputs == 2) {
+        next.data = k->x[1] + at * elem(s);
+        in.next = &next;
+    }
+    if (k->there && memchr(k->there + at, 0, (size_t)cells)) {
+        bits = calloc((size_t)cells / 8 + 1, 1);
+        if (!bits) return tl_no_memory(s->ctx, (size_t)cells / 8 + 1, "validity of steps");
+        for (int64_t i = 0; i < cells; i++) bits[i >> 3] |= (unsigned char)(k->there[at + i] << (i & 7));
+        in.valid = bits;
+    }
+    tally_status status;
+    if (tl_has_inputs(&in)) {
+        status = tl_inputs_window_of(s->ctx, &s->plan, &in, &to, o);
+    } else {
+        tl_view_normal(&in);
+        tl_view_normal(&to);
+        status = tl_window_view(s->ctx, &s->plan, &s->count_plan, tally_threads(s->ctx), &in, &to, o);
+    }
+    free(bits);
+    return status;
+}
+
+/* Results number from .. from + n - 1 of a view of them. */
+static tally_view results_of(const tally_view *v, int64_t from, int64_t n, int64_t bytes)
+{
+    tally_view part = *v;
+    part.n = n;
+    part.data = tl_offset(v->data, from * v->stride * bytes);
+    return part;
+}
+
+/* The results at the centres a .. b - 1, some of whose windows are not full: of all steps up to `end`. */
+static tally_status edge(tally_stream *s, int64_t a, int64_t b, int64_t end, const tally_view *out)
+{
+    const int64_t bytes = s->plan.op->result_bytes, first = s->steps->first, n = end - first;
+    if (a >= b) return TALLY_OK;
+    char *const made = malloc((size_t)(n * s->rows * bytes) + 1);
+    if (!made) return tl_no_memory(s->ctx, (size_t)(n * s->rows * bytes), "windows at an edge");
+    const tally_view all = {made, s->plan.op->out, s->rows, n, 1, s->rows};
+    const tally_status status = windows(s, 0, n, &all, &s->window);
+    for (int64_t i = a; i < b && !status; i++)
+        tl_copy_strided((char *)out->data + (i - a) * out->stride * bytes, out->row_stride,
+                        made + (i - first) * s->rows * bytes, 1, s->rows, bytes);
+    free(made);
+    return status;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* The centre of the first result that was not given yet. */
+static int64_t next_centre(const tally_stream *s)
+{
+    return s->given + (s->window.edges == TALLY_EDGES_VALID ? s->window.before : 0);
+}
+
+/* Results that a stream has given which keeps its tail alone. */
+static int64_t given_of_tail(const tally_stream *s)
+{
+    return s->started ? s->pushed - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after) : 0;
+}
+
+int64_t tl_steps_known(const tally_stream *s, int64_t n)
+{
+    const int64_t given = s->steps ? s->given : given_of_tail(s);
+    const int64_t length = n < 0 ? tally_window_length(s->pushed, &s->window)
+                                 : s->pushed + n - (s->window.edges == TALLY_EDGES_VALID ? s->kept : s->window.after);
+    return larger(length - given, 0);
+}
+
+/* Results that are known of what is kept, up to step `end`, from `given` on. */
+static tally_status give(tally_stream *s, int64_t end, const tally_view *out)
+{
+    const int64_t bytes = s->plan.op->result_bytes, a = next_centre(s), b = larger(a, end - s->window.after),
+                  middle = smaller(larger(a, s->window.before), b);
+    tally_window_options full = s->window;
+    full.edges = TALLY_EDGES_VALID;
+    tally_status status = edge(s, a, middle, smaller(middle + s->window.after, end), out);
+    if (!status && middle < b) {
+        const tally_view to = results_of(out, middle - a, b - middle, bytes);
+        status = windows(s, middle - s->window.before - s->steps->first, b - middle + s->kept, &to, &full);
+    }
+    if (!status) {
+        s->given += b - a;
+        drop(s, b);
+    }
+    return status;
+}
+
+/* From a stream that kept its tail alone. */
+static tally_status begin(tally_stream *s)
+{
+    if (s->steps) return TALLY_OK;
+    s->steps = calloc(1, sizeof *s->steps);
+    if (!s->steps) return tl_no_memory(s->ctx, sizeof *s->steps, "a stream");
+    const tally_status status = make_room(s, s->have + 1);
+    if (status) return status;
+    if (s->have) memcpy(s->steps->x[0], s->tail, (size_t)(s->have * elem(s)));
+    s->steps->have = s->have;
+    s->steps->first = s->pushed - s->have;
+    s->given = given_of_tail(s);
+    return TALLY_OK;
+}
+
+tally_status tl_steps_push(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    const int64_t bytes = s->plan.op->result_bytes;
+    int64_t each = AT_ONCE / (s->rows * elem(s)), end = s->pushed;
+    if (each < s->kept) each = s->kept;
+    if (each < 1) each = 1;
+    tl_fp fp = tl_fp_enter();
+    tally_status status = begin(s);
+    const int64_t given = s->given;
+    for (int64_t at = 0, n; (at < in->n || !at) && !status; at += n + !n) { /* of no steps: what the tail knew */
+        n = smaller(in->n - at, each);
+        if (n) status = keep(s, in, at, n);
+        end += n;
+        const tally_view to = results_of(out, s->given - given, 0, bytes);
+        if (!status) status = give(s, end, &to);
+    }
+    tl_fp_leave(fp);
+    s->broken = status != TALLY_OK;
+    return status;
+}
+
+tally_status tl_steps_finish(tally_stream *s, const tally_view *out)
+{
+    const int64_t a = next_centre(s), n = tl_steps_known(s, -1);
+    if (!s->steps || !n) return TALLY_OK;
+    tl_fp fp = tl_fp_enter();
+    const tally_status status = edge(s, a, a + n, s->pushed, out);
+    tl_fp_leave(fp);
+    return status;
+}

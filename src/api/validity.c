@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * Validity of results: a bit for each, 0 where it is of no elements, or of fewer than min_count. The bits say which
+ * elements a plan folds, and nothing of values, so they are counted beside the verb, from what the operator count would
+ * take (cpu/inputs/gather.h), before the verb, which may write over its input:
+ *
+ *     there   1 1 0 0 1          elements that are there; of a nan form, and not NaN
+ *     scan    1 1 1 1 1          reduce 1          window of 2: 0 1 1 0 1 */
+#include "inputs.h"
+#include "checks.h"
+#include "context/device.h"
+#include "context/inputs.h"
+#include "context/operators.h"
+#include "context/view.h"
+#include "cpu/inputs/gather.h"
+#include "cpu/keys/ranges.h"
+#include <stdlib.h>
+
+enum { REDUCE, SCAN, WINDOW };
+static const char what[] = "results with validity";
+
+typedef struct tl_validity {
+    tally *ctx;
+    int verb;
+    const tally_scan_options *scan;
+    const tally_window_options *window;
+    tally_view in, next; /* checked */
+    tl_gathered made;    /* f32: a NaN is an element that does not count */
+    int64_t *before;     /* of a sequence: elements that count before each, and all of them */
+    char *bits;          /* a byte for each result, sequence after sequence */
+    int64_t results;
+    const tally_view *out;
+} job;
+
+static void close_job(job *j)
+{
+    free(j->made.memory);
+    free(j->before);
+    free(j->bits);
+}
+
+static int64_t length(const job *j, int64_t r)
+{
+    return j->in.offsets ? j->in.offsets[r + 1] - j->in.offsets[r] : j->in.n;
+}
+
+static int64_t results_of(const job *j, int64_t n)
+{
+    return j->verb == REDUCE ? 1 : j->verb == SCAN ? n : tally_window_length(n, j->window);
+}
+
+/* The results of one sequence of n elements. */
+static void mark(const job *j, int64_t n, char *to)
+{
+    const int64_t *before = j->before;
+    if (j->verb == REDUCE) {
+        to[0] = before[n] > 0;
+    } else if (j->verb == SCAN) {
+        const tally_scan_options *o = j->scan;
+        for (int64_t i = 0; i < n; i++)
+            to[o && o->reverse ? n - 1 - i : i] = (o && o->init) || before[o && o->exclusive ? i : i + 1] > 0;
+    } else {
+        const tl_ranges all = tl_ranges_of(j->window, n);
+        for (int64_t r = 0; r < all.results; r++) {
+            int64_t from, end;
+            const int full = tl_range_at(&all, r, &from, &end);
+            const int64_t count = before[end] - before[from];
+            to[r] = full && count > 0 && count >= all.min_count;
+        }
+    }
+}
+
+/* j->bits of all results. */
+static tally_status collect(job *j, const char *op, const tally_view *in)
+{
+    tl_form form;
+    tl_plan plan;
+    tally *ctx = j->ctx;
+    int64_t most = 0;
+    if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
+    if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
+    tally_status status = TALLY_OK;
+    for (const tally_view *v = in; v && !status; v = v->next) /* which the checks read */
+        if (v->offsets && v->rows > 0) status = tl_on_processors(ctx, v->offsets, "offsets", what, 0);
+    if (!status && j->verb == WINDOW) status = tl_check_window(ctx, j->window);
+    if (!status && j->verb == WINDOW) status = tl_check_step(ctx, in, j->window);
+    if (!status) status = tl_form_of(ctx, op, in, &form);
+    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
+    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
+    if (!status) status = ctx->device->calls->plan_host(ctx->device, ctx, form.op, form.par, &plan);
+    if (status) return status;
+    tl_view_normal(&j->in);
+    if (in->next) {
+        tl_view_normal(&j->next);
+        j->in.next = &j->next;
+    }
+    for (int64_t r = 0; r < j->in.rows; r++) {
+        const int64_t n = length(j, r);
+        if (__builtin_add_overflow(j->results, results_of(j, n), &j->results))
+            return tl_no_memory(ctx, SIZE_MAX, "the validity of the results");
+        if (n > most) most = n;
+    }
+    status = tl_gather_dense(ctx, &form, &j->in, &plan, j->scan && j->scan->reverse, 1, &j->made);
+    if (status) return status;
+    j->before = malloc(((size_t)most + 1) * sizeof *j->before);
+    j->bits = malloc((size_t)j->results + 1);
+    if (!j->before || !j->bits)
+        return tl_no_memory(ctx, (size_t)most * sizeof *j->before + (size_t)j->results, "the validity of the results");
+    const float *there = j->made.memory;
+    char *to = j->bits;
+    for (int64_t r = 0; r < j->in.rows; r++) {
+        const int64_t n = length(j, r);
+        j->before[0] = 0;
+        for (int64_t i = 0; i < n; i++) j->before[i + 1] = j->before[i] + (there[i] == there[i]);
+        mark(j, n, to);
+        there += n;
+        to += results_of(j, n);
+    }
+    return TALLY_OK;
+}
+
+/* The bits of `out`, a view of the results, must lie beside elements and results. */
+static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
+{
+    tally_view bits, plain = *out;
+    int64_t low, high;
+    plain.valid = NULL;
+    tally_status status = TALLY_OK;
+    if (out->offsets && out->rows > 0) status = tl_on_processors(j->ctx, out->offsets, "out->offsets", what, 0);
+    if (!status) status = tl_view_check(j->ctx, &plain, "out", result_bytes);
+    if (!status) status = tl_bits_check(j->ctx, out, "out");
+    if (!status) status = tl_on_processors(j->ctx, out->valid, "out->valid", what, 0);
+    if (status) return status;
+    tl_view_extent(&plain, 1, &low, &high);
+    low = (out->valid_offset + low) >> 3;
+    high = (out->valid_offset + high + 7) >> 3;
+    bits = tally_flat((const char *)out->valid + low, TALLY_U8, high - low);
+    for (const tally_view *v = &j->in; v && !status; v = v->next)
+        status = tl_view_overlap(j->ctx, v, (int64_t)tally_dtype_size(v->dtype), &bits, 1, 0);
+    if (!status && result_bytes) status = tl_view_overlap(j->ctx, &plain, result_bytes, &bits, 1, 0);
+    if (!status) return TALLY_OK;
+    return tl_fail(j->ctx, TALLY_INVALID, "out->valid overlaps elements or results: give it memory of its own");
+}
+
+static void put(const job *j, const tally_view *out)
+{
+    unsigned char *bits = (unsigned char *)(uintptr_t)out->valid;
+    const char *from = j->bits;
+    for (int64_t r = 0; r < j->in.rows; r++) {
+        const int64_t m = results_of(j, length(j, r)),
+                      first = out->valid_offset + (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
+        for (int64_t i = 0; i < m; i++) {
+            const int64_t b = first + i * out->stride;
+            const unsigned char bit = (unsigned char)(1u << (b & 7));
+            bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ ? bit : 0));
+        }
+    }
+}
+
+tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
+                               const void *options, tl_validity **v)
+{
+    tally_operator_info info;
+    tally_dtype dtype = in ? in->dtype : TALLY_F64;
+    *v = NULL;
+    job *j = calloc(1, sizeof *j);
+    if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
+    *j = (job){.ctx = ctx, .verb = window ? WINDOW : SCAN, .out = out};
+    if (window)
+        j->window = options;
+    else
+        j->scan = options;
+    tally_status status = collect(j, op, in);
+    if (!status && in->next) dtype = tally_common_dtype(dtype, in->next->dtype);
+    if (!status) status = tally_operator(ctx, op, dtype, &info);
+    if (!status) status = check_bits(j, out, info.lanes * (int64_t)tally_dtype_size(info.output));
+    *v = j;
+    return status;
+}
+
+void tl_validity_end(tl_validity *v, tally_status status)
+{
+    if (!v) return;
+    if (!status) put(v, v->out);
+    close_job(v);
+    free(v);
+}
+
+tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid, int64_t valid_offset)
+{
+    job j = {.ctx = ctx, .verb = REDUCE};
+    if (ctx && in && in->rows > 0 && !valid)
+        return tl_fail(ctx, TALLY_INVALID, "valid is NULL: must have room for %lld bits", (long long)in->rows);
+    tally_status status = collect(&j, op, in);
+    if (!status && in->rows > 0) {
+        char any;
+        tally_view bits = tally_flat(&any, TALLY_U8, in->rows); /* no results: only the bits are looked at */
+        bits.valid = valid;
+        bits.valid_offset = valid_offset;
+        bits.rows = in->rows;
+        bits.n = bits.row_stride = 1;
+        status = check_bits(&j, &bits, 0);
+        if (!status) put(&j, &bits);
+    }
+    close_job(&j);
+    return status;
+}

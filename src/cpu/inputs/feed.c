@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ * Nodes from views with validity, or of two inputs (feed.h). */
+#include "feed.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include "cpu/shape.h"
+#include "gather.h"
+#include "law/fp.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK_BYTES = 4 << 20 }; /* of prepared elements at a time, where there are many sequences */
+
+/* Has the nan form the law's states, with or without the number of elements behind them? */
+static int has_own_states(const tl_form *form)
+{
+    const tl_scalar *a = form->named, *b = form->op;
+    const int same = b->dtype == a->dtype || a->acc == TALLY_F64;
+    return same && (b->state_bytes == a->state_bytes || b->state_bytes == a->state_bytes + sizeof(int64_t));
+}
+
+static int says_number(const tl_form *form) { return form->op->state_bytes != form->named->state_bytes; }
+
+void tl_feed_begin(tl_feed *f, const tl_scalar *named, tl_par par, int absent, int by_states)
+{
+    *f = (tl_feed){.counted = 0};
+    tl_form_begin(&f->form, named, par, absent);
+    const int kind = f->form.kind, own = kind == TL_FORM_NAN || (kind == TL_FORM_BLANK && f->form.op == named);
+    f->counted = kind == TL_FORM_MARK || kind == TL_FORM_STATES || (by_states && absent && !own);
+    if (by_states || (kind == TL_FORM_MARK && !has_own_states(&f->form)))
+        f->form = (tl_form){TL_FORM_STATES, named, named, par, own ? f->form.fill : 0};
+}
+
+/* ---- elements, ready to be folded ---- */
+
+typedef struct {
+    tl_plan plan, count;
+    tl_gather gather, counting;
+    tl_gathered made, counts;
+    tally_view work, next, count_work; /* count_work: what the plan `count` reads */
+    const float *there;                /* of the law's steps: an element is there if this is not a NaN */
+} ready;
+
+static void put_away(ready *r)
+{
+    free(r->made.memory);
+    free(r->counts.memory);
+}
+
+static int64_t size(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+/* Steps side by side in memory stay so: the copy has rows and columns exchanged. */
+static int turns(const tally_view *in)
+{
+    return !in->next && in->rows > 1 && in->n > 1 && size(in->row_stride) < size(in->stride);
+}
+
+static tally_view turned(const tally_view *in)
+{
+    tally_view t = *in;
+    t.rows = in->n;
+    t.n = in->rows;
+    t.row_stride = in->stride;
+    t.stride = in->row_stride;
+    return t;
+}
+
+/* counts: are numbers of elements asked for? May be put away in any case. */
+static tally_status get_ready(tally *ctx, const tl_feed *f, const tally_view *in, int counts, ready *r)
+{
+    const int states = f->form.kind == TL_FORM_STATES;
+    *r = (ready){.plan = f->plan, .count = f->count, .work = *in, .count_work = *in};
+    if (!states && in->rows == 1 && tl_gather_reads(in, NULL, 0)) {
+        if (counts) tl_gather_count(&r->counting, &f->form, in, &r->count);
+        tl_gather_direct(&r->gather, &f->form, in, &r->plan);
+        r->work.next = NULL;
+        return TALLY_OK;
+    }
+    const int turn = turns(in);
+    const tally_view from = turn ? turned(in) : *in;
+    tally_status status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 0, &r->made);
+    if (!status && (counts || states)) status = tl_gather_dense(ctx, &f->form, &from, &r->plan, 0, 1, &r->counts);
+    if (status) return status;
+    r->work = turn ? turned(&r->made.view) : r->made.view;
+    r->count_work = turn ? turned(&r->counts.view) : r->counts.view;
+    if (f->form.op->inputs == 2) {
+        r->next = r->made.second;
+        r->work.next = &r->next;
+    }
+    if (states) {
+        r->there = r->counts.view.data;
+        if (r->work.next) r->plan.par.second = (int64_t)((uintptr_t)r->next.data - (uintptr_t)r->work.data);
+    } else {
+        const tl_form made = {f->form.kind == TL_FORM_PLAIN ? TL_FORM_PLAIN : TL_FORM_READY, f->form.named, f->form.op,
+                              f->form.par, 0};
+        tl_gather_direct(&r->gather, &made, &r->work, &r->plan);
+    }
+    r->work.next = NULL;
+    return TALLY_OK;
+}
+
+/* ---- the law's steps ---- */
+
+/* A counter and S at each of its nodes: prefix[j + 1] is S after node number j. */
+typedef struct {
+    tl_counter c;
+    tl_state prefix[TL_MAX_NODES + 1];
+    int have[TL_MAX_NODES + 1];
+    int64_t n[TL_MAX_NODES + 1];
+} walk;
+
+static void walk_over(walk *w, const tl_scalar *op, int j)
+{
+    const int64_t size = w->c.counted ? tl_kept(op, &w->c.node[j]) : (int64_t)1 << w->c.level[j];
+    w->have[j + 1] = w->have[j] || size;
+    w->n[j + 1] = w->n[j] + size;
+    w->prefix[j + 1] = w->prefix[j];
+    if (size && w->have[j])
+        op->combine(&w->prefix[j + 1], &w->c.node[j], w->n[j], size);
+    else if (size)
+        w->prefix[j + 1] = w->c.node[j];
+}
+
+static void walk_begin(walk *w, const tl_scalar *op, const tl_counter *c, const tl_state *init)
+{
+    w->c = *c;
+    w->have[0] = init != NULL;
+    w->n[0] = 0;
+    if (init) w->prefix[0] = *init;
+    for (int j = 0; j < c->count; j++) walk_over(w, op, j);
+}
+
+static void walk_result(const walk *w, const tl_plan *plan, void *out)
+{
+    const int top = w->c.count;
+    if (w->have[top])
+        plan->op->lower(&w->prefix[top], w->n[top], 0, plan->par, out);
+    else
+        plan->op->empty(plan->par, out);
+}
+
+/* The node of the element at x, which is there or not: with its number, or it is one that changes nothing. */
+static void push_element(const tl_plan *plan, tl_counter *c, const void *x, int is_there)
+{
+    tl_state s = {{0}};
+    if (is_there || !c->counted) plan->op->lift(&s, x, c->end, plan->par);
+    if (c->counted) tl_set_kept(plan->op, &s, is_there);
+    tl_counter_push(c, plan->op, 0, &s);
+}
+
+/* n elements of a dense sequence, and their results (out NULL: none). */
+static void walk_on(walk *w, const tl_plan *plan, const char *x, const float *there, int64_t n, int exclusive,
+                    char *out, int64_t out_step)
+{
+    for (int64_t i = 0; i < n; i++, out += out_step) {
+        if (exclusive) walk_result(w, plan, out);
+        push_element(plan, &w->c, x + i * plan->op->elem_bytes, there[i] == there[i]);
+        walk_over(w, plan->op, w->c.count - 1);
+        if (!exclusive) walk_result(w, plan, out);
+    }
+}
+
+/* Where the element (row, i) is among the prepared ones. */
+static int64_t place(const tally_view *v, int64_t row) { return row * v->row_stride; }
+
+/* Prepared elements of a sequence as neighbours, in `room` if they are not. */
+typedef struct {
+    const char *x;
+    const float *there;
+} row_of;
+
+static row_of bring(const ready *r, int64_t row, char *room)
+{
+    const tally_view *v = &r->work;
+    const int64_t bytes = r->plan.op->elem_bytes, at = place(v, row);
+    const char *x = (const char *)v->data + at * bytes;
+    if (v->stride == 1 || v->n == 1) return (row_of){x, r->there + at};
+    float *const there = (float *)(room + ((v->n * bytes + 7) & -(int64_t)8));
+    tl_copy_strided(room, 1, x, v->stride, v->n, bytes);
+    tl_copy_strided((char *)there, 1, (const char *)(r->there + at), v->stride, v->n, (int64_t)sizeof(float));
+    return (row_of){room, there};
+}
+
+static size_t room_of(const ready *r)
+{
+    if (r->work.stride == 1 || r->work.n == 1) return 1;
+    return ((size_t)(r->work.n * r->plan.op->elem_bytes + 7) & ~(size_t)7) + (size_t)r->work.n * sizeof(float);
+}
+
+/* Rows first .. of a slab from elements by the law's steps. */
+static int slab_by_states(const ready *r, int threads, tl_slab *slab, int64_t first)
+{
+    int good = 1;
+#pragma omp parallel num_threads(tl_threads(r->work.rows > 64 ? threads : 1))
+    {
+        tl_fp fp = tl_fp_enter();
+        tl_counter c;
+        char *const room = malloc(room_of(r));
+        if (!room) {
+#pragma omp atomic write
+            good = 0;
+        }
+#pragma omp for schedule(static)
+        for (int64_t row = 0; row < r->work.rows; row++) {
+            if (!room) continue;
+            const row_of e = bring(r, row, room);
+            tl_counter_init(&c, slab->start);
+            c.counted = slab->counted;
+            for (int64_t i = 0; i < r->work.n; i++)
+                push_element(&r->plan, &c, e.x + i * r->plan.op->elem_bytes, e.there[i] == e.there[i]);
+            tl_slab_set(slab, first + row, &c);
+        }
+        free(room);
+        tl_fp_leave(fp);
+    }
+    return good;
+}
+
+/* ---- slabs ---- */
+
+/* A state of the form as a counted one of the law; kept: how many elements it has. */
+static void to_law(const tl_form *form, const void *state, int64_t kept, tl_state *s)
+{
+    if (says_number(form)) memcpy(&kept, (const char *)state + form->named->state_bytes, sizeof kept);
+    memcpy(s, state, form->named->state_bytes);
+    tl_set_kept(form->named, s, kept);
+}
+
+/* Rows first .. of the slab, from as many of `in`. */
+static tally_status slab_block(tally *ctx, const tl_feed *f, int threads, const tally_view *in, tl_slab *slab,
+                               int64_t first)
+{
+    const tl_form *form = &f->form;
+    const int counts = f->counted && !says_number(form);
+    const size_t bytes = form->op->state_bytes, all = (size_t)(slab->count * in->rows);
+    ready r;
+    tally_status status = get_ready(ctx, f, in, counts, &r);
+    if (!status && form->kind == TL_FORM_STATES) {
+        if (!slab_by_states(&r, threads, slab, first)) status = tl_no_memory(ctx, room_of(&r), "a sequence");
+        put_away(&r);
+        return status;
+    }
+    unsigned char *const made = status ? NULL : malloc(all * bytes + 1);
+    int64_t *const kept = status || !counts ? NULL : malloc(all * sizeof *kept + 1);
+    if (!status && (!made || (counts && !kept))) status = tl_no_memory(ctx, all * bytes, "nodes");
+    if (!status) status = tl_grid_slab(ctx, &r.plan, threads, &r.work, slab->start, slab->count, slab->level, made);
+    if (!status && counts)
+        status = tl_grid_slab(ctx, &r.count, threads, &r.count_work, slab->start, slab->count, slab->level,
+                              (unsigned char *)kept);
+    for (int node = 0; node < slab->count && !status; node++) {
+        const size_t at = (size_t)(node * in->rows);
+        if (!f->counted) memcpy(tl_slab_state(slab, node, first), made + at * bytes, (size_t)in->rows * bytes);
+        for (int64_t row = 0; row < in->rows && f->counted; row++) {
+            tl_state s;
+            to_law(form, made + (at + (size_t)row) * bytes, counts ? kept[at + (size_t)row] : 0, &s);
+            memcpy(tl_slab_state(slab, node, first + row), &s, slab->bytes);
+        }
+    }
+    free(made);
+    free(kept);
+    put_away(&r);
+    return status;
+}
+
+/* Rows first .. first + count - 1 of a view. */
+static tally_view rows_of(const tally_view *v, int64_t first, int64_t count)
+{
+    tally_view part = *v;
+    part.rows = count;
+    part.valid_offset += first * v->row_stride;
+    if (v->n) part.data = (char *)v->data + first * v->row_stride * (int64_t)tally_dtype_size(v->dtype);
+    return part;
+}
+
+/* Blocks of rows that are prepared at once. */
+static int64_t rows_at_once(const tl_feed *f, const tally_view *in)
+{
+    const int64_t most = BLOCK_BYTES / f->form.op->elem_bytes / (in->n ? in->n : 1);
+    return most < 16 ? 16 : most & -(int64_t)16;
+}
+
+tally_status tl_feed_slab(tally *ctx, const tl_feed *f, int threads, const tally_view *in, tl_slab *slab)
+{
+    const int64_t each = rows_at_once(f, in);
+    tally_status status = TALLY_OK;
+    for (int64_t row = 0; row < in->rows && !status; row += each) {
+        tally_view next, part = rows_of(in, row, in->rows - row < each ? in->rows - row : each);
+        if (in->next) next = rows_of(in->next, row, part.rows), part.next = &next;
+        status = slab_block(ctx, f, threads, &part, slab, row);
+    }
+    return status;
+}
+
+/* ---- scans ---- */
+
+/* The counter as the form has its states. counts: those of the same nodes. */
+static void to_form(const tl_form *form, const tl_counter *law, tl_counter *to, tl_counter *counts)
+{
+    const uint64_t fill[2] = {form->fill, 0};
+    tl_par par = form->par;
+    par.second = 0; /* an element that is left out is masked whatever the other one is */
+    *to = *counts = *law;
+    to->counted = counts->counted = 0;
+    for (int j = 0; j < law->count; j++) {
+        const int64_t kept = tl_kept(form->named, &law->node[j]);
+        if (!kept) form->op->lift(&to->node[j], fill, 0, par);
+        counts->node[j] = (tl_state){{0}};
+        memcpy(&counts->node[j], &kept, sizeof kept);
+    }
+}
+
+static void from_form(const tl_form *form, const tl_counter *from, const tl_counter *counts, tl_counter *law)
+{
+    *law = *from;
+    law->counted = 1;
+    for (int j = 0; j < from->count; j++) {
+        int64_t kept;
+        memcpy(&kept, &counts->node[j], sizeof kept);
+        to_law(form, &from->node[j], kept, &law->node[j]);
+    }
+}
+
+/* Dense results of prepared elements by kernels. */
+static tally_status scan_by_kernels(tally *ctx, const tl_feed *f, int threads, const ready *r, int64_t n, char *out,
+                                    tl_scan *s, const void *init)
+{
+    const tl_form *form = &f->form;
+    tl_scan t = *s;
+    tl_counter counts;
+    char quiet[16];
+    t.plan = &r->plan;
+    if (!f->counted) {
+        const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
+        if (!status) s->done = t.done;
+        return status;
+    }
+    to_form(form, &s->done, &t.done, &counts);
+    if (!says_number(form)) tl_push_slab(&r->count, threads, r->count_work.data, n, &counts);
+    if (init) { /* a NaN there is a value */
+        r->plan.mask->quiet(quiet, init, form->op->out, 1);
+        form->op->seed(&t.init, quiet, form->par);
+    }
+    const tally_status status = tl_scan_push(ctx, &t, threads, r->work.data, n, out);
+    if (!status) from_form(form, &t.done, says_number(form) ? &t.done : &counts, &s->done);
+    return status;
+}
+
+tally_status tl_feed_scan(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
+                          tl_scan *s, const void *init)
+{
+    const tl_form *form = &f->form;
+    const int64_t bytes = form->op->result_bytes;
+    ready r;
+    char *dense = NULL;
+    tally_status status = get_ready(ctx, f, in, f->counted && !says_number(form), &r);
+    if (!status && form->kind == TL_FORM_STATES) {
+        walk w;
+        walk_begin(&w, form->op, &s->done, s->seeded ? &s->init : NULL);
+        walk_on(&w, &r.plan, r.work.data, r.there, in->n, s->exclusive, out->data, tl_step(out->stride, bytes));
+        s->done = w.c;
+    } else if (!status) {
+        if (out->stride != 1 && in->n > 1 && !(dense = malloc((size_t)(in->n * bytes))))
+            status = tl_no_memory(ctx, (size_t)(in->n * bytes), "the results");
+        if (!status) status = scan_by_kernels(ctx, f, threads, &r, in->n, dense ? dense : out->data, s, init);
+        if (!status && dense) tl_copy_strided(out->data, out->stride, dense, 1, in->n, bytes);
+    }
+    free(dense);
+    put_away(&r);
+    return status;
+}
+
+tally_status tl_feed_scan_rows(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
+                               const tl_slab *from, tl_slab *to, int exclusive, const tl_state *init)
+{
+    const int64_t bytes = f->form.op->result_bytes, each = rows_at_once(f, in);
+    tally_status status = TALLY_OK;
+    for (int64_t first = 0; first < in->rows && !status; first += each) {
+        tally_view next, part = rows_of(in, first, in->rows - first < each ? in->rows - first : each);
+        if (in->next) next = rows_of(in->next, first, part.rows), part.next = &next;
+        ready r;
+        int good = 1;
+        status = get_ready(ctx, f, &part, 0, &r);
+#pragma omp parallel num_threads(tl_threads(part.rows > 64 && !status ? threads : 1))
+        {
+            tl_fp fp = tl_fp_enter();
+            walk *const w = malloc(sizeof *w);
+            char *const room = status ? NULL : malloc(room_of(&r));
+            if (!w || !room) {
+#pragma omp atomic write
+                good = 0;
+            }
+#pragma omp for schedule(static)
+            for (int64_t row = 0; row < part.rows; row++) {
+                if (!w || !room) continue;
+                int64_t m;
+                const row_of e = bring(&r, row, room);
+                tl_counter c;
+                tl_counter_init(&c, 0);
+                if (from) tl_slab_get(from, first + row, &c);
+                if (to->counted) tl_counter_raise(&c, f->form.op);
+                walk_begin(w, f->form.op, &c, init);
+                walk_on(w, &r.plan, e.x, e.there, in->n, exclusive, tl_view_row(out, first + row, bytes, &m),
+                        tl_step(out->stride, bytes));
+                tl_slab_set(to, first + row, &w->c);
+            }
+            free(w);
+            free(room);
+            tl_fp_leave(fp);
+        }
+        if (!status && !good) status = tl_no_memory(ctx, sizeof(walk), "a scan");
+        put_away(&r);
+    }
+    return status;
+}
+
+/* ---- grids ---- */
+
+/* Steps at .. at + n - 1 of a view. */
+static tally_view steps_of(const tally_view *v, int64_t at, int64_t n, int64_t bytes)
+{
+    tally_view part = *v;
+    part.n = n;
+    part.data = tl_offset(v->data, at * v->stride * bytes);
+    part.valid_offset += at * v->stride;
+    return part;
+}
+
+tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally_view *in, const tally_view *out,
+                          tl_grid *grid)
+{
+    const tl_scalar *op = f->form.op;
+    const int64_t most = BLOCK_BYTES / op->elem_bytes / in->rows,
+                  each = most < TL_GRID_BLOCK ? 1 : most & -(int64_t)TL_GRID_BLOCK;
+    tally_status status = TALLY_OK;
+    for (int64_t at = 0; at < in->n && !status; at += each) {
+        const int64_t n = in->n - at < each ? in->n - at : each;
+        const tally_view part = steps_of(in, at, n, (int64_t)tally_dtype_size(in->dtype)), side = turned(&part),
+                         to = steps_of(out, at, n, op->result_bytes);
+        tl_gathered made = {.memory = NULL};
+        status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
+        const tally_view steps = turned(&made.view);
+        if (!status) status = tl_grid_push(ctx, grid, threads, &steps, &to);
+        free(made.memory);
+    }
+    return status;
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The Python package, with what is here: the extension over the shared library of this build, and python/tests/quick.py.
+# Nothing is downloaded; scripts/test-python is the whole test. Skipped where no Python has headers.
+set -uo pipefail
+library=$TALLY_BUILD/libtally.so
+[ -e "$library" ] || { echo "skipped: this build has no shared library"; exit 77; }
+python=
+for each in python3 /usr/bin/python3; do
+    include=$("$each" -c 'import sys, sysconfig
+assert sys.version_info >= (3, 11)
+print(sysconfig.get_path("include"))' 2>/dev/null) || continue
+    [ -e "$include/Python.h" ] && python=$each && break
+done
+[ -n "$python" ] || { echo "skipped: no Python of 3.11 or later with headers (python3-dev)"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/tally"
+cp "$TALLY_SOURCE"/python/tally/* "$work/tally/"
+
+cd "$TALLY_SOURCE/python/extension" || exit 1
+warnings='-Wall -Wextra -Wshadow -Wno-unused-parameter -Wno-missing-field-initializers -Werror'
+printf '%s\n' *.c | xargs -P 2 -I{} "$CC" -std=gnu11 -O1 -fPIC -fvisibility=hidden $warnings -DPy_LIMITED_API=0x030B0000 \
+    -I"$include" -I"$TALLY_SOURCE/include" -c {} -o "$work/{}.o" || exit 1
+"$CC" -shared "$work"/*.o -o "$work/tally/_core.abi3.so" "$library" "-Wl,-rpath,$TALLY_BUILD" || exit 1
+cd "$work" || exit 1
+PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1 "$python" -X faulthandler "$TALLY_SOURCE/python/tests/quick.py"
