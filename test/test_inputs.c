@@ -784,6 +784,26 @@ static void run(tally *ctx, int64_t cases, int few)
     }
 }
 
+/* Exact sums are the processors', on every device: of device memory too, which is copied. */
+static void exact(tally *ctx)
+{
+    problem c = {.in = tally_flat(store[0], TALLY_F64, MOST), .next = tally_flat(store[1], TALLY_F64, MOST)};
+    tally *processors = check_open(1, NULL);
+    for (int k = 0; k < 8; k++) {
+        const char *const op = k & 1 ? "dot:exact" : "sum:exact";
+        check_fill(store[0], TALLY_F64, ROOM, TL_DATA_PLAIN);
+        check_fill(store[1], TALLY_F64, ROOM, TL_DATA_PLAIN);
+        bits_of(0);
+        c.in.valid = bitmap[0], c.in.next = k & 1 ? &c.next : NULL;
+        check_ok(processors, tally_reduce(processors, op, &c.in, want), op);
+        place_inputs(ctx, &c);
+        check_ok(ctx, tally_reduce(ctx, op, &c.given, got), op);
+        check_same(got, want, 1, 8, "%s", op);
+    }
+    check_ok(ctx, tally_time(ctx, 1), "time");
+    tally_close(processors);
+}
+
 static void on_device(const char *name)
 {
     static const size_t bytes[BLOCKS] = {sizeof store[0],  sizeof store[1], sizeof bitmap[0],
@@ -796,6 +816,7 @@ static void on_device(const char *name)
     for (int b = 0; b < BLOCKS; b++) check_ok(ctx, gpu->calls->allocate(gpu, ctx, bytes[b], &block[b]), "a block");
     check_ok(ctx, tally_time(ctx, 1), "time");
     run(ctx, few || check_quick ? 200 : 1000, few);
+    exact(ctx);
     for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
     memset(block, 0, sizeof block);
     tally_close(ctx);

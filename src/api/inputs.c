@@ -3,7 +3,6 @@
  * (tl_device_calls.inputs), or one of three roads of the processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
-#include "host.h"
 #include "context/device.h"
 #include "context/inputs.h"
 #include "context/operators.h"
@@ -120,7 +119,8 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *
     tally_status status = tl_host_offsets(ctx, "in", &j->in, &j->offsets[0]);
     if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
     if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
-    if (!status) status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
+    if (!status)
+        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
     for (const tally_view *v = &j->in; v && !status; v = v->next) {
         const char *name = v == &j->in ? "in" : "in->next";

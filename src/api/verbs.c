@@ -2,7 +2,6 @@
  * The three verbs: they check arguments, bring offsets to where they are read, and hand the work to the device. */
 #include "context/device.h"
 #include "checks.h"
-#include "host.h"
 #include "inputs.h"
 #include "cpu/exact/exact.h"
 #include "cpu/keys/ranges.h"
