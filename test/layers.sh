@@ -66,6 +66,7 @@ declare -A sees=(
     [cpu/grid]='operator law context cpu'
     [cpu/inputs]='dtype operator law exact context cpu cpu/keys cpu/grid'
     [gpu/kernel]=''
+    [gpu/kernel/inputs]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'

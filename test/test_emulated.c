@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
- * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions
- * and of scans: random lengths, alignments, strides, tiles and groups; and window_flat, whose tiles of runs
- * (window_whole.cl) no OpenCL device has.
+ * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
+ * also of two inputs and with bitmaps, and of scans: random lengths, alignments, strides, tiles and groups; and
+ * window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
  *
- *   test_emulated [OP TYPE [ROUNDS]]   both of one; CXX: the compiler, else c++; without one the test is skipped */
+ *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/window.h"
+#include "context/inputs.h"
 #include "context/operators.h"
 #include "gpu/kernel/constants.h"
 #include "check.h"
@@ -14,7 +15,7 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
-enum { REDUCE = 1, SCAN = 2, WINDOW = 4 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16 };
 enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
@@ -64,17 +65,27 @@ static void *load(tally *ctx, const tl_scalar *op, const char *shape, const char
     return check(object != NULL, "%s: %s", what, dlerror()) ? object : NULL;
 }
 
+/* A view of x; of an operator of two inputs of the pairs that lie there (tl_gpu_variant_of), with *second. */
+static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n, int64_t stride, tally_view *second)
+{
+    tally_view in = {x, op->dtype, rows, n, n * stride * op->inputs, stride * op->inputs, NULL};
+    *second = in;
+    second->data = x + tally_dtype_size(op->dtype);
+    if (op->inputs == 2) in.next = second;
+    return in;
+}
+
 static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
-    static char room[SHIFTS + MOST * STRIDES * 8 + 64], want[64];
+    static char room[SHIFTS + MOST * STRIDES * 16 + 64], want[64];
     const int bytes = op->elem_bytes,
               shift = k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
     const int64_t stride = k % 9 == 8 ? 1 + check_below(STRIDES) : 1;
     const int64_t n =
         1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) / (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
     char *x = room + shift;
-    check_fill(x, op->dtype, (n - 1) * stride + 1, (tl_data)(k % TL_DATA_KINDS));
-    tally_view in = {.data = x, .dtype = op->dtype, .rows = 1, .n = n, .stride = stride};
+    check_fill(x, op->dtype, ((n - 1) * stride + 1) * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    tally_view second, in = view_of(op, x, 1, n, stride, &second);
     memset(call.out, 0, sizeof call.out);
     memset(want, 0, sizeof want);
     memset(call.nodes, 0xa5, sizeof call.nodes);
@@ -115,7 +126,7 @@ static void run_scan(void)
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
-    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 8 + 64 };
+    enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 16 + 64 };
     static char room[ROOM], want[ROOM], got[ROOM];
     const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op, scan.few);
     const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
@@ -127,11 +138,12 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     scan.exclusive = k % 5 > 2;
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
     for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
-    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride, (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs, (tl_data)(k % TL_DATA_KINDS));
     scan.init = op->seedable && k % 4 == 1 ? room + shift : NULL;
     scan.data = room + shift, scan.out = got + to, scan.epoch++;
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    const tally_view in = {room + shift, op->dtype, scan.rows, scan.n, scan.n * scan.stride, scan.stride, NULL};
+    tally_view second;
+    const tally_view in = view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
     const tally_view out = {want + to, op->out, scan.rows, scan.n, scan.n * scan.out_stride, scan.out_stride, NULL};
     char init[64];
     if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
@@ -165,6 +177,92 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     }
     dlclose(object);
 }
+
+/* ---- once_in_place: two inputs, bitmaps ---- */
+
+typedef void in_place_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
+                             long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
+                             double parameter, long long origin, const void *y, long long y_byte, const void *x_there,
+                             long long x_bit, const void *y_there, long long y_bit, long long left_out, void *out,
+                             long long out_byte, long long out_row_stride, long long out_stride, void *nodes,
+                             unsigned *ticket, long long more);
+static struct {
+    in_place_kernel *kernel;
+    tl_form form;
+    tally_view in, next;
+} pair;
+static void run_in_place(void)
+{
+    const tally_view *y = pair.in.next ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
+    if (!y->valid) y = x;
+    pair.kernel(pair.in.data, 0, 0, 1, pair.in.n, 1, 0, NULL, NULL, NULL, pair.form.par.value, 0, pair.next.data, 0,
+                x->valid, x->valid_offset, y->valid, y->valid_offset, (long long)pair.form.fill, call.out, 0, 0, 1,
+                call.nodes, &call.ticket, call.more);
+}
+
+/* A NaN with the bits of the mark is a value like any other. */
+static void put_mark(char *to, int bytes)
+{
+    memset(to, 0xff, (size_t)bytes);
+    to[bytes - 1] = 0x7f;
+}
+
+static void in_place_round(tally *ctx, const char *name, tally_dtype dtype, int two, int bits, int k)
+{
+    enum { MOST_HERE = 100000, ROOM = MOST_HERE * 8 + SHIFTS };
+    static _Alignas(64) char room[2][ROOM], bitmap[2][MOST_HERE / 8 + 16], want[64];
+    const int bytes = (int)tally_dtype_size(dtype);
+    const int64_t n = 1024 + check_below(k % 3 == 0 ? 9000 : MOST_HERE - 1024);
+    for (int i = 0; i <= two; i++) {
+        tally_view *v = i ? &pair.next : &pair.in;
+        *v = tally_flat(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, n);
+        check_fill(v->data, dtype, n, k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
+        if (k % 3 == 0) put_mark((char *)v->data + check_below(n) * bytes, bytes);
+        if (!bits || (two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
+        v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
+        for (size_t b = 0; b < sizeof bitmap[i]; b++) bitmap[i][b] = (char)(check_below(256) | check_below(256));
+    }
+    if (two) pair.in.next = &pair.next;
+    memset(call.out, 0, sizeof call.out);
+    memset(want, 0, sizeof want);
+    memset(call.nodes, 0xa5, sizeof call.nodes);
+    if (!check_ok(ctx, tally_reduce(ctx, name, &pair.in, want), name)) return;
+    call.more = check_below(4);
+    const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
+    const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
+    if (!check(fibers_launch(run_in_place, groups, WARPS_THREADS), "out of memory")) return;
+    check_same(call.out, want, 1, pair.form.op->result_bytes, "in place: %s %s n=%lld, %s, bits from %lld and %lld on",
+               name, tally_dtype_name(dtype), (long long)n, bits ? "bits" : "no bits", (long long)pair.in.valid_offset,
+               (long long)pair.next.valid_offset);
+    check(call.ticket == 0, "the ticket is %u after a launch", call.ticket);
+    call.ticket = 0;
+}
+
+static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits)
+{
+    tally_operator_info info;
+    char what[80];
+    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype), bits ? ", bits" : "");
+    if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
+    const int two = info.inputs == 2;
+    if (!two && !bits) return;
+    tally_view x = tally_flat(what, dtype, 1), y = x;
+    x.valid = bits ? what : NULL, x.next = two ? &y : NULL;
+    if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
+    if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
+    const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
+    void *object = load(ctx, &op, bits ? "reduce_bits" : "reduce_two", "once_in_place", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    pair.kernel = (in_place_kernel *)dlsym(object, "once_in_place");
+    if (check(at && pair.kernel, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) in_place_round(ctx, name, dtype, two, bits, k);
+    }
+    dlclose(object);
+}
+
+/* ---- window_flat ---- */
 
 /* The parameters of window_flat. */
 typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -244,6 +342,10 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
     snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
+    if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0);
+    if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1);
+    const tl_scalar pairs = tl_gpu_variant_of(op, 0);
+    if (op->inputs == 2) op = &pairs;
     for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
     if (shapes & WINDOW) try_window(ctx, name, op, &par, rounds, what);
     void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
@@ -270,7 +372,16 @@ int main(int argc, char **argv)
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
                 {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"var", TALLY_F32}};
-    enum { WINDOWS = 2, SCANS = 8 }; /* the last ones, and those before them */
+    enum { WINDOWS = 2, SCANS = 8, IN_PLACE = 5 }; /* the last ones, and those before them */
+    static const struct {
+        const char *op;
+        tally_dtype dtype;
+        int shapes;
+    } in_place[IN_PLACE] = {{"dot", TALLY_F64, TWO},
+                            {"dot", TALLY_F64, SCAN},
+                            {"sum", TALLY_F32, BITMAPS},
+                            {"mean", TALLY_F16, BITMAPS},
+                            {"dot", TALLY_I16, BITMAPS}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -287,13 +398,15 @@ int main(int argc, char **argv)
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
             try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
-                    REDUCE | SCAN | WINDOW);
+                    REDUCE | SCAN | TWO | BITMAPS | WINDOW);
         else
             for (size_t i = 0; i < count; i++)
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS,
                         i + WINDOWS >= count           ? WINDOW
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
+        for (int i = 0; i < IN_PLACE && argc < 3; i++)
+            try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
         tally_close(ctx);
     }
     return check_finish();

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * Views with validity, and operators of two inputs, against the law: an element that is left out is ABSENT in its
  * place. Random operators, types, views and bits; every verb; in all forms that the library has for them
- * (context/inputs.h). */
+ * (context/inputs.h). On the processors, and on GPU devices with every array, the bitmaps and the offsets in host
+ * memory or the device's; those must not leave to the processors what they have a road for.
+ *
+ *   test_inputs                  on devices sum of f32 alone, short reductions and scans: PoCL takes 7 s for a program
+ *   test_inputs OPERATOR TYPE    this one alone, on devices alone; "all": any */
+#include "gpu/work.h"
 #include "context/inputs.h"
 #include "context/operators.h"
 #include "law/order.h"
+#include "gpu/kernel/constants.h"
+#include "gpus.h"
 #include "matrix.h"
 
 enum { MOST = 3000, ROOM = 4 * MOST + 64, BITS = 2 * ROOM / 8 + 16 };
@@ -14,6 +21,11 @@ static _Alignas(16) unsigned char values[2 * MOST * 8], got[ROOM * 16], want[ROO
 static unsigned char there[MOST];
 static int is_empty; /* was the last of fold's results of no elements? */
 static _Alignas(8) unsigned char marks[2][ROOM / 4 + 64];
+
+/* On a device: blocks of its memory for these arrays. */
+enum { STORE, NEXT, BITS_0, BITS_1, GOT, PLACES, BLOCKS };
+static tl_memory block[BLOCKS];
+static const char *only_op = "all", *only_type = "all";
 
 /* ---- the law ---- */
 
@@ -154,7 +166,8 @@ static sequence bring(const tally_view *in, const tl_scalar *op, tl_par p, int64
 /* A view of rows x n, or of segments, on store[k] with random bits. */
 static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int64_t *offsets, int dense, int valid)
 {
-    tally_view v = {store[k] + check_below(9), d, rows, n, n, 1, offsets};
+    const int64_t shift = check_below(9), bytes = (int64_t)tally_dtype_size(d); /* half of them: of whole elements */
+    tally_view v = {store[k] + (check_below(2) ? shift : check_below(3) * bytes), d, rows, n, n, 1, offsets};
     const int64_t all = offsets ? offsets[rows] : rows * n;
     if (!dense) {
         const int how = (int)check_below(offsets ? 2 : 4);
@@ -166,7 +179,7 @@ static tally_view view(int k, tally_dtype d, int64_t rows, int64_t n, const int6
         v.data = (char *)v.data + back * (int64_t)tally_dtype_size(d);
         v.valid_offset = back;
     }
-    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(40);
+    if (valid) v.valid = bitmap[k], v.valid_offset += check_below(2) ? check_below(40) : 4 * check_below(10);
     return v;
 }
 
@@ -190,7 +203,63 @@ typedef struct {
     const tl_scalar *s;
     tl_par p;
     int64_t offsets[262];
+    tally_view given, given_next; /* what the library gets: in and next, some of it in the device's memory */
+    int results_there, all_here;  /* results are the device's memory; nothing is */
 } problem;
+
+/* ---- the device's memory ---- */
+
+static void *copied(tally *ctx, int b, const void *p, const void *host, size_t bytes)
+{
+    void *const at = (void *)(uintptr_t)block[b].address;
+    check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, at, host, bytes), "a copy to the device");
+    return (char *)at + ((const char *)p - (const char *)host);
+}
+
+/* Chooses what is the device's. */
+static void place_inputs(tally *ctx, problem *c)
+{
+    c->given = c->in, c->given_next = c->next, c->results_there = 0, c->all_here = 1;
+    if (c->in.next) c->given.next = &c->given_next;
+    if (!block[STORE].bytes) return;
+    const int where = (int)check_below(3); /* all on the host, all on the device, any */
+#define THERE (where == 2 ? (int)check_below(2) : where)
+    c->all_here = !where;
+    c->results_there = THERE;
+    for (int k = 0; k < 1 + (c->in.next != NULL); k++) {
+        tally_view *v = k ? &c->given_next : &c->given;
+        if (THERE) v->data = copied(ctx, STORE + k, v->data, store[k], sizeof store[k]);
+        if (v->valid && THERE) v->valid = copied(ctx, BITS_0 + k, v->valid, bitmap[k], sizeof bitmap[k]);
+        if (v->offsets && THERE) v->offsets = copied(ctx, PLACES, c->offsets, c->offsets, sizeof c->offsets);
+    }
+}
+
+/* Nothing of the call before was the processors', but where a device has no road (gpu/pieces/inputs.c). */
+static void check_road(tally *ctx, const problem *c, int may)
+{
+    tally_times_info times;
+    tl_form form;
+    if (!block[STORE].bytes) return;
+    check_ok(ctx, tally_times(ctx, &times), "times");
+    check_ok(ctx, tl_form_of(NULL, c->op, &c->in, &form), c->op);
+    check(may || form.kind == TL_FORM_STATES || times.on_processors == 0, "%s of %s: %lld elements on the processors",
+          c->op, tally_dtype_name(c->in.dtype), (long long)times.on_processors);
+    check_ok(ctx, tally_time(ctx, 1), "time");
+}
+
+static void *give_results(tally *ctx, const problem *c)
+{
+    memset(got, 0x55, sizeof got);
+    memset(want, 0x55, sizeof want);
+    return c->results_there ? copied(ctx, GOT, got, got, sizeof got) : got;
+}
+static void take_results(tally *ctx, const problem *c)
+{
+    if (c->results_there)
+        check_ok(ctx,
+                 ctx->device->calls->copy(ctx->device, ctx, got, (void *)(uintptr_t)block[GOT].address, sizeof got),
+                 "a copy from the device");
+}
 
 /* 0: no such operator for these types. */
 static int make(problem *c)
@@ -199,13 +268,16 @@ static int make(problem *c)
     int count = 0;
     char parameter[TL_SAMPLE_ROOM];
     while (names[count]) count++;
-    const char *name = names[check_below(count)];
-    snprintf(c->op, sizeof c->op, "%s%s%s", name, check_below(5) ? "" : ":f64", tl_sample_parameter(name, parameter));
-    const tally_dtype a = (tally_dtype)(1 + check_below(TALLY_F64)),
+    const char *name = strcmp(only_op, "all") ? only_op : names[check_below(count)];
+    const int fixed = strcmp(only_type, "all") != 0;
+    snprintf(c->op, sizeof c->op, "%s%s%s", name, fixed || check_below(5) ? "" : ":f64",
+             tl_sample_parameter(name, parameter));
+    const tally_dtype a = fixed ? tally_dtype_parse(only_type) : (tally_dtype)(1 + check_below(TALLY_F64)),
                       b = check_below(2) ? a : (tally_dtype)(1 + check_below(TALLY_F64));
     tally_operator_info info;
     if (tally_operator(NULL, c->op, a, &info)) return 0;
     const tally_dtype d = info.inputs == 2 ? tally_common_dtype(a, b) : a;
+    if (fixed && d != a) return 0; /* a program more */
     if (tl_resolve(NULL, c->op, d, &c->s, &c->p)) return 0;
     int64_t rows = check_below(3) ? 1 : check_below(8) ? check_below(11) : 60 + check_below(200);
     int64_t n = check_size(rows > 1 ? MOST / rows : MOST);
@@ -216,6 +288,11 @@ static int make(problem *c)
     }
     check_fill(store[0], a, ROOM, (tl_data)check_below(TL_DATA_KINDS));
     check_fill(store[1], b, ROOM, (tl_data)check_below(TL_DATA_KINDS));
+    for (int k = 0; k < 2 && check_below(3) == 0; k++) { /* NaNs with the bits of the mark are values like any other */
+        const int64_t bytes = (int64_t)tally_dtype_size(k ? b : a), at = check_below(200) * bytes;
+        memset(store[k] + at, 0xff, (size_t)bytes);
+        store[k][at + bytes - 1] = 0x7f;
+    }
     bits_of(0);
     bits_of(1);
     const int64_t *offsets = segments ? c->offsets : NULL;
@@ -239,9 +316,10 @@ static void reduce(tally *ctx, const problem *c)
 {
     memset(marks, 0x5a, sizeof marks);
     const int64_t bytes = c->s->result_bytes;
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_reduce(ctx, c->op, &c->in, got), c->op)) return;
+    void *const to = give_results(ctx, c);
+    if (!check_ok(ctx, tally_reduce(ctx, c->op, &c->given, to), c->op)) return;
+    take_results(ctx, c);
+    check_road(ctx, c, 0);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
         fold(&q, 0, q.n, NULL, 0, want + r * bytes);
@@ -259,7 +337,7 @@ static tally_view results(const problem *c, int64_t n)
 {
     tally_view out = {got, c->s->out, c->in.rows, n, n, 1, c->in.offsets};
     memset(marks, check_below(2) ? 0xa5 : 0, sizeof marks);
-    if (check_below(2)) out.valid = marks[0], out.valid_offset = check_below(20);
+    if (check_below(2) && c->all_here) out.valid = marks[0], out.valid_offset = check_below(20);
     const int how = (int)check_below(3);
     if (how == 1) out.stride = 2, out.row_stride = 2 * n;
     if (how == 2 && !out.offsets && out.rows) out.stride = out.rows, out.row_stride = 1;
@@ -280,9 +358,11 @@ static void scan(tally *ctx, const problem *c)
     check_fill(init, c->s->out, 1, TL_DATA_HOSTILE);
     if (c->s->seedable && check_below(2)) o.init = init;
     const tally_view out = results(c, c->in.n);
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_scan(ctx, c->op, &c->in, &out, &o), c->op)) return;
+    tally_view where = out;
+    where.data = give_results(ctx, c), where.offsets = c->given.offsets;
+    if (!check_ok(ctx, tally_scan(ctx, c->op, &c->given, &where, &o), c->op)) return;
+    take_results(ctx, c);
+    check_road(ctx, c, o.reverse && c->in.offsets);
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, o.reverse);
         for (int64_t i = 0; i < q.n; i++) {
@@ -335,9 +415,11 @@ static void window(tally *ctx, const problem *c)
                                            : o.before + 1 + check_below(20);
     o.before -= shift, o.after += shift; /* all of it before its position, or after it */
     const tally_view out = results(c, c->in.offsets ? 0 : tally_window_length(c->in.n, &o));
-    memset(got, 0x55, sizeof got);
-    memset(want, 0x55, sizeof want);
-    if (!check_ok(ctx, tally_window(ctx, c->op, &c->in, &out, &o), c->op)) return;
+    tally_view where = out;
+    where.data = give_results(ctx, c), where.offsets = c->given.offsets;
+    if (!check_ok(ctx, tally_window(ctx, c->op, &c->given, &where, &o), c->op)) return;
+    take_results(ctx, c);
+    check_road(ctx, c, o.step > 1 || o.before < 0 || o.after < 0);
     const int64_t step = o.step > 1 ? o.step : 1;
     for (int64_t r = 0; r < c->in.rows; r++) {
         const sequence q = bring(&c->in, c->s, c->p, r, 0);
@@ -677,28 +759,80 @@ static void result_bits(tally *ctx)
           "common types");
 }
 
-int main(void)
+/* What only the processors do. */
+static void in_parts(tally *ctx, const problem *c)
+{
+    if (check_below(2)) fragments(ctx, c);
+    if (check_below(2)) streams(ctx, c, NULL);
+    if (check_below(4) == 0 && c->in.n <= 600) stream_scan(ctx, c);
+    if (check_below(4) == 0 && c->in.n <= 600) stream_window(ctx, c);
+    if (check_below(4) == 0 && c->in.n <= 600) window_ranges(ctx, c);
+}
+
+/* few: programs that other tests have compiled too. */
+static void run(tally *ctx, int64_t cases, int few)
+{
+    static problem c;
+    for (int64_t k = 0; k < cases; k++) {
+        c = (problem){.op = ""};
+        if (!make(&c)) continue;
+        place_inputs(ctx, &c);
+        if (!few || c.in.n < CHUNK) reduce(ctx, &c);
+        if (!block[STORE].bytes) in_parts(ctx, &c);
+        if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
+        if (!few && check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
+    }
+}
+
+/* Exact sums are the processors', on every device: of device memory too, which is copied. */
+static void exact(tally *ctx)
+{
+    problem c = {.in = tally_flat(store[0], TALLY_F64, MOST), .next = tally_flat(store[1], TALLY_F64, MOST)};
+    tally *processors = check_open(1, NULL);
+    for (int k = 0; k < 8; k++) {
+        const char *const op = k & 1 ? "dot:exact" : "sum:exact";
+        check_fill(store[0], TALLY_F64, ROOM, TL_DATA_PLAIN);
+        check_fill(store[1], TALLY_F64, ROOM, TL_DATA_PLAIN);
+        bits_of(0);
+        c.in.valid = bitmap[0], c.in.next = k & 1 ? &c.next : NULL;
+        check_ok(processors, tally_reduce(processors, op, &c.in, want), op);
+        place_inputs(ctx, &c);
+        check_ok(ctx, tally_reduce(ctx, op, &c.given, got), op);
+        check_same(got, want, 1, 8, "%s", op);
+    }
+    check_ok(ctx, tally_time(ctx, 1), "time");
+    tally_close(processors);
+}
+
+static void on_device(const char *name)
+{
+    static const size_t bytes[BLOCKS] = {sizeof store[0],  sizeof store[1], sizeof bitmap[0],
+                                         sizeof bitmap[1], sizeof got,      sizeof((problem *)0)->offsets};
+    const int few = !strcmp(only_op, "") && !check_long;
+    tally *ctx;
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    if (!strcmp(only_op, "")) only_op = few ? "sum" : "all", only_type = few ? "f32" : "all";
+    tl_gpu *gpu = tl_gpu_of(ctx->device)->gpu;
+    for (int b = 0; b < BLOCKS; b++) check_ok(ctx, gpu->calls->allocate(gpu, ctx, bytes[b], &block[b]), "a block");
+    check_ok(ctx, tally_time(ctx, 1), "time");
+    run(ctx, few || check_quick ? 200 : 1000, few);
+    exact(ctx);
+    for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
+    memset(block, 0, sizeof block);
+    tally_close(ctx);
+}
+
+int main(int argc, char **argv)
 {
     check_start();
-    int64_t cases = check_quick ? 300 : check_long ? 20000 : 2000;
-    static problem c;
-    for (int t = 1; t <= 2; t++) {
+    for (int t = 1; t <= 2 && argc < 3; t++) {
         tally *ctx = check_open(t, NULL);
         one_is_whole(ctx);
         result_bits(ctx);
-        for (int64_t k = 0; k < cases; k++) {
-            c = (problem){.op = ""};
-            if (!make(&c)) continue;
-            reduce(ctx, &c);
-            if (check_below(2)) fragments(ctx, &c);
-            if (check_below(2)) streams(ctx, &c, NULL);
-            if (check_below(4) == 0 && c.in.n <= 600) stream_scan(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) stream_window(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) scan(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) window(ctx, &c);
-            if (check_below(4) == 0 && c.in.n <= 600) window_ranges(ctx, &c);
-        }
+        run(ctx, check_quick ? 300 : check_long ? 20000 : 2000, 0);
         tally_close(ctx);
     }
+    only_op = argc > 2 ? argv[1] : "", only_type = argc > 2 ? argv[2] : "";
+    for_each_gpu(NULL, on_device);
     return check_finish();
 }

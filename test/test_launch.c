@@ -102,7 +102,8 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name,
           (long long)number);
     check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
-    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once), "%s: jobs are shared by `once` alone", name);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place),
+          "%s: jobs are shared by `once` alone", name);
     for (int i = 0; i < count; i++) {
         if (arguments[i].kind == TL_ARG_MEMORY)
             check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
@@ -227,6 +228,13 @@ static void call_all(int cuda)
                                       (const int64_t *)(uintptr_t)on_device[1].address, 6);
     check_ok(ctx, tally_reduce(ctx, "sum", &there, y), "segments on the device");
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
+    for (int k = 0; k < 4; k++) { /* two inputs, or a bitmap; read in place, or prepared */
+        const int64_t rows = k & 1 ? 7 : 1, stride = 1 + k / 2;
+        tally_view in = {x, TALLY_F32, rows, 5000, 5000 * stride, stride, NULL}, second = in;
+        check_ok(ctx, tally_reduce(ctx, "dot", (in.next = &second, &in), y), "two inputs");
+        in.next = NULL, in.valid = x;
+        check_ok(ctx, tally_reduce(ctx, "mean", &in, y), "a bitmap");
+    }
     const tally_view few = tally_flat(x, TALLY_F32, 20000), of_few = tally_flat(y, TALLY_F32, 20000);
     processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
@@ -236,8 +244,9 @@ static void call_all(int cuda)
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place || id == TL_KERNEL_scan_once ||
+                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }

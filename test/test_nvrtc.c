@@ -3,6 +3,7 @@
  * architecture, and the assembler's report must show no spilled register.
  *
  *   test_nvrtc                       a few operators, those of examples/operators, what is said of wrong ones; sm_90
+ *   test_nvrtc one OPERATOR TYPE [SHAPE]    prints as the next one; "marked nanmean": the form of marked elements
  *   test_nvrtc common|all [ARCH...]  the set of src/gpu/cuda/common.def, or every operator and type, and the probe's
  *                                    programs, for sm_80, sm_90 and sm_100 or the named ones; prints the registers and
  *                                    the spills of every kernel */
@@ -13,7 +14,7 @@
 #include "check.h"
 
 /* Bytes: the states of users, and of what the recorded sets hold, may be larger than the kernels were tuned for. */
-enum { SKIPPED = 77, SPILL_MOST = 64 };
+enum { SKIPPED = 77, SPILL_MOST = 64, PAIRS_SPILL_MOST = 320 };
 
 /* The registers of each kernel in the assembler's report; a stack frame is allowed (columns has one), spills are not.
  */
@@ -66,21 +67,26 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
     char what[80], *log;
     snprintf(what, sizeof what, "%s %s %s %s", arch, op, tally_dtype_name(scalar->dtype), shape);
     if (check_ok(ctx, build(scalar, shape, NULL, arch, what, &log), what))
-        read_report(log ? log : "", what, print, scalar->user || print ? SPILL_MOST : 0);
+        read_report(log ? log : "", what, print,
+                    scalar->user || print ? scalar->inputs == 2 ? PAIRS_SPILL_MOST : SPILL_MOST : 0);
     free(log);
 }
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
-    static const char *const shapes[] = {"reduce", "scan", "window", "window_long"};
+    static const char *const shapes[] = {"reduce", "scan",    "window",     "window_long",
+                                         "law",    "prepare", "reduce_two", "reduce_bits"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
+    const int marked = !strncmp(op, "marked ", 7); /* a nan form that leaves out the mark */
+    if (marked) op += 7;
     snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
-    for (int s = 0; s < 4; s++)
-        if (!shape || !strcmp(shape, shapes[s])) try_shape(scalar, op, shapes[s], arch, print);
-    if (shape && !strcmp(shape, "law")) try_shape(scalar, op, shape, arch, print);
+    const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
+    for (int s = 0; s < 8; s++)
+        if (shape ? !strcmp(shape, shapes[s]) : s < 4)
+            try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
 }
 
 /* One kernel of a user's operator, as a GPU builds it: it is there, and alone. */
@@ -168,7 +174,13 @@ static void try_set(int all, const char *arch)
     };
     for (const char *const *op = all ? tally_operators() : common; *op; op++)
         for (int d = TALLY_I8; d <= TALLY_F64; d++)
-            if (all || is_common[d]) try_one(*op, (tally_dtype)d, NULL, arch, 1);
+            if (all || is_common[d]) {
+                char marked[64];
+                try_one(*op, (tally_dtype)d, NULL, arch, 1);
+                if (!all || d < TALLY_F16 || strncmp(*op, "nan", 3)) continue;
+                snprintf(marked, sizeof marked, "marked %s", *op);
+                try_one(marked, (tally_dtype)d, NULL, arch, 1);
+            }
 #define PROGRAM(op, dtype, shape)                                                                                      \
     if (!strcmp(shape, "law")) try_one(op, TALLY_##dtype, shape, arch, 1);
 #include "api/probe.def"
@@ -194,11 +206,16 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/examples/operators/%s.h", TALLY_SOURCE_DIR, users[i][0]);
         check_ok(ctx, tally_define_file(ctx, NULL, path), path);
     }
-    if (argc > 1) {
+    if (argc > 3 && !strcmp(argv[1], "one")) {
+        try_one(argv[2], tally_dtype_parse(argv[3]), argc > 4 ? argv[4] : NULL, "sm_90", 1);
+    } else if (argc > 1) {
         for (int a = 0; a < (argc > 2 ? argc - 2 : 3); a++)
             try_set(!strcmp(argv[1], "all"), argc > 2 ? argv[a + 2] : archs[a]);
     } else {
         for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
+        try_one("count", TALLY_F32, "prepare", "sm_90", 0);
+        try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
+        try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         for (size_t i = 0; i < sizeof users / sizeof *users; i++)
             try_one(users[i][0], tally_dtype_parse(users[i][1]), NULL, "sm_90", 0);
         try_kernel("descent", TALLY_F32, "reduce", "once");

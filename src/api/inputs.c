@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Verbs on views with validity, or of two inputs: their checks, and one of three roads (cpu/inputs/). */
+ * Verbs on views with validity, or of two inputs: their checks, and where they go: the device's own road, if it has one
+ * (tl_device_calls.inputs), or one of three roads of the processors (cpu/inputs/). */
 #include "inputs.h"
 #include "checks.h"
 #include "context/device.h"
@@ -14,11 +15,14 @@
 #include "law/fp.h"
 #include <stdlib.h>
 
-/* A call. in: the caller's view, checked, and its second one; work: what the plan reads, with its second one. */
+/* A call. in: the caller's view, checked, and its second one; out; work: what the plan reads, with its second one. */
 typedef struct {
     tally *ctx;
     tl_form form;
-    tally_view in, next, work, work_next;
+    tally_view in, next, out, work, work_next;
+    int here;            /* no road and no memory of the device */
+    int64_t *offsets[3]; /* copies of those that are the device's memory */
+    tl_host_copies copies;
     tl_plan plan, count;
     tl_gather gather, counting;
     tl_gathered made, counts;
@@ -57,20 +61,36 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name)
     return TALLY_OK;
 }
 
+/* The view but for whose memory it is. */
+static tally_status check_input(tally *ctx, const tally_view *given, const char *name)
+{
+    tally_view alone = *given;
+    alone.valid = NULL;
+    alone.next = NULL;
+    tally_status status = tl_view_check(ctx, &alone, name, (int64_t)tally_dtype_size(given->dtype));
+    return status ? status : tl_bits_check(ctx, given, name);
+}
+
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(given->dtype);
-    *to = *given;
-    to->valid = NULL;
-    to->next = NULL;
     tally_status status = TALLY_OK;
+    *to = *given;
+    to->next = NULL;
     if (given->offsets && given->rows > 0) status = tl_on_processors(ctx, given->offsets, "offsets", what, 0);
-    if (!status) status = tl_view_check(ctx, to, name, bytes);
-    if (!status) status = tl_bits_check(ctx, given, name);
+    if (!status) status = check_input(ctx, given, name);
     if (!status) status = tl_on_processors(ctx, given->data, name, what, 0);
     if (!status && given->valid) status = tl_on_processors(ctx, given->valid, name, what, 0);
-    to->valid = given->valid;
     return status;
+}
+
+/* The same offsets again, or those of v. */
+static tally_status bring_offsets(job *j, const tally_view *given, const char *name, tally_view *v, int64_t **copy)
+{
+    if (v->offsets == given->offsets && v->rows == given->rows) {
+        v->offsets = j->in.offsets;
+        return TALLY_OK;
+    }
+    return tl_host_offsets(j->ctx, name, v, copy);
 }
 
 void tl_inputs_normal(tally_view *v)
@@ -79,17 +99,34 @@ void tl_inputs_normal(tally_view *v)
     if (!v->offsets && v->n == 1 && v->row_stride == 1) v->stride = 1;
 }
 
-/* named: NULL, or the operator that op was when a stream was opened. */
-static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in)
+static void normal_inputs(job *j)
 {
-    *j = (job){.ctx = ctx};
+    tl_inputs_normal(&j->in);
+    if (j->in.next) tl_inputs_normal(&j->next);
+}
+
+/* named: NULL, or the operator that op was when a stream was opened. out: NULL, or the results of a scan or of windows.
+ * here: no road and no memory of the device. */
+static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                             const tally_view *out, int here)
+{
+    tally_view to;
+    *j = (job){.ctx = ctx, .here = here};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
-    tally_status status = named ? tl_form_fits(ctx, op, named->op, in, "in") : tl_form_of(ctx, op, in, &j->form);
+    j->in = *in;
+    if (out) j->out = *out;
+    if (in->next) j->next = *in->next, j->in.next = &j->next;
+    tally_status status = tl_host_offsets(ctx, "in", &j->in, &j->offsets[0]);
+    if (!status && in->next) status = bring_offsets(j, in, "in->next", &j->next, &j->offsets[1]);
+    if (!status && out) status = bring_offsets(j, in, "out", &j->out, &j->offsets[2]);
+    if (!status)
+        status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
-    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
-    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
+    for (const tally_view *v = &j->in; v && !status; v = v->next) {
+        const char *name = v == &j->in ? "in" : "in->next";
+        status = here ? tl_inputs_check(ctx, v, name, &to) : check_input(ctx, v, name);
+    }
     if (status) return status;
-    if (in->next) j->in.next = &j->next;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
         j->form.kind = TL_FORM_BLANK;
@@ -107,16 +144,54 @@ static void close_job(job *j)
     free(j->made.memory);
     free(j->counts.memory);
     free(j->results);
+    for (int k = 0; k < 3; k++) free(j->offsets[k]);
+    tl_host_close(&j->copies);
 }
 
 /* ---- roads ---- */
+
+/* What is the device's memory is copied for the processors. */
+static tally_status to_host(job *j, tally_view *out)
+{
+    const int64_t elements = j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
+    int64_t low, high;
+    if (j->here) return TALLY_OK;
+    tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
+    for (tally_view *v = &j->in; !status && v; v = v == &j->in && j->in.next ? &j->next : NULL) {
+        const char *name = v == &j->in ? "in" : "in->next";
+        tl_view_extent(v, (int64_t)tally_dtype_size(v->dtype), &low, &high);
+        status = tl_host_copy(j->ctx, &j->copies, &v->data, low, high, 0, name, what);
+        if (status || !v->valid) continue;
+        void *bits = (void *)(uintptr_t)v->valid;
+        tl_view_extent(v, 1, &low, &high);
+        if (high > low)
+            status = tl_host_copy(j->ctx, &j->copies, &bits, (v->valid_offset + low) >> 3,
+                                  ((v->valid_offset + high - 1) >> 3) + 1, 0, name, what);
+        v->valid = bits;
+    }
+    if (status) return status;
+    tl_view_extent(out, j->form.op->result_bytes, &low, &high);
+    return tl_host_copy(j->ctx, &j->copies, &out->data, low, high, 1, "out", what);
+}
+
+/* The device's own road; *done as for tl_device_calls.inputs. */
+static tally_status on_device(job *j, tl_verb verb, const tally_view *out, const tally_scan_options *scan,
+                              const tally_window_options *window, int *done)
+{
+    tl_plan count;
+    const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
+    *done = 0;
+    normal_inputs(j);
+    if (j->here || j->plan.exact || !j->ctx->device->calls->inputs) return TALLY_OK;
+    tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
+    return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
+}
 
 /* j->plan, j->count and j->work are ready to run. */
 static tally_status prepare(job *j, const tally_view *out, int reverse)
 {
     const int states = j->form.kind == TL_FORM_STATES;
-    tl_inputs_normal(&j->in);
-    if (j->in.next) tl_inputs_normal(&j->next);
+    normal_inputs(j);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
         if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
@@ -225,10 +300,23 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 
 static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
 
+/* The processors' part of reduce. */
+static tally_status reduce(job *j, tally_view *out)
+{
+    tally_status status = to_host(j, out);
+    if (!status) status = prepare(j, NULL, 0);
+    if (!status && j->form.kind == TL_FORM_STATES)
+        tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, there(j), out->data);
+    else if (!status)
+        status = (j->plan.exact ? tl_exact_reduce : tl_reduce_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
+                                                                    out->data);
+    return status ? status : tl_host_back(j->ctx, &j->copies);
+}
+
 tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, void *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, NULL, in);
+    tally_status status = open_job(&j, ctx, op, NULL, in, NULL, 0);
     if (!status && in->rows > 0 && !out)
         status = tl_fail(ctx, TALLY_INVALID, "out is NULL: must have room for %lld results", (long long)in->rows);
     if (!status) {
@@ -240,78 +328,94 @@ tally_status tl_inputs_reduce(tally *ctx, const char *op, const tally_view *in, 
         if (!status) status = tl_inputs_apart(ctx, &j.in, &dense, j.form.op->result_bytes);
     }
     if (!status && in->rows > 0) {
+        tally_view rows = tally_rows(out, j.form.op->out, in->rows, 1); /* a result for each sequence */
+        int done = 0;
         tl_fp fp = tl_fp_enter();
-        status = prepare(&j, NULL, 0);
-        if (!status && j.form.kind == TL_FORM_STATES)
-            tl_states_reduce(&j.plan, tally_threads(ctx), &j.work, there(&j), out);
-        else if (!status)
-            status = (j.plan.exact ? tl_exact_reduce : tl_reduce_view)(ctx, &j.plan, tally_threads(ctx), &j.work, out);
+        status = has_elements(&j.in) ? on_device(&j, TL_REDUCE, &rows, NULL, NULL, &done) : TALLY_OK;
+        if (!status && !done) status = reduce(&j, &rows);
         tl_fp_leave(fp);
     }
     close_job(&j);
     return status;
+}
+
+/* The processors' part of scan. */
+static tally_status scan(job *j, tally_view *y, const tally_scan_options *o)
+{
+    tally_scan_options forward = *o;
+    forward.reverse = 0;
+    tally_status status = to_host(j, y);
+    if (!status) status = prepare(j, y, o->reverse);
+    const int direct = !j->made.memory;
+    tally_view dense = *y;
+    if (!status && !direct) status = dense_results(j, y, j->plan.op->result_bytes, &dense);
+    if (!status && j->form.kind == TL_FORM_STATES)
+        tl_states_scan(&j->plan, tally_threads(j->ctx), &j->work, there(j), &dense, &forward);
+    else if (!status)
+        status = (j->plan.exact ? tl_exact_scan : tl_scan_view)(j->ctx, &j->plan, tally_threads(j->ctx), &j->work,
+                                                                &dense, &forward);
+    if (!status && !direct) scatter(&dense, y, j->plan.op->result_bytes, o->reverse);
+    return status ? status : tl_host_back(j->ctx, &j->copies);
 }
 
 tally_status tl_inputs_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
-                            const tally_scan_options *o)
+                            const tally_scan_options *given)
 {
     job j;
-    tally_view y;
-    const int reverse = o && o->reverse;
-    tally_status status = open_job(&j, ctx, op, NULL, in);
-    if (!status) status = tl_check_scan(ctx, &j.plan, o);
-    if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, in->n, 1);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
+    tally_status status = open_job(&j, ctx, op, NULL, in, out, 0);
+    if (!status) status = tl_check_scan(ctx, &j.plan, given);
+    if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, in->n, 1);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
     if (!status && has_elements(&j.in)) {
-        tl_fp fp = tl_fp_enter();
-        y = *out;
-        tl_inputs_normal(&y);
-        status = prepare(&j, &y, reverse);
-        tally_scan_options forward = o ? *o : (tally_scan_options){0};
+        tally_scan_options o = given ? *given : (tally_scan_options){0};
         char start[16];
-        if (forward.init && j.form.kind == TL_FORM_MARK) { /* a NaN there is a value */
-            j.plan.mask->quiet(start, forward.init, j.form.op->out, 1);
-            forward.init = start;
+        int done;
+        tl_fp fp = tl_fp_enter();
+        tl_inputs_normal(&j.out);
+        if (o.init && j.form.kind == TL_FORM_MARK) { /* a NaN there is a value */
+            j.plan.mask->quiet(start, o.init, j.form.op->out, 1);
+            o.init = start;
         }
-        const int direct = !j.made.memory;
-        forward.reverse = 0;
-        tally_view dense = y;
-        if (!status && !direct) status = dense_results(&j, &y, j.plan.op->result_bytes, &dense);
-        if (!status && j.form.kind == TL_FORM_STATES)
-            tl_states_scan(&j.plan, tally_threads(ctx), &j.work, there(&j), &dense, &forward);
-        else if (!status)
-            status = (j.plan.exact ? tl_exact_scan : tl_scan_view)(ctx, &j.plan, tally_threads(ctx), &j.work, &dense,
-                                                                   &forward);
-        if (!status && !direct) scatter(&dense, &y, j.plan.op->result_bytes, reverse);
+        status = on_device(&j, TL_SCAN, &j.out, &o, NULL, &done);
+        if (!status && !done) status = scan(&j, &j.out, &o);
         tl_fp_leave(fp);
     }
     close_job(&j);
     return status;
 }
 
-static tally_status window(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
-                           const tally_view *out, const tally_window_options *o)
+/* The processors' part of windows. */
+static tally_status window(job *j, tally_view *y, const tally_window_options *o)
+{
+    const int threads = tally_threads(j->ctx);
+    tally_status status = to_host(j, y);
+    if (!status) status = prepare(j, NULL, 0);
+    if (!status && j->plan.exact)
+        status = tl_window_streams(o) ? tl_exact_window(&j->plan, threads, &j->work, y, o)
+                                      : tl_exact_ranges_view(j->ctx, &j->plan, NULL, threads, &j->work, y, o);
+    else if (!status && (j->form.kind == TL_FORM_STATES || !tl_window_streams(o)))
+        status = ranges(j, y, o);
+    else if (!status)
+        status = tl_window_view(j->ctx, &j->plan, &j->count, threads, &j->work, y, o);
+    return status ? status : tl_host_back(j->ctx, &j->copies);
+}
+
+static tally_status window_by(tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
+                              const tally_view *out, const tally_window_options *o)
 {
     job j;
-    tally_view y;
-    tally_status status = open_job(&j, ctx, op, named, in);
+    tally_status status = open_job(&j, ctx, op, named, in, out, named != NULL);
     if (!status) status = tl_check_window(ctx, o);
     if (!status) status = tl_check_step(ctx, &j.in, o);
-    if (!status) status = tl_check_output(ctx, j.form.named, &j.in, out, tally_window_length(in->n, o), 0);
-    if (!status) status = tl_inputs_apart(ctx, &j.in, out, j.form.op->result_bytes);
-    if (!status && has_elements(&j.in) && (out->offsets || out->n > 0)) {
+    if (!status)
+        status = tl_check_output(ctx, j.form.named, &j.in, out ? &j.out : NULL, tally_window_length(in->n, o), 0);
+    if (!status) status = tl_inputs_apart(ctx, &j.in, &j.out, j.form.op->result_bytes);
+    if (!status && has_elements(&j.in) && (j.out.offsets || j.out.n > 0)) {
+        int done = 0;
         tl_fp fp = tl_fp_enter();
-        y = *out;
-        tl_inputs_normal(&y);
-        status = prepare(&j, NULL, 0);
-        if (!status && j.plan.exact)
-            status = tl_window_streams(o)
-                         ? tl_exact_window(&j.plan, tally_threads(ctx), &j.work, &y, o)
-                         : tl_exact_ranges_view(ctx, &j.plan, NULL, tally_threads(ctx), &j.work, &y, o);
-        else if (!status && (j.form.kind == TL_FORM_STATES || !tl_window_streams(o)))
-            status = ranges(&j, &y, o);
-        else if (!status)
-            status = tl_window_view(ctx, &j.plan, &j.count, tally_threads(ctx), &j.work, &y, o);
+        tl_inputs_normal(&j.out);
+        if (tl_window_streams(o)) status = on_device(&j, TL_WINDOW, &j.out, NULL, o, &done);
+        if (!status && !done) status = window(&j, &j.out, o);
         tl_fp_leave(fp);
     }
     close_job(&j);
@@ -321,20 +425,20 @@ static tally_status window(tally *ctx, const char *op, const tl_plan *named, con
 tally_status tl_inputs_window(tally *ctx, const char *op, const tally_view *in, const tally_view *out,
                               const tally_window_options *o)
 {
-    return window(ctx, op, NULL, in, out, o);
+    return window_by(ctx, op, NULL, in, out, o);
 }
 
 tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out,
                                  const tally_window_options *o)
 {
-    return window(ctx, plan->op->file, plan, in, out, o);
+    return window_by(ctx, plan->op->file, plan, in, out, o);
 }
 
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *all,
                               const tally_view *out)
 {
     job j;
-    tally_status status = open_job(&j, ctx, op, NULL, in);
+    tally_status status = open_job(&j, ctx, op, NULL, in, NULL, 1);
     const int64_t bytes = j.form.op ? j.form.op->result_bytes : 0;
     if (!status) status = tl_inputs_apart(ctx, &j.in, out, bytes);
     if (!status) {

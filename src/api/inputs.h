@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * The three verbs on views with a validity bitmap, or with a second input. The processors run them, on every device. */
+ * The three verbs on views with a validity bitmap, or with a second input: a device that has a road runs them, else the
+ * processors. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
 #include "context/inputs.h"
@@ -24,7 +25,8 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 tally_dtype tl_inputs_dtype(const tally_view *in);
 /* How a stream or a fragment of this plan takes a view whose elements may be left out, or not (tl_feed_begin). */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed);
-/* One of the views that a call takes, `name`: *to becomes what it is without its next. */
+/* One of the views that a call of the processors takes, `name`, all of it host memory: *to becomes what it is without
+ * its next. */
 tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to);
 /* Results, of `bytes` bytes, must not overlap the second input or a bitmap; in place is for `in` alone. */
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes);

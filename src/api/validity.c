@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 enum { REDUCE, SCAN, WINDOW };
+static const char what[] = "results with validity";
 
 typedef struct tl_validity {
     tally *ctx;
@@ -77,7 +78,10 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     int64_t most = 0;
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
-    tally_status status = j->verb == WINDOW ? tl_check_window(ctx, j->window) : TALLY_OK;
+    tally_status status = TALLY_OK;
+    for (const tally_view *v = in; v && !status; v = v->next) /* which the checks read */
+        if (v->offsets && v->rows > 0) status = tl_on_processors(ctx, v->offsets, "offsets", what, 0);
+    if (!status && j->verb == WINDOW) status = tl_check_window(ctx, j->window);
     if (!status && j->verb == WINDOW) status = tl_check_step(ctx, in, j->window);
     if (!status) status = tl_form_of(ctx, op, in, &form);
     if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
@@ -120,9 +124,11 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     tally_view bits, plain = *out;
     int64_t low, high;
     plain.valid = NULL;
-    tally_status status = tl_view_check(j->ctx, &plain, "out", result_bytes);
+    tally_status status = TALLY_OK;
+    if (out->offsets && out->rows > 0) status = tl_on_processors(j->ctx, out->offsets, "out->offsets", what, 0);
+    if (!status) status = tl_view_check(j->ctx, &plain, "out", result_bytes);
     if (!status) status = tl_bits_check(j->ctx, out, "out");
-    if (!status) status = tl_on_processors(j->ctx, out->valid, "out->valid", "results with validity", 0);
+    if (!status) status = tl_on_processors(j->ctx, out->valid, "out->valid", what, 0);
     if (status) return status;
     tl_view_extent(&plain, 1, &low, &high);
     low = (out->valid_offset + low) >> 3;

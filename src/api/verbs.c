@@ -30,17 +30,6 @@ static void close_views(views *v)
     free(v->copies[1]);
 }
 
-static tally_status bring_offsets(tally *ctx, const char *name, tally_view *v, int64_t **copy)
-{
-    if (!v->offsets || v->rows <= 0) return TALLY_OK;
-    if (v->rows >= INT64_MAX / (int64_t)sizeof *v->offsets)
-        return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld: its offsets would have more bytes than 2^63", name,
-                       (long long)v->rows);
-    tally_status status = ctx->device->calls->offsets(ctx->device, ctx, v, copy);
-    if (*copy) v->offsets = *copy;
-    return status;
-}
-
 /* v->in and v->out (out NULL: none) become those with offsets on the host; v->in is checked, v->out is not. */
 static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view *in, const tally_view *out, views *v)
 {
@@ -48,12 +37,12 @@ static tally_status open_views(tally *ctx, const tl_plan *plan, const tally_view
     v->copies[0] = v->copies[1] = NULL;
     v->in = *in;
     if (out) v->out = *out;
-    if (in->offsets && ctx->device->calls->offsets) {
-        status = bring_offsets(ctx, "in", &v->in, &v->copies[0]);
+    if (in->offsets) {
+        status = tl_host_offsets(ctx, "in", &v->in, &v->copies[0]);
         if (!status && out && v->copies[0] && out->offsets == in->offsets && out->rows == in->rows)
             v->out.offsets = v->in.offsets;
         else if (!status && out)
-            status = bring_offsets(ctx, "out", &v->out, &v->copies[1]);
+            status = tl_host_offsets(ctx, "out", &v->out, &v->copies[1]);
     }
     return status ? status : tl_view_check(ctx, &v->in, "in", plan->op->elem_bytes);
 }

@@ -5,7 +5,7 @@
  */
 #ifndef TALLY_DEVICE_H
 #define TALLY_DEVICE_H
-#include "context.h"
+#include "inputs.h"
 #include "law/scan.h"
 #include "operator/plan.h"
 
@@ -13,6 +13,18 @@ typedef struct tl_device tl_device;
 
 /* A side of a slice of a sequence: is it the sequence's own end, where windows may not be full? */
 enum { TL_INSIDE = 0, TL_AT_END = 1 };
+
+typedef enum tl_verb { TL_REDUCE, TL_SCAN, TL_WINDOW } tl_verb;
+
+/* A verb on a view with validity, or of two inputs. */
+typedef struct tl_inputs_call {
+    tl_verb verb;
+    const tl_form *form;
+    const tally_view *in, *out;     /* with its next; checked, with offsets on the host. out of a reduce: rows of one */
+    const tally_scan_options *scan; /* of TL_SCAN */
+    const tally_window_options *window; /* of TL_WINDOW */
+    const struct tl_plan *count;        /* adds bytes, 1 for an element that counts, to 64 bits */
+} tl_inputs_call;
 
 typedef struct tl_device_calls {
     const char *name;
@@ -48,6 +60,9 @@ typedef struct tl_device_calls {
                          const tally_scan_options *);
     tally_status (*window)(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
                            const tally_view *out, const tally_window_options *);
+    /* A verb on an input that has an element, as far as the device has a road and memory for it (*done); else nothing
+     * is written, and the processors do it. NULL: they always do. */
+    tally_status (*inputs)(tl_device *, tally *, const tl_inputs_call *, int *done);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

@@ -89,7 +89,7 @@ static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s,
                        name, (long long)in->rows);
     if (!in->offsets != !y->offsets)
         return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets: must be given exactly when %s->offsets is", name, name);
-    if (in->offsets && in->offsets != y->offsets && in->rows >= 0 &&
+    if (in->offsets && in->offsets != y->offsets && in->rows > 0 &&
         memcmp(in->offsets, y->offsets, (size_t)(in->rows + 1) * sizeof *in->offsets))
         return tl_fail(ctx, TALLY_INVALID, "%s->next->offsets differ from %s->offsets: must be the same", name, name);
     if (!in->offsets && y->n != in->n)

@@ -9,8 +9,7 @@
 #ifndef TALLY_LANES_H
 #define TALLY_LANES_H
 #include "shape.h"
-
-enum { TL_REDUCE, TL_SCAN, TL_WINDOW };
+#include "context/device.h"
 
 enum {
     TL_LANES_LONG = 1024,  /* longer rows and segments go one by one; so do */

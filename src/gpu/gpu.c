@@ -102,6 +102,7 @@ static void release_all(tl_gpu_device *d)
     tl_gpu_give(d, &d->ticket);
     tl_gpu_give(d, &d->board.memory);
     d->board.words = 0;
+    tl_gpu_drop_variants(d); /* under which programs were kept */
     tl_gpu_empty_pool(d);
     for (int i = 0; i < 2 * TL_STAGES; i++)
         if (d->stage[i].bytes) c->unlock(d->gpu, &d->stage[i]);

@@ -159,6 +159,7 @@ tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view
                          const tally_scan_options *);
 tally_status tl_gpu_window(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
                            const tally_view *out, const tally_window_options *);
+tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *done);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
 tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
@@ -177,7 +178,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
     .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy,    \
-    .share = tl_gpu_share, .least = tl_gpu_least
+    .inputs = tl_gpu_inputs, .share = tl_gpu_share, .least = tl_gpu_least
 
 /* ---- program.c ---- */
 
@@ -186,6 +187,11 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
  * built-in operator has one text per shape, under which its code is embedded (archive.h). Caller frees *text. */
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length);
+
+/* An operator as the kernels have it, where that differs: elements of two inputs are pairs, of twice the size, and a
+ * nan form may leave out the mark alone (tl_par.marked). */
+enum { TL_MASKED_MARK = 2 }; /* tl_scalar.masked of such a form */
+tl_scalar tl_gpu_variant_of(const tl_scalar *op, int marked);
 
 /* Bytes that a state takes on a device at most (fields are aligned there, packed here), and the states of a tile of
  * the kernels window and window_whole, as powers of 2. */

@@ -163,14 +163,14 @@ static const char *float_name(tally_dtype d) { return d == TALLY_F64 ? "f64" : "
 int tl_gpu_once_lines(const tl_scalar *op)
 {
     const int bytes = op->elem_bytes;
-    return op->exact && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
+    return op->exact && op->inputs == 1 && op->lanes == 1 && (op->result_bytes == bytes || op->result_bytes == 8) &&
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
 static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
-    int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = op->elem_bytes;
+    int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = (int)tally_dtype_size(op->dtype);
     int wraps = op->acc == TALLY_I64 || op->acc == TALLY_U64, out_float = op->out >= TALLY_F32;
     const int kind = is_float ? 3 : is_unsigned ? 2 : 1, real = wraps ? 0 : op->acc == TALLY_F64 ? 8 : 4;
     say(b, "#define TL_SIZE %d\n#define TL_KIND %d\n#define TL_FORMAT %d\n", bytes, kind,
@@ -191,6 +191,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude));
     if (op->user) say(b, "#define TL_USER 1\n");
+    if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
 
 /* The operator's text. A user's is called by its name alone, and its state must be what was read from it
@@ -250,7 +251,10 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few)
 int tl_gpu_once_log(const tl_scalar *op, int few)
 {
     const int lines = tl_gpu_once_lines(op), bytes = op->elem_bytes, wide = bytes > 4 || tl_gpu_state_bytes(op) > 4;
-    const int log = lines ? 15 - __builtin_ctz((unsigned)bytes) : wide ? 12 : 13; /* lines: 4 KiB for a warp */
+    const int log = lines       ? 15 - __builtin_ctz((unsigned)bytes)
+                    : bytes > 8 ? 11
+                    : wide      ? 12
+                                : 13; /* lines: 4 KiB a warp */
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
@@ -314,8 +318,9 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     const char *folder = getenv("TALLY_DUMP");
     char path[512];
     if (!folder || !*folder) return;
-    snprintf(path, sizeof path, "%s/%s-%s-%s-%s.%s", folder, op->file, tally_dtype_name(op->dtype),
-             op->acc ? tally_dtype_name(op->acc) : "none", shape, is_cuda(prelude) ? "cu" : "cl");
+    snprintf(path, sizeof path, "%s/%s%s-%s-%s-%s.%s", folder, op->masked == TL_MASKED_MARK ? "marked_" : "", op->file,
+             tally_dtype_name(op->dtype), op->acc ? tally_dtype_name(op->acc) : "none", shape,
+             is_cuda(prelude) ? "cu" : "cl");
     FILE *f = fopen(path, "wb");
     if (!f) return;
     fwrite(b->text, 1, b->length, f);
@@ -327,32 +332,39 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
+    const int in_place = !strcmp(shape, "reduce_two") || !strcmp(shape, "reduce_bits");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
+    if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", shape[7] == 'b');
     add_file(&b, prelude);
     add_facts(&b, op, prelude);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
-    const int law = !strcmp(shape, "law"); /* no schedule */
+    const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
+    if (in_place) add_file(&b, "gpu/kernel/inputs/in_place.cl");
     if (!law && !window) {
-        add_chunks(&b, shape, is_cuda(prelude));
+        add_chunks(&b, in_place ? "reduce" : shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_place.cl");
-    snprintf(name, sizeof name, "gpu/kernel/%s.cl", window ? "window" : shape);
+    snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
+             window     ? "window"
+             : in_place ? "reduce"
+                        : shape);
     add_file(&b, name);
+    if (is_cuda(prelude) && in_place) add_file(&b, "gpu/kernel/once.cl");
     if (!strcmp(shape, "reduce")) {
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
     }
-    if (!law && !window) {
+    if (!law && !window && !in_place) {
         add_file(&b, "gpu/kernel/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);

@@ -24,7 +24,7 @@ static tally_status blank(tl_gpu_device *d, tally *ctx, const tl_batch *b, const
     const tl_launch l = {d, ctx, &program};
     tl_results counts = {.view = v, .piece = r->piece, .row_stride = v->n, .stride = 1, .owned = 1};
     tl_geometry all = *g;
-    tl_batch counted = *b;
+    tl_batch counted = b->counts_of ? *b->counts_of : *b;
     all.least = 0;
     counted.plan = count;
     if (v->offsets) counts.byte = -v->offsets[0] * (int64_t)sizeof(int64_t);
@@ -45,7 +45,7 @@ tally_status tl_gpu_window_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
 {
     const tl_scalar *op = b->plan->op;
     tl_results r = {.piece = b->piece};
-    int masked = op->masked;
+    int masked = op->masked || b->counts_of;
     int shrink = o->edges == TALLY_EDGES_SHRINK || (o->edges == TALLY_EDGES_MISSING && o->min_count > 0);
     tl_geometry g = {o->before, o->after, masked ? 0 : o->min_count, o->edges == TALLY_EDGES_VALID, !shrink};
     int64_t w = o->before + 1 + o->after;

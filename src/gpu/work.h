@@ -6,13 +6,16 @@
  *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
+ *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   gpu.c        open, the pool of device memory, programs, launches
+ *   variants.c   operators as kernels have them
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
 #ifndef TALLY_GPU_WORK_H
 #define TALLY_GPU_WORK_H
 #include "gpu.h"
 #include "kernels.h"
+#include "context/inputs.h"
 #include "context/view.h"
 
 enum {
@@ -37,6 +40,8 @@ typedef struct tl_piece {
     const void *before; /* scan: NULL, or the state before the piece, packed, one for each sequence, page-locked */
 } tl_piece;
 extern const tl_piece tl_no_piece;
+
+typedef struct tl_variant tl_variant;
 
 /* What is measured (clock.c). */
 typedef struct {
@@ -66,6 +71,7 @@ typedef struct {
         tl_memory memory;
         int64_t words, taken, epoch;
     } board;
+    struct tl_variant *variants; /* variants.c */
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -84,6 +90,10 @@ tally_status tl_gpu_program(tl_gpu_device *d, tally *ctx, const tl_scalar *op, c
 
 /* TALLY_UNSUPPORTED if p is memory of the device, where the processors do the work (p may be NULL). */
 tally_status tl_gpu_host_only(tl_gpu_device *d, tally *ctx, const void *p, const char *name, const char *what);
+
+/* variants.c: the one of op that the device keeps; op itself where nothing differs. */
+tally_status tl_gpu_variant(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tl_scalar **to);
+void tl_gpu_drop_variants(tl_gpu_device *d);
 
 /* Where a kernel is launched. */
 typedef struct tl_launch {
@@ -118,6 +128,8 @@ typedef struct tl_batch {
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
     int shorts;                                        /* are there any? */
     int levels;
+    const struct tl_in_place *in_place; /* reduce: NULL, or what else the kernels read */
+    const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
                            const tally_view *in, tl_batch *b);
@@ -148,6 +160,41 @@ tally_status tl_results_open(tl_gpu_device *d, tally *ctx, const tl_piece *piece
  * or {.piece} where a failure came before that. */
 tally_status tl_results_close(tl_gpu_device *d, tally *ctx, tl_results *r, int64_t bytes, tally_status status);
 tl_arguments_results_part tl_results_arguments(const tl_results *r);
+
+/* ---- prepare.c: views with validity, and of two inputs; between enter and leave ---- */
+
+/* An input on the device. byte, bit: of the element that is read first. */
+typedef struct tl_gpu_input {
+    tl_memory data, bits;
+    int owned, bits_owned;
+    int64_t byte, bit, inner, outer, type;
+} tl_gpu_input;
+
+/* The elements that the kernels take, dense, on the device. */
+typedef struct tl_prepared {
+    tl_plan plan, count_plan;
+    tally_view view, count_view; /* counted: a byte for each element, 1 if it counts; count_plan adds them */
+    tl_memory memory, counts;
+    int counted;
+} tl_prepared;
+/* The form is not of states. After a failure close it too. */
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p);
+void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
+
+/* A batch whose kernels read the caller's arrays (gpu/kernel/in_place.cl). */
+typedef struct tl_in_place {
+    tl_gpu_input x, y; /* y: x, if there is none */
+    tl_plan plan;      /* of form->op as the kernels have it */
+    int64_t fill;
+    int bits; /* there are bitmaps */
+} tl_in_place;
+/* Can reductions of it be made so? */
+int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in);
+/* b, and *p for it; after a failure close both too. */
+tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
+                              tl_batch *b);
+void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
+tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

@@ -12,6 +12,11 @@ typedef struct {
     GLOBAL const i64 *ids;       /* row of sequence s */
     GLOBAL const i64 *first;     /* [level][seqs + 1] */
     par p;
+#if TL_IN_PLACE                  /* in_place.cl */
+    GLOBAL const u8 *y, *x_there, *y_there; /* the second input; the bitmaps */
+    i64 x_bit, y_bit;                       /* of the elements at place 0 */
+    u64 left_out;                           /* an element that is left out */
+#endif
 } batch;
 
 #define BATCH_PARAMETERS PARAMETERS_OF(BATCH)
@@ -20,6 +25,11 @@ typedef struct {
     b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,         \
     b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,             \
     b.p.origin = origin
+
+#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
+#define IN_PLACE_OF_PARAMETERS                                                                                         \
+    b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit,                 \
+    b.left_out = (u64)left_out
 
 fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
 fn i64 length_of(batch b, i64 s)
@@ -188,7 +198,12 @@ typedef QUAD_OF(elem, QUAD_ALIGN) quad;
 
 far_fn elem load_bytes(GLOBAL const u8 *p)
 {
-#if TL_SIZE == 1
+#if OP_INPUTS == 2
+    elem e;
+    u8 *to = (u8 *)&e;
+    for (int k = 0; k < TL_SIZE; k++) to[k] = p[k];
+    return e;
+#elif TL_SIZE == 1
     return *(GLOBAL const elem *)p;
 #else
     u64 bits = 0;
@@ -256,20 +271,23 @@ fn void load_down(elem *e, const int all, GLOBAL const u8 *x, i64 step, i64 left
         }                                                                                                              \
     }
 
+#if !TL_IN_PLACE
 fn int can_load_e(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + first * TL_SIZE) % QUAD_ALIGN == 0; }
-fn int can_load_s(batch b, i64 first) { return 1; }
 /* Side by side, but not aligned as quads: four loads, of which three find their line in the first cache. */
 fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0; }
-#define near_load_s(b, first) 0
 #define near_load_h near_load_e
 #define near_load_d near_load_e
 #define near_load_r near_load_e
 fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
+#endif
+fn int can_load_s(batch b, i64 first) { return 1; }
+#define near_load_s(b, first) 0
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)
 {
     UNROLL for (int k = 0; k < QUAD; k++) v[k] = x[i + k < limit ? i + k : limit - 1];
 }
 #define STATES_OF(b) ((GLOBAL const state *)(b).x + start)
+#if !TL_IN_PLACE
 /* Some of a row, or a row that is not aligned: a call for every lane's four (gather) would wait for the loads before
  * it. */
 seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
@@ -286,7 +304,7 @@ seldom_fn quad load_some(batch b, i64 start, i64 i, i64 limit)
     return gather(b.x + start * TL_SIZE, b.stride * TL_SIZE, i, limit);
 }
 LOAD_ROWS(load_e, elem, 8, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 /* The same of a chunk that can_load_e and is full. */
 fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 {
@@ -297,11 +315,14 @@ fn void load_dense(elem e[8][QUAD], batch b, i64 first)
 #define can_load_d can_load_e
 #define can_load_r can_load_e
 LOAD_ROWS(load_r, elem, 1, put_quad(e[r], *(GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE)), put_quad(e[r],
-    load_some(b, start, i, limit)), 0)
+    load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_d, elem, 2, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
 LOAD_ROWS(load_h, elem, 4, put_quad(e[r], ((GLOBAL const quad *)(b.x + (start + mine) * TL_SIZE))[r * LANES]),
-          put_quad(e[r], load_some(b, start, i, limit)), 0)
+          put_quad(e[r], load_some(b, start, i, limit)), NO_ELEMENT)
+typedef elem strip[8][QUAD]; /* a chunk that is asked for before it is folded (once.cl) */
+#define fold_dense(v, e, b, from, at) fold_quads_e(v, e, b, at, 1)
+#endif
 LOAD_ROWS(load_s, state, 2, get_states(e[r], STATES_OF(b), mine + r * LANES * QUAD, limit),
           get_states(e[r], STATES_OF(b), i, limit), nothing(b.p).s)
 

@@ -18,3 +18,63 @@ typedef i64 amount;
 #else
 #define TWIN(a, b, n) COMBINE(a, b, n, n)
 #endif
+
+/* ---- elements ----
+ *
+ * Of a text of two inputs an element is a pair, which lies in memory as one item of twice the size (prepare.cl writes
+ * them so); from here on TL_SIZE is that of the pair.
+ *
+ *   TL_IN_PLACE   the kernels read the caller's own arrays: in_place.cl
+ *   TL_BITS       and a bitmap for each of them */
+#if TL_IN_PLACE
+typedef elem input;
+enum { INPUT_BYTES = TL_SIZE };
+fn input input_of_bits(u64 bits)
+{
+#if TL_KIND == 3
+    return bits_elem(bits);
+#else
+    return (input)bits;
+#endif
+}
+fn input quieted(input x)
+{
+#ifdef TL_MARKED
+    return is_nan(x) ? elem_missing : x;
+#else
+    return x;
+#endif
+}
+#endif
+
+#if OP_INPUTS == 2
+typedef struct ALIGNED(2 * TL_SIZE) {
+    elem x, y;
+} pair;
+fn state lift_pair(pair e, idx i, par p) { return lift(e.x, e.y, i, p); }
+fn pair no_pair()
+{
+    pair e;
+    e.x = e.y = 0;
+    return e;
+}
+#undef lift
+#define lift lift_pair
+#define elem pair
+#define NO_ELEMENT no_pair()
+#if TL_SIZE == 1
+#undef TL_SIZE
+#define TL_SIZE 2
+#elif TL_SIZE == 2
+#undef TL_SIZE
+#define TL_SIZE 4
+#elif TL_SIZE == 4
+#undef TL_SIZE
+#define TL_SIZE 8
+#else
+#undef TL_SIZE
+#define TL_SIZE 16
+#endif
+#else
+#define NO_ELEMENT 0
+#endif

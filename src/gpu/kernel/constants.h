@@ -19,6 +19,21 @@ enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 /* law.cl: threads of a group. */
 enum { LAW_THREADS = 64 };
 
+/* prepare.cl: threads of a group; types as numbers; what a launch does. */
+enum { PREPARE_THREADS = 256 };
+enum { KIND_SIGNED = 1, KIND_UNSIGNED, KIND_FLOAT, KIND_BFLOAT };
+#define TYPE(kind, bytes) ((kind)*16 + (bytes))
+#define TYPE_KIND(type)   ((type) >> 4)
+#define TYPE_BYTES(type)  ((type)&15)
+enum {
+    PREPARE_PAIRS = 1,  /* of two inputs */
+    PREPARE_X_BITS = 2, /* x, y has a bitmap */
+    PREPARE_Y_BITS = 4,
+    PREPARE_QUIET = 8,   /* NaNs become quiet ones without a payload */
+    PREPARE_COUNTS = 16, /* a byte for each element: 1 if it counts, */
+    PREPARE_MASKED = 32  /* and a NaN does not */
+};
+
 /* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
  * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
 enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 3, CHUNKS_MOST = TILE_WARPS << TILE_MORE };

@@ -2,9 +2,16 @@
  * The nodes of chunks, level by level, for reduce and scan. */
 
 /* Level 1: node `job` is a full chunk of elements. */
+#if TL_IN_PLACE
+KERNEL_OF(nodes_in_place)
+{
+    BATCH_OF_PARAMETERS;
+    IN_PLACE_OF_PARAMETERS;
+#else
 KERNEL_OF(nodes)
 {
     BATCH_OF_PARAMETERS;
+#endif
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);
@@ -20,6 +27,7 @@ KERNEL_OF(nodes)
     }
 }
 
+#if !TL_IN_PLACE
 /* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
  * Chunk c of 32 columns a job, all columns of a chunk before the next. */
 KERNEL_OF(columns)
@@ -54,6 +62,7 @@ KERNEL_OF(columns)
         to[s * count + c] = stack[0];
     }
 }
+#endif
 
 /* Level `level` from the one below it; nodes: all levels, level 1 first. */
 KERNEL_OF(up)

@@ -124,7 +124,7 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
     const i64 jump = ((group_count() * TILE_WARPS - 1) * d.each + 1) * CHUNK_e; /* from a tile's last chunk to the next
                                                                                    tile's first */
     i64 at = (group_index() * TILE_WARPS + d.warp) * d.each * CHUNK_e;
-    elem e[ROWS_E][QUAD];
+    strip e;
     int turn = 0;
     if (dense && group_index() < d.tiles) load_dense(e, b, d.from + at);
     ROLLED for (i64 t = group_index(); t < d.tiles; t += group_count(), turn ^= TILE_WARPS)
@@ -135,7 +135,7 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
             const i64 step = c + 1 < d.each ? CHUNK_e : jump;
             state v[ROWS_E];
             if (dense) {
-                fold_quads_e(v, e, b, at, 1);
+                fold_dense(v, e, b, d.from, at);
                 if (c + 1 < d.each || t + group_count() < d.tiles) load_dense(e, b, d.from + at + step);
                 fold_across_e(v, 1, box);
             } else {
@@ -150,9 +150,16 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
     }
 }
 
+#if TL_IN_PLACE
+KERNEL_OF(once_in_place)
+{
+    BATCH_OF_PARAMETERS;
+    IN_PLACE_OF_PARAMETERS;
+#else
 KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;
+#endif
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED u32 order;

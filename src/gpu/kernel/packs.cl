@@ -7,6 +7,14 @@ typedef struct ALIGNED(16) {
 
 fn elem pack_element(bundle v, int k)
 {
+#if OP_INPUTS == 2
+    union {
+        bundle all;
+        elem e[PACK];
+    } u;
+    u.all = v;
+    return u.e[k];
+#else
 #if TL_SIZE == 8
     const u64 bits = v.w[2 * k] | (u64)v.w[2 * k + 1] << 32;
 #else
@@ -16,6 +24,7 @@ fn elem pack_element(bundle v, int k)
     return bits_elem(bits);
 #else
     return (elem)bits;
+#endif
 #endif
 }
 
@@ -28,7 +37,7 @@ fn int is_packed(batch b, i64 first) { return b.stride == 1 && ADDRESS(b.x + fir
  *   mean = sum / n        m2 = (n squares - sum sum) / n
  *
  * (n = 2^k; for 8 bits k may be 19.) */
-#define MOMENTS (OP_MOMENTS && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
+#define MOMENTS (OP_MOMENTS && !TL_IN_PLACE && !OP_MASKED && TL_KIND != 3 && TL_SIZE <= 2 && TL_REAL_FLOAT == 8)
 
 #if MOMENTS
 typedef struct {

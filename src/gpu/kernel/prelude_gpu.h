@@ -8,6 +8,7 @@
  *   TL_REAL_FLOAT TL_OUT_FLOAT   0 integer, 4 f32, 8 f64         ROOM_LOG      states of a tile of window, log2
  *   ONCE_BLOCKS, FEW_BLOCKS      groups of scan_once and scan_few a processor, 0 if they are not for this instance
  *   SCAN_LINES                   their warps take lines (scan_lines.cl)             WHOLE_LOG     of window_whole
+ *   TL_MARKED                    defined where a nan form leaves out the mark, not every NaN
  *   RUNS                         threads of window_whole have 8 items side by side, two quads
  */
 #if TL_KIND == 2
@@ -87,7 +88,11 @@ typedef struct {
 #endif
 #endif
 
-#define is_present(x, p) is_number(x) /* the processors take marked elements */
+#ifdef TL_MARKED /* the mark alone is left out (context/inputs.h): all bits but the sign */
+#define is_present(x, p) (elem_bits(x) != ~(u64)0 >> (65 - 8 * TL_SIZE))
+#else
+#define is_present(x, p) is_number(x)
+#endif
 
 #if TL_FORMAT == 16 && defined(HALF_TO_F32)
 fn real to_real(elem x) { return (real)half_to_f32(x); }

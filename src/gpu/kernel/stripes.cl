@@ -12,7 +12,7 @@
 #define LANE_IS_(lane)      LANE_IS_##lane
 #define LANE_IS(lane)       LANE_IS_(lane)
 #define FINDS               (OP_EXTREME && LANE_IS(OP_LANE)) /* the result is an index */
-#define STRIPED             (OP_EXACT && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
+#define STRIPED             (OP_EXACT && !TL_IN_PLACE && (OP_EXTREME || OP_ADDS || (OP_COMMUTES && OP_NEUTRAL)))
 
 #if STRIPED
 enum { SPAN_ROWS = 8, SPAN = SPAN_ROWS * LANES * PACK, CHUNK_ROWS = CHUNK / (LANES * PACK) };

@@ -15,6 +15,7 @@
  *
  * A file sees those below it:
  *
+ *   inputs.c   verbs on views with validity, or of two inputs
  *   verbs.c    a verb: in one piece or in several  push.c     streams and fragments
  *   pieces.c   views cut into rows that fit
  *   here.c     slabs in device memory
@@ -28,7 +29,7 @@
 
 /* A call of a verb. */
 typedef struct tl_call {
-    enum { TL_REDUCE, TL_SCAN, TL_WINDOW } verb;
+    tl_verb verb;
     const tl_plan *plan, *count;        /* count: of a window's elements that count (device.h) */
     const tally_view *in, *out;         /* out of a reduce: rows of one result */
     const tally_scan_options *scan;     /* or NULL; forward: a reversed one comes as views that walk backwards */
@@ -81,6 +82,13 @@ struct tl_pipe {
     tally_status (*work)(tl_pipe *, const tl_part *, const tally_view *in, const tally_view *out, int slot);
     int wrote; /* results have reached the caller's host memory */
 };
+
+/* ---- verbs.c ---- */
+
+/* A call, in one piece or in several; between enter and leave. */
+tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call);
+/* The sequences read from their ends: the same elements with the opposite stride. No offsets. */
+tally_view tl_view_reversed(const tally_view *v, int64_t bytes);
 
 /* ---- stage.c ---- */
 

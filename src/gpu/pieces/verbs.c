@@ -3,14 +3,20 @@
 #include "pieces.h"
 
 /* A call is done in pieces where host arrays are large, and where the device's memory did not suffice for one piece. */
+tally_status tl_call_run(tl_gpu_device *d, tally *ctx, const tl_call *call)
+{
+    int pieces = tl_pieces_wanted(d, call) && tl_pieces_can(d, ctx, call);
+    tally_status status = pieces ? TALLY_OK : tl_call_whole(d, ctx, call, &tl_no_piece, call->in, call->out);
+    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, call) && tl_pieces_can(d, ctx, call);
+    if (pieces) status = tl_pieces_run(d, ctx, call);
+    return status;
+}
+
 static tally_status run(tl_gpu_device *d, tally *ctx, const tl_call *call)
 {
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    int pieces = tl_pieces_wanted(d, call) && tl_pieces_can(d, ctx, call);
-    status = pieces ? TALLY_OK : tl_call_whole(d, ctx, call, &tl_no_piece, call->in, call->out);
-    if (status == TALLY_NO_MEMORY) pieces = tl_pieces_possible(d, call) && tl_pieces_can(d, ctx, call);
-    if (pieces) status = tl_pieces_run(d, ctx, call);
+    status = tl_call_run(d, ctx, call);
     d->gpu->calls->leave(d->gpu);
     return status;
 }
@@ -21,8 +27,7 @@ tally_status tl_gpu_reduce(tl_device *base, tally *ctx, const tl_plan *plan, con
     return run(tl_gpu_of(base), ctx, &(tl_call){.verb = TL_REDUCE, .plan = plan, .in = in, .out = &to});
 }
 
-/* The sequence read from its end: the same elements with the opposite stride. */
-static tally_view reversed(const tally_view *v, int64_t bytes)
+tally_view tl_view_reversed(const tally_view *v, int64_t bytes)
 {
     tally_view r = *v;
     r.data = tl_offset(v->data, (v->n > 0 ? v->n - 1 : 0) * v->stride * bytes);
@@ -49,8 +54,8 @@ tally_status tl_gpu_scan(tl_device *base, tally *ctx, const tl_plan *plan, const
     tally_view x = *in, y = *out;
     if (o && o->reverse && in->offsets) return scan_on_host(tl_gpu_of(base), ctx, plan, in, out, o);
     if (o && o->reverse) {
-        x = reversed(in, plan->op->elem_bytes);
-        y = reversed(out, plan->op->result_bytes);
+        x = tl_view_reversed(in, plan->op->elem_bytes);
+        y = tl_view_reversed(out, plan->op->result_bytes);
     }
     return run(tl_gpu_of(base), ctx, &(tl_call){.verb = TL_SCAN, .plan = plan, .in = &x, .out = &y, .scan = o});
 }

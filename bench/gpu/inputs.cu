@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inputs.cu - second inputs and validity bitmaps on CUDA, against the read ceiling of the same run.
+ *
+ *     nvcc -O3 -arch=native -Iinclude bench/gpu/inputs.cu -o inputs build/libtally.a -Xcompiler -fopenmp -ldl -lm
+ *     TALLY_CODE=best ./inputs [LOG2 [ROUNDS]]        elements: 2^LOG2, 28 unless given; 9 rounds
+ *
+ * Everything is in device memory; one element in 10 is left out. Every figure is the median of the rounds, timed by
+ * events on one stream. of read: the time of the best loop that only reads the same bytes (both inputs, and the bits), by
+ * that of the call. of plain: the time of the plain operator on x alone, by that of the call. Before it is timed each call's
+ * bits are compared with the processors', on the first 2^22 + 77 elements. The table is printed last.
+ */
+#include "tally.h"
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                                                                     \
+    do {                                                                                                                \
+        cudaError_t e_ = (call);                                                                                        \
+        if (e_ != cudaSuccess) {                                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, cudaGetErrorString(e_));                                 \
+            exit(1);                                                                                                    \
+        }                                                                                                               \
+    } while (0)
+
+static cudaStream_t stream;
+static tally *gpu, *cpu;
+static int rounds = 9;
+
+static void ok(tally_status s, tally *ctx)
+{
+    if (s) {
+        fprintf(stderr, "%s\n", tally_error(ctx));
+        exit(1);
+    }
+}
+
+static __device__ uint32_t mixed(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352d;
+    x = (x ^ x >> 15) * 0x846ca68b;
+    return x ^ x >> 16;
+}
+template <class T> __global__ void fill(T *x, size_t n, uint32_t seed)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+        x[i] = (T)((int32_t)mixed((uint32_t)i * 2 + seed) * (sizeof(T) > 4 ? 0x1p-31 : 0x1p-31f));
+}
+template <> __global__ void fill<int32_t>(int32_t *x, size_t n, uint32_t seed)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+        x[i] = (int32_t)mixed((uint32_t)i * 2 + seed);
+}
+__global__ void fill_bits(uint8_t *x, size_t n)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) {
+        uint8_t b = 0;
+        for (int k = 0; k < 8; k++) b |= (uint8_t)((mixed((uint32_t)(8 * i + k) + 99) % 10 != 0) << k);
+        x[i] = b;
+    }
+}
+
+__global__ void read_all(const uint4 *x, size_t n, unsigned *out)
+{
+    unsigned a = 0;
+    size_t step = (size_t)gridDim.x * blockDim.x, i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + 7 * step < n; i += 8 * step) {
+        uint4 v[8];
+#pragma unroll
+        for (int k = 0; k < 8; k++) v[k] = x[i + k * step];
+#pragma unroll
+        for (int k = 0; k < 8; k++) a ^= v[k].x ^ v[k].y ^ v[k].z ^ v[k].w;
+    }
+    for (; i < n; i += step) a ^= x[i].x ^ x[i].y ^ x[i].z ^ x[i].w;
+    if (a == 0x12345678) *out = a;
+}
+
+/* Medians in microseconds, of all subjects in turns. */
+static std::vector<double> measure(const std::vector<std::function<void()>> &subjects)
+{
+    cudaEvent_t a, b;
+    CHECK(cudaEventCreate(&a));
+    CHECK(cudaEventCreate(&b));
+    std::vector<std::vector<double>> times(subjects.size());
+    for (int r = -2; r < rounds; r++)
+        for (size_t s = 0; s < subjects.size(); s++) {
+            const int inner = 3;
+            CHECK(cudaEventRecord(a, stream));
+            for (int k = 0; k < inner; k++) subjects[s]();
+            CHECK(cudaEventRecord(b, stream));
+            CHECK(cudaEventSynchronize(b));
+            float ms;
+            CHECK(cudaEventElapsedTime(&ms, a, b));
+            if (r >= 0) times[s].push_back(ms * 1000 / inner);
+        }
+    std::vector<double> medians;
+    for (auto &t : times) std::sort(t.begin(), t.end()), medians.push_back(t[t.size() / 2]);
+    return medians;
+}
+
+struct problem {
+    const char *verb, *op, *plain;
+    tally_dtype dtype;
+    int two, bits;
+    int64_t row; /* 0: one sequence */
+};
+
+static tally_status call(tally *ctx, const problem *p, const char *op, const tally_view *in, void *out)
+{
+    if (!strcmp(p->verb, "reduce")) return tally_reduce(ctx, op, in, out);
+    tally_view to = *in;
+    to.data = out, to.valid = nullptr, to.next = nullptr;
+    tally_window_options w = {};
+    w.before = 49;
+    return !strcmp(p->verb, "scan") ? tally_scan(ctx, op, in, &to, nullptr) : tally_window(ctx, op, in, &to, &w);
+}
+
+/* Views of the first n elements. */
+static void views(const problem *p, int64_t n, void *x, void *y, void *bits, tally_view *in, tally_view *next)
+{
+    *in = p->row ? tally_rows(x, p->dtype, n / p->row, p->row) : tally_flat(x, p->dtype, n);
+    *next = *in;
+    next->data = y;
+    if (p->bits) in->valid = bits;
+    if (p->two) in->next = next;
+}
+
+int main(int argc, char **argv)
+{
+    static const problem problems[] = {
+        {"reduce", "dot", "sum", TALLY_F32, 1, 0, 0},   {"reduce", "dot", "sum", TALLY_F64, 1, 0, 0},
+        {"reduce", "sum", "sum", TALLY_F32, 0, 1, 0},   {"reduce", "sum", "sum", TALLY_F64, 0, 1, 0},
+        {"reduce", "sum", "sum", TALLY_I32, 0, 1, 0},   {"reduce", "max", "max", TALLY_F32, 0, 1, 0},
+        {"reduce", "mean", "mean", TALLY_F32, 0, 1, 0}, {"reduce", "var", "var", TALLY_F64, 0, 1, 0},
+        {"reduce", "dot", "sum", TALLY_F32, 1, 1, 0},   {"reduce", "wmean", "mean", TALLY_F32, 1, 0, 0},
+        {"reduce", "cov", "var", TALLY_F64, 1, 0, 0},   {"reduce", "corr", "var", TALLY_F64, 1, 0, 0},
+        {"reduce", "dot", "sum", TALLY_F32, 1, 0, 100}, {"reduce", "sum", "sum", TALLY_F32, 0, 1, 100},
+        {"scan", "sum", "sum", TALLY_F32, 0, 1, 0},     {"scan", "dot", "sum", TALLY_F32, 1, 0, 0},
+        {"window", "mean", "mean", TALLY_F32, 0, 1, 0}, {"window", "dot", "sum", TALLY_F32, 1, 0, 0}};
+    const size_t n = (size_t)1 << (argc > 1 ? atoi(argv[1]) : 28), few = std::min(n, ((size_t)1 << 22) + 77);
+    if (argc > 2) rounds = atoi(argv[2]);
+    char *x, *y, *out;
+    uint8_t *bits;
+    int processors, failed = 0;
+    std::string table;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+    CHECK(cudaMalloc(&x, n * 8));
+    CHECK(cudaMalloc(&y, n * 8));
+    CHECK(cudaMalloc(&out, n * 8));
+    CHECK(cudaMalloc(&bits, n / 8 + 16));
+    ok(tally_open(&gpu, "cuda:0"), nullptr);
+    ok(tally_open(&cpu, "cpu"), nullptr);
+    ok(tally_use_stream(gpu, stream), gpu);
+    fill_bits<<<1024, 256>>>(bits, n / 8 + 16);
+    for (const problem &p : problems) {
+        const size_t size = tally_dtype_size(p.dtype), bytes = n * size;
+        for (int k = 0; k < 2; k++) {
+            void *to = k ? y : x;
+            if (p.dtype == TALLY_F32) fill<<<1024, 256>>>((float *)to, n, (uint32_t)k);
+            if (p.dtype == TALLY_F64) fill<<<1024, 256>>>((double *)to, n, (uint32_t)k);
+            if (p.dtype == TALLY_I32) fill<<<1024, 256>>>((int32_t *)to, n, (uint32_t)k);
+        }
+        CHECK(cudaDeviceSynchronize());
+        tally_view in, next;
+        { /* the bits */
+            std::vector<char> hx(few * size), hy(few * size), hb(few / 8 + 16), want(few * 8, 0), got(few * 8, 0);
+            CHECK(cudaMemcpy(hx.data(), x, few * size, cudaMemcpyDeviceToHost));
+            CHECK(cudaMemcpy(hy.data(), y, few * size, cudaMemcpyDeviceToHost));
+            CHECK(cudaMemcpy(hb.data(), bits, few / 8 + 16, cudaMemcpyDeviceToHost));
+            views(&p, (int64_t)few, hx.data(), hy.data(), hb.data(), &in, &next);
+            ok(call(cpu, &p, p.op, &in, want.data()), cpu);
+            views(&p, (int64_t)few, x, y, bits, &in, &next);
+            CHECK(cudaMemset(out, 0, few * 8));
+            ok(call(gpu, &p, p.op, &in, out), gpu);
+            CHECK(cudaDeviceSynchronize());
+            CHECK(cudaMemcpy(got.data(), out, few * 8, cudaMemcpyDeviceToHost));
+            if (memcmp(want.data(), got.data(), few * 8)) {
+                printf("%s %s: DIFFERS from the processors\n", p.verb, p.op);
+                failed = 1;
+            }
+        }
+        views(&p, (int64_t)n, x, y, bits, &in, &next);
+        tally_view plain = in;
+        plain.valid = nullptr, plain.next = nullptr;
+        const auto read = [&](const void *from, size_t b) {
+            read_all<<<processors * 8, 256, 0, stream>>>((const uint4 *)from, b / 16, (unsigned *)out);
+        };
+        const std::vector<double> us = measure({[&] {
+                                                    read(x, bytes);
+                                                    if (p.two) read(y, bytes);
+                                                    if (p.bits) read(bits, n / 8);
+                                                },
+                                                [&] { ok(call(gpu, &p, p.op, &in, out), gpu); },
+                                                [&] { ok(call(gpu, &p, p.plain, &plain, out), gpu); }});
+        char line[200];
+        const double all = (double)bytes * (1 + p.two) + (p.bits ? (double)n / 8 : 0);
+        snprintf(line, sizeof line, "%-7s %-6s %-4s %-10s %-8s %9.1f %8.0f %8.2f %9.2f\n", p.verb, p.op,
+                 tally_dtype_name(p.dtype), p.two ? p.bits ? "two, bits" : "two" : "bits",
+                 p.row ? "rows 100" : "", us[1], all / us[1] * 1e-3, us[0] / us[1], us[2] / us[1]);
+        table += line;
+        fputs(line, stderr);
+    }
+    printf("2^%d elements, one in 10 left out, device memory, %s\n", argc > 1 ? atoi(argv[1]) : 28, tally_isa(gpu));
+    printf("%-7s %-6s %-4s %-10s %-8s %9s %8s %8s %9s\n%s", "verb", "op", "type", "inputs", "", "us", "GB/s", "of read",
+           "of plain", table.c_str());
+    return failed;
+}

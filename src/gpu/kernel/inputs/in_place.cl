@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ * Elements of views with validity, or of two inputs, where the caller has them: the loads of batch.cl for reductions
+ * that read x, y and the bitmaps themselves, without prepared elements (prepare.cl). Both inputs have the kernels' type
+ * and lie side by side, the rows of both as far apart. Where they are aligned as quads, and the bits of a quad are in
+ * one byte, a lane asks for quads; else for its elements one by one. */
+typedef QUAD_OF(input, INPUT_BYTES * 4 > 16 ? 16 : INPUT_BYTES * 4) input_quad;
+
+fn int quads_at(GLOBAL const u8 *p, i64 first) { return ADDRESS(p + first * INPUT_BYTES) % sizeof(input_quad) == 0; }
+fn int can_load_e(batch b, i64 first)
+{
+#if TL_BITS
+    if (((b.x_bit + first) | (b.y_bit + first)) & (QUAD - 1)) return 0;
+#endif
+    return quads_at(b.x, first) && (OP_INPUTS == 1 || quads_at(b.y, first));
+}
+
+/* An element: x, or the pair. */
+fn elem made(input x, input y, int there, u64 left_out)
+{
+#if TL_BITS
+    x = there ? quieted(x) : input_of_bits(left_out);
+#endif
+#if OP_INPUTS == 2
+    elem e;
+    e.x = x;
+    e.y = TL_BITS ? quieted(y) : y;
+    return e;
+#else
+    return x;
+#endif
+}
+fn int bit_at(GLOBAL const u8 *bits, i64 bit) { return bits[bit >> 3] >> (bit & 7) & 1; }
+fn elem element_at(batch b, i64 place)
+{
+    const input x = ((GLOBAL const input *)b.x)[place], y = OP_INPUTS == 2 ? ((GLOBAL const input *)b.y)[place] : x;
+    int there = 1;
+#if TL_BITS
+    there = bit_at(b.x_there, b.x_bit + place);
+    if (OP_INPUTS == 2) there &= bit_at(b.y_there, b.y_bit + place);
+#endif
+    return made(x, y, there, b.left_out);
+}
+
+/* What a lane has asked for of a row: its quad, and the bytes that hold its bits. */
+typedef struct {
+    input_quad x;
+#if OP_INPUTS == 2
+    input_quad y;
+#endif
+#if TL_BITS
+    u8 bits, y_bits;
+#endif
+} asked;
+/* Of rows of which the first one's begins at place `first`. */
+fn void ask(asked *a, const int rows, batch b, i64 first)
+{
+    const i64 mine = first + lane_index() * QUAD;
+    GLOBAL const input_quad *x = (GLOBAL const input_quad *)(b.x + mine * INPUT_BYTES);
+    UNROLL for (int r = 0; r < rows; r++) a[r].x = x[r * LANES];
+#if OP_INPUTS == 2
+    GLOBAL const input_quad *y = (GLOBAL const input_quad *)(b.y + mine * INPUT_BYTES);
+    UNROLL for (int r = 0; r < rows; r++) a[r].y = y[r * LANES];
+#endif
+#if TL_BITS
+    GLOBAL const u8 *bits = b.x_there + ((b.x_bit + mine) >> 3);
+    UNROLL for (int r = 0; r < rows; r++) a[r].bits = a[r].y_bits = bits[r * LANES * QUAD / 8];
+#if OP_INPUTS == 2
+    bits = b.y_there + ((b.y_bit + mine) >> 3);
+    UNROLL for (int r = 0; r < rows; r++) a[r].y_bits = bits[r * LANES * QUAD / 8];
+#endif
+#endif
+}
+fn void take(elem *e, asked a, batch b, i64 first)
+{
+    u32 there = 15;
+#if TL_BITS
+    const i64 mine = first + lane_index() * QUAD;
+    there = (u32)a.bits >> ((b.x_bit + mine) & 7);
+    if (OP_INPUTS == 2) there &= (u32)a.y_bits >> ((b.y_bit + mine) & 7);
+#endif
+#if OP_INPUTS == 2
+    const input_quad y = a.y;
+#else
+    const input_quad y = a.x;
+#endif
+    e[0] = made(a.x.x, y.x, there & 1, b.left_out), e[1] = made(a.x.y, y.y, there & 2, b.left_out);
+    e[2] = made(a.x.z, y.z, there & 4, b.left_out), e[3] = made(a.x.w, y.w, there & 8, b.left_out);
+}
+
+#define LOAD_IN_PLACE(name, rows_)                                                                                     \
+    fn void name(elem e[rows_][QUAD], batch b, i64 start, i64 at, i64 limit)                                           \
+    {                                                                                                                  \
+        if (at + rows_ * LANES * QUAD <= limit && can_load_e(b, start + at)) {                                         \
+            asked a[rows_];                                                                                            \
+            ask(a, rows_, b, start + at);                                                                              \
+            UNROLL for (int r = 0; r < rows_; r++) take(e[r], a[r], b, start + at);                                    \
+        } else {                                                                                                       \
+            UNROLL for (int r = 0; r < rows_; r++)                                                                     \
+            {                                                                                                          \
+                const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;                                             \
+                if (limit <= 0) {                                                                                      \
+                    UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;                                        \
+                } else if (!SKIPS || at + r * LANES * QUAD < limit) {                                                  \
+                    UNROLL for (int k = 0; k < QUAD; k++)                                                              \
+                        e[r][k] = element_at(b, start + (i + k < limit ? i + k : limit - 1));                          \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+LOAD_IN_PLACE(load_e, 8)
+LOAD_IN_PLACE(load_r, 1)
+
+/* A chunk that is asked for before it is folded (once.cl). */
+typedef asked strip[8];
+fn void load_dense(asked *a, batch b, i64 first) { ask(a, 8, b, first); }
+fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
+{
+    UNROLL for (int r = 0; r < 8; r++)
+    {
+        const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+        elem e[QUAD];
+        take(e, a[r], b, from + at);
+        v[r] = TWIN(TWIN(lift_e(e[0], i, b.p), lift_e(e[1], i + 1, b.p), 1),
+                    TWIN(lift_e(e[2], i + 2, b.p), lift_e(e[3], i + 3, b.p), 1), 2);
+    }
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * Elements for the kernels out of views with validity, or of two inputs: dense arrays on the device, as gpu/kernel/
+ * prepare.cl writes them. Any shape takes them as a view without bitmaps. */
+#include "work.h"
+#include "dtype/dtype.h"
+#include "gpu/kernel/constants.h"
+#include <stdlib.h>
+
+/* ---- inputs ---- */
+
+static int64_t type_of(tally_dtype d)
+{
+    const char kind = tl_dtype_kind(d);
+    const int of = d == TALLY_BF16 ? KIND_BFLOAT : kind == 'F' ? KIND_FLOAT : kind == 'U' ? KIND_UNSIGNED : KIND_SIGNED;
+    return TYPE(of, (int)tally_dtype_size(d));
+}
+
+/* Bytes low .. high - 1 from p on: where they are, or a copy. *byte: where p's own is. */
+static tally_status bring(tl_gpu_device *d, tally *ctx, const void *p, int64_t low, int64_t high, tl_memory *to,
+                          int *owned, int64_t *byte)
+{
+    size_t offset;
+    const char *from = tl_offset((void *)(uintptr_t)p, low);
+    if (d->gpu->calls->owns(d->gpu, from, to, &offset)) {
+        *byte = (int64_t)offset - low;
+        return TALLY_OK;
+    }
+    *owned = 1;
+    *byte = -low;
+    return tl_gpu_upload(d, ctx, from, (size_t)(high - low), to);
+}
+
+/* Its bitmap alone. */
+static tally_status open_bits(tl_gpu_device *d, tally *ctx, const tally_view *v, tl_gpu_input *s)
+{
+    int64_t low, high, byte = 0;
+    if (!v->valid) return TALLY_OK;
+    tl_view_extent(v, 1, &low, &high);
+    tally_status status = bring(d, ctx, v->valid, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
+                                &s->bits, &s->bits_owned, &byte);
+    s->bit = 8 * byte + v->valid_offset + (v->offsets ? v->offsets[0] * v->stride : 0);
+    return status;
+}
+
+static tally_status open_source(tl_gpu_device *d, tally *ctx, const tally_view *v, int across, tl_gpu_input *s)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(v->dtype);
+    int64_t low, high;
+    *s = (tl_gpu_input){.type = type_of(v->dtype)};
+    s->inner = across ? v->row_stride : v->stride;
+    s->outer = across ? v->stride : v->row_stride;
+    tl_view_extent(v, bytes, &low, &high);
+    tally_status status = bring(d, ctx, v->data, low, high, &s->data, &s->owned, &s->byte);
+    s->byte += v->offsets ? v->offsets[0] * v->stride * bytes : 0;
+    return status ? status : open_bits(d, ctx, v, s);
+}
+
+static void close_source(tl_gpu_device *d, tl_gpu_input *s)
+{
+    if (s->owned) tl_gpu_give(d, &s->data);
+    if (s->bits_owned) tl_gpu_give(d, &s->bits);
+}
+
+/* ---- prepared elements ---- */
+
+typedef struct {
+    int64_t inner, total; /* elements of a row, and of all */
+    int across;           /* rows lie across: their first elements are neighbours, then the second ones */
+} layout;
+
+static layout layout_of(const tally_view *in)
+{
+    if (in->offsets) {
+        const int64_t all = in->offsets[in->rows] - in->offsets[0];
+        return (layout){all, all, 0};
+    }
+    const int across = in->rows > 1 && in->n > 1 && llabs(in->row_stride) < llabs(in->stride);
+    return (layout){across ? in->rows : in->n, in->rows * in->n, across};
+}
+
+static tally_view view_of(const tally_view *in, const layout *l, const tl_memory *m, tally_dtype dtype, int64_t bytes)
+{
+    return (tally_view){.data = tl_offset((void *)(uintptr_t)m->address, in->offsets ? -in->offsets[0] * bytes : 0),
+                        .dtype = dtype,
+                        .rows = in->rows,
+                        .n = in->n,
+                        .row_stride = l->across ? 1 : in->n,
+                        .stride = l->across ? in->rows : 1,
+                        .offsets = in->offsets};
+}
+
+static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, const layout *of,
+                           const tl_gpu_input *s, const tl_prepared *p)
+{
+    const tl_gpu_input *const x = &s[0], *const y = &s[in->next != NULL];
+    const tally_view *const other = in->next;
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    const int64_t flags = (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
+                          (other && other->valid ? PREPARE_Y_BITS : 0) |
+                          (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
+                          (form->named->masked ? PREPARE_MASKED : 0);
+    const int rows = of->inner < of->total &&
+                     (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner); /* else it is one */
+    tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);     /* one for all calls */
+    if (status) return status;
+    return TL_GO(
+        &l, prepare, (of->total + PREPARE_THREADS - 1) / PREPARE_THREADS,
+        .x_source = TL_ARGUMENTS(x_source_part, .x_data = tl_memory_of(&x->data), .x_byte = tl_i64(x->byte),
+                                 .x_inner = tl_i64(x->inner), .x_outer = tl_i64(x->outer), .x_type = tl_i64(x->type),
+                                 .x_bits = tl_memory_of(in->valid ? &x->bits : &x->data), .x_bit = tl_i64(x->bit)),
+        .y_source =
+            TL_ARGUMENTS(y_source_part, .y_data = tl_memory_of(&y->data), .y_byte = tl_i64(y->byte),
+                         .y_inner = tl_i64(y->inner), .y_outer = tl_i64(y->outer), .y_type = tl_i64(y->type),
+                         .y_bits = tl_memory_of(other && other->valid ? &y->bits : &y->data), .y_bit = tl_i64(y->bit)),
+        .count = tl_i64(of->total), .inner = tl_i64(rows ? of->inner : of->total), .flags = tl_i64(flags),
+        .to_type = tl_i64(type_of(form->op->dtype)), .fill = tl_i64((int64_t)form->fill),
+        .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
+}
+
+tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p)
+{
+    const tl_form *const form = c->form;
+    const tally_view *const in = c->in;
+    const layout l = layout_of(in);
+    const tl_scalar *op;
+    tl_gpu_input s[2] = {{{0}}};
+    int64_t bytes;
+    *p = (tl_prepared){.count_plan = *c->count, .counted = counted};
+    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
+    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
+    if (status) return status;
+    p->plan.op = op;
+    if (__builtin_mul_overflow(l.total, (int64_t)op->elem_bytes, &bytes))
+        return tl_no_memory(ctx, SIZE_MAX, "a dense copy of the elements");
+    for (const tally_view *v = in; !status && v; v = v->next) status = open_source(d, ctx, v, l.across, &s[v != in]);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)bytes, &p->memory);
+    if (!status && counted) status = tl_gpu_take(d, ctx, (size_t)l.total, &p->counts);
+    if (!status) status = launch(d, ctx, form, in, &l, s, p);
+    close_source(d, &s[0]);
+    close_source(d, &s[1]);
+    if (status) return status;
+    p->view = view_of(in, &l, &p->memory, form->op->dtype, op->elem_bytes);
+    if (counted) p->count_view = view_of(in, &l, &p->counts, TALLY_U8, 1);
+    return TALLY_OK;
+}
+
+void tl_prepared_close(tl_gpu_device *d, tl_prepared *p)
+{
+    tl_gpu_give(d, &p->memory);
+    tl_gpu_give(d, &p->counts);
+}
+
+/* ---- in place ---- */
+
+/* Where the first element of a dense view lies: a multiple of its size? Kernels read no others side by side. */
+static int is_aligned(const tl_gpu_device *d, const tally_view *v)
+{
+    tl_memory memory;
+    size_t offset, bytes = tally_dtype_size(v->dtype);
+    if (!d->gpu->calls->owns(d->gpu, v->data, &memory, &offset)) return 1; /* a copy is */
+    return (memory.address + offset) % bytes == 0;
+}
+
+int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in)
+{
+    for (const tally_view *v = in; v; v = v->next)
+        if (v->dtype != form->op->dtype || v->stride != 1 || (v->rows > 1 && v->row_stride != in->row_stride) ||
+            !is_aligned(d, v))
+            return 0;
+    return !in->offsets && in->n >= CHUNK && form->kind != TL_FORM_STATES &&
+           !(in->rows > 1 && llabs(in->row_stride) < in->n);
+}
+
+tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
+                              tl_batch *b)
+{
+    const tl_scalar *op;
+    *p = (tl_in_place){.fill = (int64_t)form->fill, .bits = in->valid || (in->next && in->next->valid)};
+    *b = (tl_batch){0};
+    tally_status status = tl_gpu_plan(&d->base, ctx, form->op, form->par, &p->plan);
+    if (!status) status = tl_gpu_variant(d, ctx, form->op, form->par.marked, &op);
+    if (!status) status = tl_batch_open(d, ctx, &p->plan, &tl_no_piece, in, b);
+    if (status) return status;
+    p->plan.op = op;
+    b->plan = &p->plan;
+    b->in_place = p;
+    status = open_bits(d, ctx, in, &p->x);
+    p->y = p->x, p->y.owned = p->y.bits_owned = 0;
+    p->y.data = b->x, p->y.byte = b->x_byte;
+    if (!status && in->next) status = open_source(d, ctx, in->next, 0, &p->y);
+    /* one bitmap is both */
+    if (in->next && !in->valid) p->x.bits = p->y.bits, p->x.bit = p->y.bit;
+    if (in->next && !in->next->valid) p->y.bits = p->x.bits, p->y.bit = p->x.bit;
+    return status;
+}
+
+void tl_in_place_close(tl_gpu_device *d, tl_in_place *p)
+{
+    if (p->x.bits_owned) tl_gpu_give(d, &p->x.bits);
+    close_source(d, &p->y);
+}
+
+tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p)
+{
+    const tl_memory *none = &p->y.data; /* the kernel does not read it */
+    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(&p->y.data), .y_byte = tl_i64(p->y.byte),
+                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none), .x_bit = tl_i64(p->x.bit),
+                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none), .y_bit = tl_i64(p->y.bit),
+                        .left_out = tl_i64(p->fill));
+}
