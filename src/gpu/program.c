@@ -186,8 +186,7 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op),
-        tl_gpu_whole_log(op, prelude, tiles));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude, tiles));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));

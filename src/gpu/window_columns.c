@@ -103,8 +103,7 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                                   : TALLY_OK;
     if ((longs || talls) && !(apart && ends)) return status;
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status && !longs && !talls)
-        status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
+    if (!status && !longs && !talls) status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
     /* those at both ends, which fold other levels */
     if (!status && apart && ends) status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
     return status;

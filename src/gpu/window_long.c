@@ -101,7 +101,8 @@ static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
 }
 static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
 {
-    return columns ? rows_room(c, k, w) : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES), TL_LONG_TILES);
+    return columns ? rows_room(c, k, w)
+                   : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES), TL_LONG_TILES);
 }
 
 /* 0: a launch would need more local memory than there is. */

@@ -57,7 +57,8 @@ int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles
 int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels, tl_tiles tiles)
 {
     const int64_t arrays = levels.arrays ? levels.arrays : 1; /* results may need one */
-    return arrays * tl_array_bytes(d, b, tiles) + (runs(d, b, tiles) ? b->plan->op->elem_bytes << tl_whole_log(d, b, tiles) : 0);
+    return arrays * tl_array_bytes(d, b, tiles) +
+           (runs(d, b, tiles) ? b->plan->op->elem_bytes << tl_whole_log(d, b, tiles) : 0);
 }
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
@@ -71,7 +72,8 @@ static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     const int64_t w = width(g);
-    if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+    if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) ||
+        whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
     /* The other launch then leaves tiles out (SKIPS), if there are some without a border. */
@@ -130,7 +132,8 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
     const int whole = kernel == TL_KERNEL_window_whole,
               flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
     const tl_levels levels = tl_whole_levels(d, batch, w, TL_TILES);
-    const int64_t each = whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
+    const int64_t each =
+        whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);
