@@ -297,12 +297,12 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     tl_gpu_device device = {.gpu = &gpu};
     const tl_plan plan = {.op = op};
     const tl_batch batch = {.plan = &plan};
-    const int log = tl_gpu_whole_log(op, prelude);
+    const int log = tl_gpu_whole_log(op, prelude, TL_TILES);
     const int64_t w = k < 20 ? k + 1 : 1 + check_below((1 << (log - 1)) - 1);
     window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + k % 7 / 6, window.out_stride = 1 + k % 9 / 8;
     window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
     window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
-    window.levels = tl_whole_levels(&device, &batch, w), window.each = ((1 << log) - (w - 1)) & -QUAD;
+    window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD;
     window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
     check_fill(room + shift, op->dtype, window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
@@ -371,7 +371,7 @@ int main(int argc, char **argv)
                 {"var", TALLY_U8},    {"var", TALLY_I16},    {"var", TALLY_F32},       {"sum", TALLY_BF16},
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
-                {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"var", TALLY_F32}};
+                {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32}};
     enum { WINDOWS = 2, SCANS = 8, IN_PLACE = 5 }; /* the last ones, and those before them */
     static const struct {
         const char *op;

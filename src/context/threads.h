@@ -9,6 +9,7 @@
 
 /* As many as `wanted`, or as there can be: 1 in a process that was forked from one with threads, fewer where threads
  * cannot be made. The calling thread's team is then this large already; a region of 1 thread leaves it as it is. Does
- * not fail. (OpenMP allocates 1568 bytes for a team of another size than the last, and ends the process if it cannot.) */
+ * not fail. (OpenMP allocates 1568 bytes for a team of another size than the last, and ends the process if it
+ * cannot.) */
 int tl_threads(int wanted);
 #endif

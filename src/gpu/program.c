@@ -167,7 +167,7 @@ int tl_gpu_once_lines(const tl_scalar *op)
            !(bytes == 8 && tl_gpu_state_bytes(op) > 8);
 }
 
-static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
+static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     int half = op->dtype == TALLY_F16 || op->dtype == TALLY_BF16, is_float = half || op->dtype >= TALLY_F32;
     int is_unsigned = !is_float && op->dtype % 2 == 0, bytes = (int)tally_dtype_size(op->dtype);
@@ -186,10 +186,10 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude)
         say(b, "#define ELEM_T %s\n#define ORD_T i%d\n", float_name(op->dtype), 8 * bytes);
     else
         say(b, "#define ELEM_T %s\n#define ORD_T %s\n", tally_dtype_name(op->dtype), tally_dtype_name(op->dtype));
-    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude));
+    say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude, tiles));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
-    say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude));
+    say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
 }
@@ -213,8 +213,6 @@ static void add_operator(buffer *b, const tl_scalar *op)
     if (op->masked) add_file(b, "operator/masked.h");
 }
 
-enum { RUNS_FROM = 12 }; /* bytes of a state; 8 works too */
-
 int tl_gpu_state_bytes(const tl_scalar *op)
 {
     int packed = op->state_bytes;
@@ -229,18 +227,24 @@ int tl_gpu_room_log(const tl_scalar *op)
     return bytes <= 8 ? 11 : bytes <= 24 ? 10 : 9;
 }
 
-int tl_gpu_whole_log(const tl_scalar *op, const char *prelude)
+int tl_gpu_whole_log(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     int bytes = tl_gpu_state_bytes(op);
     /* groups have 48 KiB on NVIDIA's OpenCL: 8 KiB an array, or more, a quad for each of 256 threads */
     if (!is_cuda(prelude)) return bytes <= 4 ? 11 : 10;
-    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude) ? 11 : 10; /* 16 KiB; runs: more */
+    return bytes <= 4 ? 12 : bytes <= 8 || tl_gpu_runs(op, prelude, tiles) ? 11 : 10; /* 16 KiB; runs: more */
 }
 
-int tl_gpu_runs(const tl_scalar *op, const char *prelude)
+/* In tiles of window_long, which also takes columns, all states of 12 and 16 bytes: tiles twice as wide are what makes
+ * columns of var f32 1.2 to 2.5 times as fast (H200). In others where it pays: states of 12 bytes of the library (ema
+ * f32 at w = 20 to 500: 1.03 to 1.29 times as fast), and of 16 with an index and elements up to 4 (argmax f32, flat
+ * 1.00 to 1.03, rows 1.06 to 1.22). Not argmax f64 (rows 0.86 to 1.05), nor var (w = 20 and 50: 0.93 to 0.98; 500: 1.12
+ * to 1.15), nor a user's (drawdown f32 0.88 to 0.99), nor 8 bytes (sum f64 0.81 to 1.00). */
+int tl_gpu_runs(const tl_scalar *op, const char *prelude, tl_tiles tiles)
 {
     const int bytes = tl_gpu_state_bytes(op);
-    return is_cuda(prelude) && bytes >= RUNS_FROM && (bytes == 8 || bytes == 12 || bytes == 16);
+    if (!is_cuda(prelude) || (bytes != 12 && bytes != 16)) return 0;
+    return tiles == TL_LONG_TILES || (!op->user && (bytes == 12 || (op->indexed && op->elem_bytes <= 4)));
 }
 
 int tl_gpu_once_blocks(const tl_scalar *op, int few)
@@ -333,15 +337,15 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     buffer b = {NULL, 0, 0, 0};
     char name[64];
     const int in_place = !strcmp(shape, "reduce_two") || !strcmp(shape, "reduce_bits");
+    const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
+    const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", shape[7] == 'b');
     add_file(&b, prelude);
-    add_facts(&b, op, prelude);
+    add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
-    const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
-    const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (is_long) say(&b, "#define TL_LONG 1\n");
     add_file(&b, "gpu/kernel/constants.h");
     add_file(&b, "gpu/kernel/combine.cl");

@@ -19,7 +19,7 @@ typedef struct tl_geometry {
 
 tl_arguments_windows_part tl_window_arguments(const tl_geometry *g);
 /* The elements of a tile of whole windows, as a power of 2. */
-int tl_whole_log(const tl_gpu_device *d, const tl_batch *b);
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles);
 /* Levels that a tile folds windows of w from, `from` on (0, or 2 and more). */
 typedef struct tl_levels {
     int top, kept; /* the highest bit of w; the others that are set: each keeps an array */
@@ -28,9 +28,9 @@ typedef struct tl_levels {
 tl_levels tl_levels_of(int64_t w, int from);
 /* ... in tiles of neighbouring items (gpu/kernel/window_whole.cl), and the bytes of local memory of such a tile; bytes
  * of an array. */
-tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w);
-int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels);
-int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b);
+tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w, tl_tiles tiles);
+int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels, tl_tiles tiles);
+int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles);
 tl_arguments_levels_part tl_levels_arguments(int top, int kept);
 
 /* All windows of a batch, numbered end to end (gpu/kernel/window_place.cl). */

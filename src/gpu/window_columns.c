@@ -54,28 +54,33 @@ static parts cut(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g
 /* Bytes of local memory of a tile of TILE_ROWS rows. */
 static int64_t tall_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    const int log = tl_whole_log(d, b), row = log - TILE_ROWS_LOG;
-    return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b);
+    const int log = tl_whole_log(d, b, TL_LONG_TILES), row = log - TILE_ROWS_LOG;
+    return tl_levels_of(w << row, row).arrays * tl_array_bytes(d, b, TL_LONG_TILES);
 }
 /* Whole windows by tiles, where a tile's rows are whole sectors of memory and most of them have results. */
 static int tall_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     enum { SECTOR = 32 };
     const int64_t w = g->before + 1 + g->after;
-    const int row = tl_whole_log(d, b) - TILE_ROWS_LOG;
+    const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
     return w > 1 && w <= TILE_ROWS / 2 && b->n >= TILE_ROWS && b->plan->op->elem_bytes << row >= SECTOR &&
            tall_room(d, b, w) <= d->gpu->calls->local_bytes(d->gpu);
 }
-static tally_status tall(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_geometry *g, int edges)
+static tally_status tall(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r, const tl_geometry *g,
+                         int edges)
 {
-    const int row = tl_whole_log(l->d, b) - TILE_ROWS_LOG;
+    const int row = tl_whole_log(d, b, TL_LONG_TILES) - TILE_ROWS_LOG;
     const int64_t w = g->before + 1 + g->after, count = g->valid ? b->n - (w - 1) : b->n, each = TILE_ROWS - (w - 1);
     const int64_t jobs = (((b->rows - 1) >> row) + 1) * ((count - 1) / each + 1);
     tl_levels levels = tl_levels_of(w << row, row);
     tl_arguments_tiles_part tiles = tl_tiles_arguments(count, each, edges);
     tiles.jobs = tl_i64(jobs), levels.top -= row;
-    return TL_GO(l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
-                 .local_bytes = tl_room(tall_room(l->d, b, w)));
+    tl_built program = {0};
+    const tl_launch l = {d, ctx, &program};
+    const tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window_long", &program);
+    if (status) return status;
+    return TL_GO(&l, window_tall, jobs, .whole = tl_whole_arguments(b, r, g, tiles, levels),
+                 .local_bytes = tl_room(tall_room(d, b, w)));
 }
 
 tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, const tl_results *r,
@@ -88,16 +93,17 @@ tally_status tl_window_columns(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
         places_of(w, shrink ? all : w, WALK_LOG(state)) <= d->gpu->calls->local_bytes(d->gpu) / (LANES * state);
     const int edges = apart ? EDGES_APART : EDGES_TOO;
     const int tiles = !shrink || (apart && walks), longs = tiles && tl_long_columns_takes(d, ctx, b, g);
+    const int talls = tiles && !longs && tall_takes(d, b, g);
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     *done = tl_batch_across(b) && b->n >= (g->valid ? w : 1) && (walks || longs);
     if (!*done) return TALLY_OK;
-    tally_status status = longs ? tl_long_columns(d, ctx, b, r, g, edges) : TALLY_OK;
-    if (longs && !(apart && ends)) return status;
+    tally_status status = longs   ? tl_long_columns(d, ctx, b, r, g, edges)
+                          : talls ? tall(d, ctx, b, r, g, edges)
+                                  : TALLY_OK;
+    if ((longs || talls) && !(apart && ends)) return status;
     if (!status) status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
-    if (!status && !longs)
-        status = tiles && tall_takes(d, b, g) ? tall(&l, b, r, g, edges)
-                                              : launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
+    if (!status && !longs && !talls) status = launch(&l, b, r, g, shrink && !apart ? all : w, cut(d, b, g, edges));
     /* those at both ends, which fold other levels */
     if (!status && apart && ends) status = launch(&l, b, r, g, all, (parts){b->n, ends, b->n - ends, EDGES_TOO});
     return status;

@@ -93,7 +93,7 @@ static int row_of(const cutting *k) { return k->log - TILE_ROWS_LOG; }
 /* The bytes of local memory of a launch whose tiles of rows fold these levels. */
 static int64_t room_of(const long_case *c, tl_levels levels)
 {
-    return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b);
+    return (levels.arrays ? levels.arrays : 1) * tl_array_bytes(c->d, c->b, TL_LONG_TILES);
 }
 static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
 {
@@ -101,13 +101,14 @@ static int64_t rows_room(const long_case *c, const cutting *k, int64_t w)
 }
 static int64_t low_room(const long_case *c, const cutting *k, int columns, int64_t w)
 {
-    return columns ? rows_room(c, k, w) : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w));
+    return columns ? rows_room(c, k, w)
+                   : tl_whole_room(c->d, c->b, tl_whole_levels(c->d, c->b, w, TL_LONG_TILES), TL_LONG_TILES);
 }
 
 /* 0: a launch would need more local memory than there is. */
 static int cut_levels(const long_case *c, int columns, cutting *k)
 {
-    *k = (cutting){.log = tl_whole_log(c->d, c->b),
+    *k = (cutting){.log = tl_whole_log(c->d, c->b, TL_LONG_TILES),
                    .state = tl_gpu_state_bytes(c->b->plan->op),
                    .last = 1,
                    .across = 1,
@@ -135,7 +136,7 @@ typedef struct {
 static tally_status items(const long_case *c, const cutting *k, const tl_built *program, item_case i)
 {
     const tl_launch l = launch_of(c, program);
-    const tl_levels levels = tl_whole_levels(c->d, c->b, i.width);
+    const tl_levels levels = tl_whole_levels(c->d, c->b, i.width, TL_LONG_TILES);
     const int64_t each = (((int64_t)1 << k->log) - (i.width - 1)) & -QUAD, tiles = (i.count + each - 1) / each;
     tl_batch b = *c->b;
     tally_status status = tl_tile_firsts(&l, &b, i.at, each, tiles);
@@ -144,7 +145,8 @@ static tally_status items(const long_case *c, const cutting *k, const tl_built *
         .states = tl_memory_of(i.states), .what = tl_i64(i.what), .at = tl_i64(i.at), .shift = tl_i64(i.shift),
         .width = tl_i64(i.width));
     if (!status)
-        status = TL_GO(&l, window_part, tiles, .part = part, .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels)));
+        status = TL_GO(&l, window_part, tiles, .part = part,
+                       .local_bytes = tl_room(tl_whole_room(c->d, c->b, levels, TL_LONG_TILES)));
     tl_gpu_give(c->d, &b.first);
     return status;
 }

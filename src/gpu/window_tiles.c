@@ -27,34 +27,38 @@ tl_levels tl_levels_of(int64_t w, int from)
     return l;
 }
 
-int tl_whole_log(const tl_gpu_device *d, const tl_batch *b)
+int tl_whole_log(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
 {
-    return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude);
+    return tl_gpu_whole_log(b->plan->op, d->gpu->calls->prelude, tiles);
 }
 
-static int runs(const tl_gpu_device *d, const tl_batch *b) { return tl_gpu_runs(b->plan->op, d->gpu->calls->prelude); }
+static int runs(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
+{
+    return tl_gpu_runs(b->plan->op, d->gpu->calls->prelude, tiles);
+}
 
-tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w)
+tl_levels tl_whole_levels(const tl_gpu_device *d, const tl_batch *b, int64_t w, tl_tiles tiles)
 {
     enum { RUN_LOG = 3 };
     const int64_t high = w >> RUN_LOG << RUN_LOG; /* of runs the other bits have no arrays */
-    if (!runs(d, b)) return tl_levels_of(w, 0);
+    if (!runs(d, b, tiles)) return tl_levels_of(w, 0);
     tl_levels l = high ? tl_levels_of(high, RUN_LOG) : tl_levels_of(w, 0);
     l.kept = high ? l.kept : 0;
     l.arrays = l.kept + (l.arrays > l.kept); /* those that do not stay have one array */
     return l;
 }
 
-int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b)
+int64_t tl_array_bytes(const tl_gpu_device *d, const tl_batch *b, tl_tiles tiles)
 {
-    const int64_t state = tl_gpu_state_bytes(b->plan->op), all = state << tl_whole_log(d, b);
-    return runs(d, b) && state == 12 ? all + all / 8 : all; /* PADDED */
+    const int64_t state = tl_gpu_state_bytes(b->plan->op), all = state << tl_whole_log(d, b, tiles);
+    return runs(d, b, tiles) && state == 12 ? all + all / 8 : all; /* PADDED */
 }
 
-int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels)
+int64_t tl_whole_room(const tl_gpu_device *d, const tl_batch *b, tl_levels levels, tl_tiles tiles)
 {
     const int64_t arrays = levels.arrays ? levels.arrays : 1; /* results may need one */
-    return arrays * tl_array_bytes(d, b) + (runs(d, b) ? b->plan->op->elem_bytes << tl_whole_log(d, b) : 0);
+    return arrays * tl_array_bytes(d, b, tiles) +
+           (runs(d, b, tiles) ? b->plan->op->elem_bytes << tl_whole_log(d, b, tiles) : 0);
 }
 
 static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
@@ -62,17 +66,18 @@ static int64_t width(const tl_geometry *g) { return g->before + g->after + 1; }
 /* Bytes of local memory that window_whole needs. */
 static int64_t whole_room(const tl_gpu_device *d, const tl_batch *b, int64_t w)
 {
-    return tl_whole_room(d, b, tl_whole_levels(d, b, w));
+    return tl_whole_room(d, b, tl_whole_levels(d, b, w, TL_TILES), TL_TILES);
 }
 
 tl_taken tl_whole_takes(const tl_gpu_device *d, const tl_batch *b, const tl_geometry *g)
 {
     const int64_t w = width(g);
-    if (w > (int64_t)1 << (tl_whole_log(d, b) - 1) || whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
+    if (w > (int64_t)1 << (tl_whole_log(d, b, TL_TILES) - 1) ||
+        whole_room(d, b, w) > d->gpu->calls->local_bytes(d->gpu))
         return TL_TAKES_NONE;
     if (g->valid || g->whole) return TL_TAKES_ALL;
     /* The other launch then leaves tiles out (SKIPS), if there are some without a border. */
-    const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b);
+    const int some = b->elements / FEW_TILES > b->rows << tl_whole_log(d, b, TL_TILES);
     return some && d->gpu->calls->warps_in_group(d->gpu) > 1 ? TL_TAKES_WHOLE : TL_TAKES_NONE;
 }
 
@@ -126,8 +131,9 @@ static tally_status launch(tl_gpu_device *d, const tl_batch *batch, const tl_res
     const int64_t w = width(g);
     const int whole = kernel == TL_KERNEL_window_whole,
               flat = d->gpu->calls->once && batch->rows == 1 && !batch->listed;
-    const tl_levels levels = tl_whole_levels(d, batch, w);
-    const int64_t each = whole ? whole_each(tl_whole_log(d, batch), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
+    const tl_levels levels = tl_whole_levels(d, batch, w, TL_TILES);
+    const int64_t each =
+        whole ? whole_each(tl_whole_log(d, batch, TL_TILES), w) : any_each(tl_gpu_room_log(batch->plan->op), w);
     const int64_t count = tl_windows_of(batch, g), jobs = (count + each - 1) / each;
     tl_batch b = *batch;
     tally_status status = tl_tile_firsts(l, &b, g->valid ? 0 : -g->before, each, jobs);

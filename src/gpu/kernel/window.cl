@@ -10,6 +10,7 @@
  *   window          all levels in local memory, for windows of at most ROOM / 2 and any edge
  *   window_columns  (window_columns.cl) of columns, by lanes
  *   window_part, window_rows          (window_long.cl, a program of its own) longer ones of their whole length
+ *   window_tall                       (window_columns.cl, in that program) of columns, by tiles
  *   lift_all, double_all, fold_all    each level an array in global memory, for longer ones at an edge */
 enum { WINDOW_LEVELS = ROOM_LOG };
 enum { OUTPUTS = ROOM / 2 / WINDOW_THREADS, ITEMS = ROOM / WINDOW_THREADS };

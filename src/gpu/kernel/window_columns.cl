@@ -2,7 +2,9 @@
  * Windows of sequences that lie across (columns). Whole ones go by tiles (window_tall; of more than half a tile by
  * groups of levels as flat ones do, window_long.cl), others by a lane for each column (window_columns). */
 
-/* ---- tiles ---- */
+/* ---- tiles (of window_long's program) ---- */
+
+#ifdef TL_LONG
 
 /* Tiles of TILE_ROWS elements of some columns, as window_rows has them: a quad is an element each of four columns, and
  * a distance of r elements one of r << FIRST_LEVEL items. So a level is a store and a load of a quad, where a lane that
@@ -103,12 +105,13 @@ fn void tall_windows(LOCAL four *z, batch b, results out, windows of, i64 jobs, 
         BARRIER();
     }
 }
-#ifndef TL_LONG
 KERNEL_OF(window_tall)
 {
     WHOLE_OF_PARAMETERS;
     tall_windows((LOCAL four *)ROOM_OF_PARAMETER, b, out, of, jobs, each, top_level, kept_levels, make);
 }
+
+#else
 
 /* ---- lanes ---- */
 

@@ -234,7 +234,7 @@ fn int turn_of(int q)
 fn int place_of(int i)
 {
     if (!RUNS) return i ^ turn_of(i / QUAD);
-    return PADDED ? i + (i >> 5 << 2) : sizeof(state) == 16 ? i ^ (i >> 3 & 7) : i ^ (i >> 3 & 6);
+    return PADDED ? i + (i >> 5 << 2) : i ^ (i >> 3 & 7);
 }
 
 /* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
