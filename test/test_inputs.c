@@ -813,11 +813,17 @@ static void on_device(const char *name)
     if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
     if (!strcmp(only_op, "")) only_op = few ? "sum" : "all", only_type = few ? "f32" : "all";
     tl_gpu *gpu = tl_gpu_of(ctx->device)->gpu;
-    for (int b = 0; b < BLOCKS; b++) check_ok(ctx, gpu->calls->allocate(gpu, ctx, bytes[b], &block[b]), "a block");
+    int ready = check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
+    for (int b = 0; b < BLOCKS && ready; b++)
+        ready = check_ok(ctx, gpu->calls->allocate(gpu, ctx, bytes[b], &block[b]), "a block");
+    gpu->calls->leave(gpu);
+    if (!ready) return;
     check_ok(ctx, tally_time(ctx, 1), "time");
     run(ctx, few || check_quick ? 200 : 1000, few);
     exact(ctx);
+    check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
+    gpu->calls->leave(gpu);
     memset(block, 0, sizeof block);
     tally_close(ctx);
 }
