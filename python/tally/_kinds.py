@@ -147,11 +147,11 @@ def _on_device(object, library, dtype, shape):
     if library == "torch":
         torch = sys.modules["torch"]
         return torch.empty(shape, dtype=getattr(torch, dtype), device=object.device)
-    namespace = getattr(object, "__array_namespace__", None)
-    if namespace is None:
-        raise TypeError(f"x is on a device and of type {type(object).__name__}, which makes no arrays: give out=")
-    if library == "jax":
+    if library in ("jax", "jaxlib"):
         raise TypeError("x is a JAX array on a device, which cannot be written: give out= of another library")
-    space = namespace()
+    namespace = getattr(object, "__array_namespace__", None)
+    if namespace is None and library != "cupy":
+        raise TypeError(f"x is on a device and of type {type(object).__name__}, which makes no arrays: give out=")
+    space = namespace() if namespace else sys.modules["cupy"]  # CuPy 14's arrays do not name theirs
     with object.device:  # CuPy's; its arrays are made on the current device
         return space.empty(shape, dtype=getattr(space, dtype))
