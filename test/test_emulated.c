@@ -4,6 +4,7 @@
  * also of two inputs and with bitmaps, and of scans: random lengths, alignments, strides, tiles and groups; and
  * window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
  *
+ *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks about half
  *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
 #include "gpu/window.h"
 #include "context/inputs.h"
@@ -400,13 +401,16 @@ int main(int argc, char **argv)
             try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
                     REDUCE | SCAN | TWO | BITMAPS | WINDOW);
         else
-            for (size_t i = 0; i < count; i++)
+            for (size_t i = 0; i < count; i++) {
+                if (!check_long && check_below(2)) continue; /* the compiler takes most of the time */
                 try_one(ctx, some[i].op, some[i].dtype, ROUNDS,
                         i + WINDOWS >= count           ? WINDOW
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
+            }
         for (int i = 0; i < IN_PLACE && argc < 3; i++)
-            try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
+            if (check_long || check_below(2))
+                try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
         tally_close(ctx);
     }
     return check_finish();
