@@ -103,8 +103,8 @@ tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t 
     void *bits = (void *)(uintptr_t)v->valid;
     tl_view_extent(v, 1, &low, &high);
     if (high > low)
-        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1, back,
-                              name, what);
+        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
+                              back, name, what);
     v->valid = bits;
     return status;
 }
