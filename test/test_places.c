@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Memory of a GPU in streams, fragments, bits of results and exact sums: elements, second inputs, validity and results, each of
- * the device or of the host, give what the host's memory gives. Skipped where there is no GPU device. */
+ * Memory of a GPU in streams, fragments, bits of results and exact sums: elements, second inputs, validity and results,
+ * each of the device or of the host, give what the host's memory gives. Skipped where there is no GPU device. */
 #include "gpus.h"
 #include "mpi/memory.h"
 
