@@ -109,8 +109,8 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
 
 /* ---- two inputs ---- */
 
-/* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and without validity, streams of rows and
- * fragments. On a GPU (device) the reduction alone, which is compiled there. */
+/* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and without validity, streams of
+ * rows and fragments. On a GPU (device) the reduction alone, which is compiled there. */
 static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix, const char *device)
 {
     enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
