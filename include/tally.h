@@ -616,7 +616,7 @@ typedef struct tally_exact {
 } tally_exact;
 /* The sum of nothing: all bytes 0. */
 TALLY_API void tally_exact_init(tally_exact *sum);
-/* Adds all elements of a view, or takes them back: of f16, bf16, f32 or f64; with a second input the products below f64,
+/* Adds all elements of a view, or takes them back: of f16, bf16, f32 or f64; with a second input products below f64,
  * what is left out no element (doc/inputs.md). ctx NULL: of plain views, here. On failure *sum is as before. */
 TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
 TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
