@@ -616,8 +616,8 @@ typedef struct tally_exact {
 } tally_exact;
 /* The sum of nothing: all bytes 0. */
 TALLY_API void tally_exact_init(tally_exact *sum);
-/* Adds all elements of a view, which are f16, bf16, f32 or f64, or takes them back. ctx NULL: on the calling thread,
- * and the sentence is in tally_error(NULL). Of host memory. On failure *sum is as before. */
+/* Adds the elements of a view that are there (f16, bf16, f32 or f64), or takes them back. ctx NULL: on this thread,
+ * and the sentence is in tally_error(NULL). Of host memory; validity may be given. On failure *sum is as before. */
 TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
 TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
 /* *sum becomes *sum + *other; or *sum - *other, which had been merged into it. */

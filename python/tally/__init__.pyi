@@ -295,16 +295,20 @@ def std(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def skew(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def kurt(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def sumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def norm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def min(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -319,7 +323,8 @@ def minmax(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def range(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def argmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -365,6 +370,10 @@ def ema(
     x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
+def drawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
 def dot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
@@ -385,8 +394,21 @@ def slope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
-def drawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+def wvar(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def wstd(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def atmin(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def atmax(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansum(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -409,16 +431,20 @@ def nanstd(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanskew(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nankurt(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nannorm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -433,7 +459,8 @@ def nanminmax(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanrange(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanargmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -463,6 +490,10 @@ def nanema(
     x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
+def nandrawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
 def nandot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
@@ -483,6 +514,19 @@ def nanslope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
-def nandrawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+def nanwvar(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanwstd(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanatmin(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanatmax(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...

@@ -5,7 +5,9 @@
 #include "context/view.h"
 #include "cpu/exact/exact.h"
 #include "cpu/isas.h"
+#include "inputs.h"
 #include "law/fp.h"
+#include <string.h>
 
 void tally_exact_init(tally_exact *sum)
 {
@@ -23,11 +25,35 @@ static tally_status plan_of(tally *ctx, const tally_view *x, tl_plan *plan)
     return status;
 }
 
+/* Those of n elements of which bits are 1, from number `bit` on: side by side, since no order of them matters. */
+static void add_valid(tl_exact *e, const tl_plan *plan, const tally_view *x, const char *at, int64_t bit, int64_t n)
+{
+    enum { PIECE = 2048 };
+    const int64_t bytes = plan->op->elem_bytes, step = tl_step(x->stride, bytes);
+    const unsigned char *const valid = x->valid;
+    char room[PIECE * sizeof(double)];
+    int64_t there = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t b = bit + i * x->stride;
+        memcpy(room + there * bytes, at + i * step, (size_t)bytes);
+        there += valid[b >> 3] >> (b & 7) & 1;
+        if (there < PIECE && i < n - 1) continue;
+        tl_exact_add(e, plan, room, 1, there);
+        there = 0;
+    }
+}
+
 /* All elements of a checked view. */
 static void add_all(tl_exact *e, const tl_plan *plan, int threads, const tally_view *x)
 {
     const int64_t bytes = plan->op->elem_bytes;
     int64_t n;
+    for (int64_t r = 0; x->valid && r < x->rows; r++) {
+        const int64_t first = x->offsets ? x->offsets[r] * x->stride : r * x->row_stride;
+        const char *const at = tl_view_row(x, r, bytes, &n);
+        add_valid(e, plan, x, at, x->valid_offset + first, n);
+    }
+    if (x->valid) return;
     if (!x->offsets && x->stride == 1 && x->row_stride == x->n) { /* they are all neighbours */
         tl_exact_slab(e, plan, threads, x->data, x->rows * x->n);
         return;
@@ -46,16 +72,19 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     if (!sum) return tl_fail(ctx, TALLY_INVALID, "sum is NULL: must be begun with tally_exact_init");
     if (!x) return tl_fail(ctx, TALLY_INVALID, "x is NULL: must be a view");
     tl_plan plan;
-    tally_view view = *x;
+    tally_view view = *x, bare = *x;
+    bare.valid = NULL;
     tl_exact all, more;
     tally_status status = plan_of(ctx, x, &plan);
     if (!status && ctx && x->offsets) status = tl_on_processors(ctx, x->offsets, "x->offsets", "exact sums", 0);
-    if (!status) status = tl_view_check(ctx, x, "x", plan.op->elem_bytes);
+    if (!status) status = tl_view_check(ctx, &bare, "x", plan.op->elem_bytes);
+    if (!status) status = tl_bits_check(ctx, x, "x");
     if (status) return status;
-    tl_view_normal(&view);
+    tl_inputs_normal(&view);
     const int64_t elements = view.offsets ? view.offsets[view.rows] - view.offsets[0] : view.rows * view.n;
     if (!elements) return TALLY_OK;
     if (ctx) status = tl_on_processors(ctx, x->data, "x->data", "exact sums", elements);
+    if (!status && ctx && x->valid) status = tl_on_processors(ctx, x->valid, "x->valid", "exact sums", 0);
     if (status) return status;
     tl_fp fp = tl_fp_enter();
     tl_exact_begin(&more);
