@@ -152,7 +152,7 @@ keys = st.lists(st.one_of(st.none(), st.integers(0, 3)), max_size=40)
 
 
 def masked(values, dtype):
-    return np.ma.masked_array([0 if v is None else v for v in values], [v is None for v in values], dtype)
+    return np.ma.masked_array([i if v is None else v for i, v in enumerate(values)], [v is None for v in values], dtype)
 
 
 @given(keys, st.sampled_from(["int8", "uint8", "int64", "uint64"]))
