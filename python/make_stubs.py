@@ -156,7 +156,6 @@ class Rolling:
         self,
         x: _Input,
         window: _Window,
-        *,
         axis: _Axis = 0,
         on: Any = None,
         center: bool = False,

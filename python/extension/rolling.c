@@ -211,13 +211,15 @@ static tally_status look_for_nan(tally *ctx, rolling *r)
 }
 
 /* ---- NaN, seen in the results ----
- * Reading all elements to look for NaN takes a third of the time of a rolling mean. The results of an operator in which
- * a NaN wins say it too, and a few of them are enough, whose windows side by side have all elements:
+ * Where the results of an operator in which a NaN wins are in a cache, they say at less cost than the elements whether
+ * there is one. A few of them are enough, whose windows side by side have all elements:
  *
  *   elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
  *
  * If one of these is NaN, it may also be one of inf - inf: then the elements are read after all. Where NaNs are many or
  * come first, a look at the first elements saves the windows, which would be of no use. */
+
+enum { CACHED = 1 << 22 }; /* bytes */
 
 /* The operator itself, of rows, gives results of the wanted type, with NaN where an element is NaN. */
 static int shows_nan(const rolling *r)
@@ -225,6 +227,7 @@ static int shows_nan(const rolling *r)
     static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
     const char *op = r->plain.op;
     const size_t length = strcspn(op, ":");
+    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0; /* the library stores past the caches */
     if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 || r->after < 0 ||
         r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
         r->plain.info.output != r->wanted || strstr(op, ":exact"))

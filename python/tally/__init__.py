@@ -305,18 +305,7 @@ def rolling(
     ValueError: a window that is no number of elements and no length of time, ``min_periods`` above a number of
     elements, times that are not sorted.
     """
-    return Rolling(
-        x,
-        window,
-        axis=axis,
-        on=on,
-        center=center,
-        closed=closed,
-        min_periods=min_periods,
-        step=step,
-        ties=ties,
-        dtype=dtype,
-    )
+    return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
 
 
 def _reach(w, before, after, center):
