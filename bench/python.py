@@ -118,8 +118,8 @@ out = np.empty_like(x)
 with_out, without, copy = best(
     lambda: tally.window(x, "mean", 50, out=out), lambda: tally.window(x, "mean", 50), lambda: np.copyto(out, x)
 )
-print(f"window(x, 'mean', 50) of {x.size} f64 with out= {1e6 * with_out:.0f} us, without {1e6 * without:.0f} us, ", end="")
-print(f"numpy.copyto {1e6 * copy:.0f} us, tally.count {1e6 * best(lambda: tally.count(x))[0]:.0f} us")
+print(f"window(x, 'mean', 50) of {x.size} f64 with out= {1e6 * with_out:.0f} us, without {1e6 * without:.0f} us,")
+print(f"    numpy.copyto {1e6 * copy:.0f} us, tally.count {1e6 * best(lambda: tally.count(x))[0]:.0f} us")
 others = {
     "sum": (lambda pd, r: r.sum, lambda bn: bn.move_sum),
     "min": (lambda pd, r: r.min, lambda bn: bn.move_min),

@@ -93,8 +93,7 @@ PyObject *pt_runs(PyObject *module, PyObject *object)
 }
 
 /* Codes with nulls, which belong to no group: as if they were 0, and then taken out of the order. */
-static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups,
-                                    int64_t *order, int64_t *offsets)
+static tally_status groups_of_nulls(tally *ctx, const pt_operand *a, int64_t groups, int64_t *order, int64_t *offsets)
 {
     const int64_t bytes = pt_bytes(a);
     pt_operand dense;
@@ -138,11 +137,11 @@ PyObject *pt_groups(PyObject *module, PyObject *const *args, Py_ssize_t count)
     int64_t *offsets = malloc((size_t)(groups + 1) * sizeof *offsets);
     if (slot && order && offsets) {
         tally_status status;
-        Py_BEGIN_ALLOW_THREADS status = a.valid
-                                            ? groups_of_nulls(slot->ctx, &a, groups, order, offsets)
-                                            : tally_groups(slot->ctx, &v, groups, order, offsets);
+        Py_BEGIN_ALLOW_THREADS status = a.valid ? groups_of_nulls(slot->ctx, &a, groups, order, offsets)
+                                                : tally_groups(slot->ctx, &v, groups, order, offsets);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-        else {
+        else
+        {
             PyObject *first = give_places(&a, order, offsets[groups]);
             PyObject *second = first ? give_places(&a, offsets, groups + 1) : NULL;
             if (second) given = PyTuple_Pack(2, first, second);

@@ -229,8 +229,8 @@ static int shows_nan(const rolling *r)
     const size_t length = strcspn(op, ":");
     if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0; /* the library stores past the caches */
     if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 || r->after < 0 ||
-        r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 ||
-        r->plain.info.output != r->wanted || strstr(op, ":exact"))
+        r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 || r->plain.info.output != r->wanted ||
+        strstr(op, ":exact"))
         return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == length && !strncmp(op, names[i], length)) return 1;

@@ -58,8 +58,9 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
         if (pt_value_from(init, "init", s->verb.info.output, start)) goto failed;
         scan.init = start;
     }
-    tally_status status = what == PT_SCAN ? tally_stream_scan(s->slot->ctx, s->verb.op, s->dtype, &scan, &s->stream)
-                                          : tally_stream_window(s->slot->ctx, s->verb.op, s->dtype, &window, &s->stream);
+    tally_status status = what == PT_SCAN
+                              ? tally_stream_scan(s->slot->ctx, s->verb.op, s->dtype, &scan, &s->stream)
+                              : tally_stream_window(s->slot->ctx, s->verb.op, s->dtype, &window, &s->stream);
     if (!status && (fragment == Py_None || !resume(s, fragment))) return (PyObject *)s;
     if (status) pt_raise(s->slot->ctx, status);
 failed:

@@ -246,8 +246,8 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
 
     ``codes`` are those of :func:`groups`, one for each element of ``x``; where the code is null, the element belongs to
-    no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the operator's empty value. ``next`` and ``where``, of one
-    axis too, are those of :func:`reduce`.
+    no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the
+    operator's empty value. ``next`` and ``where``, of one axis too, are those of :func:`reduce`.
 
     >>> import tally
     >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
