@@ -133,7 +133,8 @@ tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which)
                         .in_offsets = tl_memory_of(b->listed ? &b->offsets : none),
                         .in_ids = tl_memory_of(chosen ? &b->ids : none),
                         .in_first = tl_memory_of(b->first.bytes ? &b->first : none),
-                        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin));
+                        .parameter = tl_f64(b->plan->par.value), .origin = tl_i64(b->piece->origin),
+                        .in_place = tl_in_place_arguments(b));
 }
 
 /* ---- results ---- */
