@@ -19,10 +19,16 @@ enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES
 enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16 };
 enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
 
+/* What else a batch has (PART in_place of params.def), and none of it. */
+#define IN_PLACE                                                                                                       \
+    const void *y, long long y_byte, const void *x_there, long long x_bit, const void *y_there, long long y_bit,       \
+        long long left_out
+#define NOT_IN_PLACE NULL, 0, NULL, 0, NULL, 0, 0
+
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                          long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
+                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte, long long out_row_stride,
                          long long out_stride, void *nodes, unsigned *ticket, long long more);
 static struct {
     once_kernel *kernel;
@@ -105,7 +111,7 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
 /* The parameters of scan_once and scan_few. */
 typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                          long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
+                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte, long long out_row_stride,
                          long long out_stride, void *board, long long ticket0, long long epoch, long long tiles,
                          long long levels, long long jobs, long long exclusive, long long seeded, const void *init);
 static struct {
@@ -179,16 +185,10 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     dlclose(object);
 }
 
-/* ---- once_in_place: two inputs, bitmaps ---- */
+/* ---- once in place: two inputs, bitmaps ---- */
 
-typedef void in_place_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
-                             long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                             double parameter, long long origin, const void *y, long long y_byte, const void *x_there,
-                             long long x_bit, const void *y_there, long long y_bit, long long left_out, void *out,
-                             long long out_byte, long long out_row_stride, long long out_stride, void *nodes,
-                             unsigned *ticket, long long more);
 static struct {
-    in_place_kernel *kernel;
+    once_kernel *kernel;
     tl_form form;
     tally_view in, next;
 } pair;
@@ -252,10 +252,10 @@ static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int ro
     if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
     if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
     const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
-    void *object = load(ctx, &op, bits ? "reduce_bits" : "reduce_two", "once_in_place", what);
+    void *object = load(ctx, &op, bits ? "reduce_bits" : "reduce_two", "once", what);
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
-    pair.kernel = (in_place_kernel *)dlsym(object, "once_in_place");
+    pair.kernel = (once_kernel *)dlsym(object, "once");
     if (check(at && pair.kernel, "%s: no kernel", what)) {
         *at = &fibers;
         for (int k = 0; k < rounds; k++) in_place_round(ctx, name, dtype, two, bits, k);
@@ -268,7 +268,7 @@ static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int ro
 /* The parameters of window_flat. */
 typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                            long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                           double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
+                           double parameter, long long origin, IN_PLACE, void *out, long long out_byte, long long out_row_stride,
                            long long out_stride, long long before, long long after, long long valid, long long least,
                            long long count, long long jobs, long long each, long long edges, long long top_level,
                            long long kept_levels);
