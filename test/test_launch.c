@@ -281,15 +281,15 @@ static void check_wrong(void)
     check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
     tl_arguments_up a = right;
     a.level = (tl_i64_argument){0};
-    check_refused(ctx, &a, all, "kernel up: argument 14, level, is nothing: must be an i64");
+    check_refused(ctx, &a, all, "kernel up: argument 21, level, is nothing: must be an i64");
     a = right;
     a.nodes.is = tl_i64(0).is;
-    check_refused(ctx, &a, all, "kernel up: argument 13, nodes, is an i64: must be memory");
+    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is an i64: must be memory");
     a = right;
     a.batch.parameter.is = tl_i64(0).is;
     check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
-    check_refused(ctx, &right, all - 1, "kernel up: argument 15, jobs, is nothing: must be an i64");
-    check_refused(ctx, &right, all + 1, "kernel up: 16 arguments: must be 15");
+    check_refused(ctx, &right, all - 1, "kernel up: argument 22, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all + 1, "kernel up: 23 arguments: must be 22");
     close_none(ctx, cpu);
 }
 
