@@ -46,8 +46,8 @@ static struct {
 } call;
 static void run_call(void)
 {
-    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0, ALSO, call.out, 0,
-                0, 1, call.nodes, &call.ticket, call.more);
+    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0, ALSO, call.out, 0, 0,
+                1, call.nodes, &call.ticket, call.more);
 }
 
 static const char *compiler(void)
@@ -214,8 +214,7 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     if (!check(fibers_launch(run_scan, (int)groups, ONCE_THREADS), "out of memory")) return;
     check_same(got, want, ROOM, 1, "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s%s",
                scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift,
-               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "",
-               also.on ? " in place" : "");
+               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "", also.on ? " in place" : "");
     scan.ticket0 += jobs + (groups < jobs ? (STAGES + 1) * groups : 0); /* as gpu/shapes.c counts */
     check((long long)scan.board[0] == scan.ticket0, "%s %s: ticket %lld instead of %lld", name,
           tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
@@ -387,14 +386,10 @@ int main(int argc, char **argv)
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } in_place[ROWS_IN_PLACE] = {{"dot", TALLY_F64, TWO | REDUCE},
-                                 {"dot", TALLY_F64, SCAN},
-                                 {"dot", TALLY_F32, TWO | WINDOW},
-                                 {"sum", TALLY_F32, BITMAPS | REDUCE},
-                                 {"sum", TALLY_F32, BITMAPS | SCAN},
-                                 {"mean", TALLY_F32, BITMAPS | WINDOW},
-                                 {"mean", TALLY_F16, BITMAPS | REDUCE},
-                                 {"dot", TALLY_I16, BITMAPS | REDUCE}};
+    } in_place[ROWS_IN_PLACE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
+                                 {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
+                                 {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
+                                 {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -410,8 +405,7 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
-                    ALL_SHAPES);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, ALL_SHAPES);
         else
             for (size_t i = 0; i < count; i++) {
                 if (!check_long && check_below(2)) continue; /* the compiler takes most of the time */

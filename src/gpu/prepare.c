@@ -219,19 +219,3 @@ void tl_in_place_close(tl_gpu_device *d, tl_in_place *p)
     if (p->x.bits_owned) tl_gpu_give(d, &p->x.bits);
     close_source(d, &p->y);
 }
-
-tl_arguments_in_place_part tl_in_place_arguments(const tl_batch *b)
-{
-    static const tl_in_place nothing;
-    const tl_in_place *const p = b->in_place ? b->in_place : &nothing;
-    const tl_memory *const none = &b->x, *const y = b->in_place ? &p->y.data : none; /* the kernel does not read it */
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(y), .y_byte = tl_i64(p->y.byte),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none), .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none), .y_bit = tl_i64(p->y.bit),
-                        .left_out = tl_i64(p->fill));
-}
-
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits)
-{
-    return !b->in_place ? plain : b->in_place->bits ? bits : two;
-}

@@ -263,8 +263,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                       first ? &init : &b->x, o && o->exclusive};
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
-    if (!status)
-        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"), &program);
+    if (!status) status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"), &program);
     const once_kernel once = status ? ONCE_NONE : takes_once(d, b);
     const int across = tl_batch_across(b), steps = b->longs && once == ONCE_NONE;
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);

@@ -144,6 +144,8 @@ int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
+/* The shape that reads what the batch has: only x; y too; bits. */
+const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits);
 
 /* Where results go: device memory of the caller's, or a dense copy that comes to the host at the end. */
 typedef struct tl_results {
@@ -196,9 +198,6 @@ int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
                               tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
-tl_arguments_in_place_part tl_in_place_arguments(const tl_batch *b);
-/* The shape that reads what the batch has: only x; y too; bits. */
-const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

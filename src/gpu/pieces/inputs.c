@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on views with validity, and of two inputs: the kernels read them where they lie, or their elements are
- * prepared on the device, then they are views like any other. What the device has no road for, or no memory, is left to the caller, who has the processors. */
+ * The verbs on views with validity, and of two inputs: kernels read them where they lie, or their elements are
+ * prepared on the device, then they are views like any other. What the device has no road for, or no memory, is left
+ * to the caller, who has the processors. */
 #include "pieces.h"
 
 /* Windows whose elements are counted one by one, for their minimum. */
