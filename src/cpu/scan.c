@@ -182,18 +182,18 @@ static void team_member(team *t, int me, tl_staging at, tl_counter *c)
     }
 }
 
-static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char *out, int stream)
+static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, int stream)
 {
     const tl_scalar *op = s->plan->op;
     int level = tl_top_level(BLOCK_BYTES / op->elem_bytes);
     int64_t size = (int64_t)1 << level;
     team t = {s, x, out, n, (n + size - 1) >> level, size, level, threads, stream, NULL, NULL};
-    size_t bytes = (tl_staging_bytes(s->plan) + 63) & ~(size_t)63;
+    const size_t bytes = tl_staging_bytes(s->plan);
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
-    char *scratch = aligned_alloc(64, bytes * (size_t)threads);
     tl_counter *counters = malloc((size_t)threads * sizeof *counters);
-    int ok = t.node && t.ready && scratch && counters;
+    int ok = t.node && t.ready && counters && tl_scratch_begin(ctx, threads);
+    for (int i = 0; i < threads && ok; i++) ok = tl_scratch(ctx, i, TL_SINGLE, bytes) != NULL;
     if (ok) {
         for (int i = 0; i < threads; i++) counters[i] = s->done;
         int last = 0;
@@ -208,19 +208,18 @@ static int scan_parallel(tl_scan *s, int threads, const char *x, int64_t n, char
                 t.threads = omp_get_num_threads();
                 last = (int)((t.blocks - 1) % t.threads);
             }
-            team_member(&t, me, tl_staging_at(s->plan, scratch + (size_t)me * bytes), &counters[me]);
+            team_member(&t, me, tl_staging_at(s->plan, tl_scratch(ctx, me, TL_SINGLE, bytes)), &counters[me]);
             tl_fp_leave(fp);
         }
         s->done = counters[last];
     }
     free(t.node);
     free(t.ready);
-    free(scratch);
     free(counters);
     return ok;
 }
 
-static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
+static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, tl_staging at)
 {
     const tl_scalar *op = s->plan->op;
     int stream = n * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
@@ -229,8 +228,10 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, t
         int64_t head = -s->done.end & (size - 1);
         if (n - head > size) {
             scan_serial(s, &s->done, x, head, out, stream, 0, at);
-            if (scan_parallel(s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes, stream))
+            if (scan_parallel(ctx, s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes,
+                              stream))
                 return;
+            at = tl_staging_at(s->plan, tl_scratch(ctx, 0, TL_SINGLE, 0));
             x += head * op->elem_bytes;
             out += head * op->result_bytes;
             n -= head;
@@ -242,10 +243,10 @@ static void push(tl_scan *s, int threads, const char *x, int64_t n, char *out, t
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    void *memory = malloc(tl_staging_bytes(s->plan));
-    if (!memory) return tl_no_memory(ctx, tl_staging_bytes(s->plan), "staging a scan");
-    push(s, threads, x, n, out, tl_staging_at(s->plan, memory));
-    free(memory);
+    const size_t bytes = tl_staging_bytes(s->plan);
+    void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
+    if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
+    push(ctx, s, threads, x, n, out, tl_staging_at(s->plan, memory));
     return TALLY_OK;
 }
 
@@ -256,19 +257,14 @@ typedef struct {
     char *states, *in, *out;
 } scratch;
 
-static int scratch_open(scratch *w, const tl_plan *plan)
+static int scratch_open(scratch *w, tally *ctx, const tl_plan *plan)
 {
-    w->states = malloc(tl_staging_bytes(plan));
-    w->in = malloc(PACK * (size_t)plan->op->elem_bytes);
-    w->out = malloc(PACK * (size_t)plan->op->result_bytes);
-    return w->states && w->in && w->out;
-}
-
-static void scratch_close(scratch *w)
-{
-    free(w->states);
-    free(w->in);
-    free(w->out);
+    const size_t in = PACK * (size_t)plan->op->elem_bytes, out = PACK * (size_t)plan->op->result_bytes;
+    w->in = tl_scratch(ctx, omp_get_thread_num(), TL_SINGLE, in + out + tl_staging_bytes(plan));
+    if (!w->in) return 0;
+    w->out = w->in + in;
+    w->states = w->out + out;
+    return 1;
 }
 
 /* Sequences that go one by one. */
@@ -345,7 +341,8 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         tally_status status = tl_scan_push(ctx, &s, threads, x, n, tl_view_row(out, r, op->result_bytes, &m));
         if (status) return status;
     }
-    const int lanes = tl_lanes_take_rows(&job) && tl_scratch_begin(ctx, threads);
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+    const int lanes = tl_lanes_take_rows(&job);
     const int stream = dense && total * op->result_bytes >= STREAM_BYTES ? STORE_STREAM : STORE_CACHED;
     const int64_t tasks = total > big ? (int64_t)threads * 32 : 1;
     int failed = 0;
@@ -355,7 +352,7 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
         scratch w;
         singles alone = {&w, plan, in, out, o, is_long, stream, stream ? AHEAD_BYTES : 0};
         tl_lanes_batch *batch = lanes ? tl_lanes_batch_open(ctx, &job) : NULL; /* without memory, one by one */
-        int ready = scratch_open(&w, plan);
+        int ready = scratch_open(&w, ctx, plan);
         if (!ready) {
 #pragma omp atomic write
             failed = 1;
@@ -366,7 +363,6 @@ tally_status tl_scan_view(tally *ctx, const tl_plan *plan, int threads, const ta
             if (ready && batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
             for (; ready && r < end; r++) single(&alone, r);
         }
-        scratch_close(&w);
         tl_fp_leave(fp);
     }
     return failed ? tl_no_memory(ctx, tl_staging_bytes(plan), "staging a scan") : TALLY_OK;

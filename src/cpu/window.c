@@ -35,6 +35,10 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->threads = threads > 1 ? threads : 1;
     win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
     if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
+    for (int t = 0; t < win->threads; t++) {
+        win->rooms[t].ctx = ctx;
+        win->rooms[t].thread = omp_get_thread_num() + t;
+    }
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
     if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
     tally_window_options all = *options;
@@ -47,7 +51,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
 
 void tl_window_close(tl_window *win)
 {
-    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].memory);
+    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].own);
     free(win->rooms);
     if (win->count) tl_window_close(win->count);
     free(win->count);

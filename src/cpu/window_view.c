@@ -178,8 +178,9 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     tl_lanes_begin(&job, plan, in);
     const int lanes = tl_lanes_of_window(&job, out, o);
     if (lanes && tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
-    const int scratch = lanes && tl_scratch_begin(ctx, threads), by_lanes = scratch && ends_may_be_lanes(plan);
-    const tl_lanes_job *many = scratch && tl_lanes_take_rows(&job) ? &job : NULL;
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+    const int by_lanes = lanes && ends_may_be_lanes(plan);
+    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
     /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
      * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)
