@@ -122,6 +122,40 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
 /* Which windows: the full ones, those that are not, or both. */
 enum { FULL = 1, ENDS = 2 };
 
+/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole: full windows, else all of
+ * the elements), right .. stop - 1 suffixes. */
+typedef struct {
+    const tl_window_job *job;
+    int64_t first, left, right, stop;
+    int whole, parts;
+} cut;
+
+/* Part number `task`, or the prefixes (after the parts) or the suffixes (after those). 0: out of memory. */
+static int part(const cut *c, int task, tl_window_room *room)
+{
+    const tl_window_job *job = c->job;
+    const tl_window *win = job->win;
+    int ok = 1;
+    if (task < c->parts) {
+        int64_t length = c->right - c->left, a = c->left + length * task / c->parts,
+                b = c->left + length * (task + 1) / c->parts;
+        if (a >= b) return 1;
+        if (!c->whole)
+            tl_window_wholes(job, a, b);
+        else if (job->least > win->w)
+            tl_window_empties(job, a, b);
+        else
+            ok = whole_windows(job, a - win->before, b - win->before, room);
+    } else if (task == c->parts) {
+        if (c->first < c->left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
+            tl_window_prefixes(job, c->first, c->left, room);
+    } else {
+        ok = tl_window_suffixes(job, c->right, c->stop, room);
+    }
+    if (job->stream) tl_stream_fence();
+    return ok;
+}
+
 /* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
 static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, int which, char *out,
                         int64_t *count)
@@ -142,40 +176,26 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
     right = right < first ? first : right < stop ? right : stop;
-    int whole = lo < hi;
     int parts = which & FULL ? 1 : 0;
     if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
         int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
         int64_t most = (right - left) / least + 1;
         parts = most < win->threads ? (int)most : win->threads;
     }
+    const cut c = {&job, first, left, right, stop, lo < hi, parts};
+    const int tasks = parts + (which & ENDS ? 2 : 0);
     int failed = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(parts > 1 ? win->threads : 1))
-    for (int task = 0; task < parts + (which & ENDS ? 2 : 0); task++) {
-        tl_window_room *room = &win->rooms[parts > 1 ? omp_get_thread_num() : 0];
+    if (parts <= 1) { /* no region: one of a single thread costs as much as 1000 elements */
+        for (int task = 0; task < tasks; task++) failed |= !part(&c, task, win->rooms);
+        return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(win->threads))
+    for (int task = 0; task < tasks; task++) {
         tl_fp fp = tl_fp_enter();
-        int ok = 1;
-        if (task < parts) {
-            int64_t length = right - left, a = left + length * task / parts, b = left + length * (task + 1) / parts;
-            if (a >= b)
-                ok = 1;
-            else if (!whole)
-                tl_window_wholes(&job, a, b);
-            else if (job.least > win->w)
-                tl_window_empties(&job, a, b);
-            else
-                ok = whole_windows(&job, a - win->before, b - win->before, room);
-        } else if (task == parts) {
-            if (first < left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
-                tl_window_prefixes(&job, first, left, room);
-        } else {
-            ok = tl_window_suffixes(&job, right, stop, room);
-        }
-        if (!ok) {
+        if (!part(&c, task, &win->rooms[omp_get_thread_num()])) {
 #pragma omp atomic write
             failed = 1;
         }
-        if (job.stream) tl_stream_fence();
         tl_fp_leave(fp);
     }
     return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
