@@ -23,7 +23,7 @@ enum {
 static const int64_t FAR = (int64_t)1 << 60; /* longer than any sequence; two of them add up without overflow */
 
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int threads)
+                            const tally_window_options *options, int first, int threads)
 {
     *win = (tl_window){.ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
     if (options->before < 0 || options->after < 0)
@@ -37,7 +37,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
     for (int t = 0; t < win->threads; t++) {
         win->rooms[t].ctx = ctx;
-        win->rooms[t].thread = omp_get_thread_num() + t;
+        win->rooms[t].thread = first + t;
     }
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
     if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
@@ -46,7 +46,7 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
     win->count = malloc(sizeof *win->count);
     if (!win->count) return tl_no_memory(ctx, sizeof *win->count, "a window's counts");
-    return tl_window_open(win->count, ctx, count, NULL, &all, threads);
+    return tl_window_open(win->count, ctx, count, NULL, &all, first, threads);
 }
 
 void tl_window_close(tl_window *win)

@@ -46,10 +46,10 @@ typedef struct tl_window_job {
 
 /* Prepares windows of `options` for plan. count: the plan of operator count on the same dtype; needed for min_count of
  * an operator that skips NaN, else NULL is fine. Plans are borrowed until close. TALLY_INVALID or TALLY_NO_MEMORY;
- * close is harmless after either. The context has scratch memory for the threads (scratch.h); within a team, a window of
- * one thread uses that of the thread that opened it. */
+ * close is harmless after either. The context has scratch memory (scratch.h) for the threads, which are numbers `first`
+ * .. first + threads - 1 there. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int threads);
+                            const tally_window_options *options, int first, int threads);
 
 /* The windows of n dense elements at x, any alignment, a slice of a sequence. at_start is TL_AT_END where x[0] is the
  * sequence's first element: windows that reach beyond it are not full, and follow the rule for edges. at_end is the

@@ -9,6 +9,7 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,10 +168,10 @@ static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, 
 {
     shares s = {.alone = {ctx, &s.w, plan, in, out, o, least, most, TALLY_OK}, .lanes = lanes};
     if (!many) {
-        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, threads);
+        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 0, threads);
     } else { /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
-        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 1);
+        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, omp_get_thread_num(), 1);
     }
     const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
     if (follow) s.group = GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1;
