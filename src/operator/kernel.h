@@ -152,6 +152,8 @@ typedef struct tl_mask {
                  uint64_t fill);
     /* to[i] = from[i], or the quiet NaN without payload for a NaN; floats */
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
+    /* The elements whose bits are 1, as neighbours; how many. `to` has room for n elements and 64 bytes more. */
+    int64_t (*keep)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n);
 } tl_mask;
 
 /* Sequences to the columns of a matrix, and back (cpu/elements/transpose.c). lanes: a multiple of TL_ABREAST. Sequence
