@@ -38,7 +38,7 @@ static void scans(void)
         const char *op;
         tally_dtype d;
         int seed;
-    } of[] = {{"sum", TALLY_F32, 1},  {"sum", TALLY_F64, 1},   {"prod", TALLY_F64, 1}, {"mean", TALLY_F32, 0},
+    } of[] = {{"sum", TALLY_F32, 1}, {"sum", TALLY_F64, 1}, {"prod", TALLY_F64, 1}, {"mean", TALLY_F32, 0},
               {"max", TALLY_F32, 1}, {"sum", TALLY_I64, 1}, {"var", TALLY_F64, 0}};
     for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
         const int e = (int)check_below(2), seeded = of[k].seed && check_below(2);
@@ -47,7 +47,7 @@ static void scans(void)
     }
     check_scan("sum", TALLY_F32, LONG, 0, 0, 0, 0); /* past the caches */
     check_scan("sum", TALLY_F32, LONG, 1, 1, 1, 0);
-    check_scan("sum", TALLY_F32, LONG, 0, 0, 0, 4); /* results that are not aligned to lines */
+    check_scan("sum", TALLY_F32, LONG, 0, 0, 0, 4);            /* results that are not aligned to lines */
     for (int64_t n = 1; n < 5000; n += 1 + check_below(300)) { /* tiles of any length */
         check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
         check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);

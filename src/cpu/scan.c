@@ -118,7 +118,7 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
 {
     const int64_t up_bytes = s->plan->core->up_bytes, tile_bytes = TL_TILE * s->plan->op->elem_bytes;
     const int paired = !u && has_ups(s->plan);
-    int made = 0; /* paired: this tile's are made, */
+    int made = 0;     /* paired: this tile's are made, */
     int64_t tile = 0; /* in half number tile & 1 of the staging buffer, which whole tiles do not need */
     const tl_plan *plan = s->plan;
     const tl_scalar *op = plan->op;
@@ -134,8 +134,8 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
         known = 0;
         /* now: results may take the elements' place */
         if (m < TL_TILE && !(s->ends && m == n && b % TL_TILE == 0)) push_part(plan, c, x, m);
-        int lead = plan->core->lead, full = plan->core->scan_full && plan->core == plan->lower && !plan->out &&
-                                            !(stream && (uintptr_t)out % 64);
+        int lead = plan->core->lead,
+            full = plan->core->scan_full && plan->core == plan->lower && !plan->out && !(stream && (uintptr_t)out % 64);
         if (lead) {
             run_tile(s, at, x, m, b, out, stream, ahead, full, have, &prefix, &node);
             if (m == TL_TILE) tl_counter_push(c, op, TL_TILE_LEVEL, &node);
@@ -151,7 +151,8 @@ static void scan_serial(const tl_scan *s, tl_counter *c, const char *x, int64_t 
                 const int64_t then = tile + AHEAD_BYTES / tile_bytes;
                 if (stream) ahead = u->x + then * tile_bytes + (then < u->tiles ? 0 : u->step) - x;
             } else if (paired && m == TL_TILE) {
-                char *half[2] = {at.soa, (char *)at.soa + TL_TILE / 2 / plan->core->vector_lanes * plan->core->vector_bytes};
+                char *half[2] = {at.soa,
+                                 (char *)at.soa + TL_TILE / 2 / plan->core->vector_lanes * plan->core->vector_bytes};
                 up = (tl_up){made ? half[tile & 1] : NULL, NULL, b + TL_TILE, half[~tile & 1]};
                 if (n >= 2 * TL_TILE) up.soon = x + tile_bytes;
                 made = up.soon != NULL;
@@ -252,9 +253,9 @@ static void team_member(team *t, int me, tl_staging at, char *made, tl_counter *
     }
     for (int64_t j = me, round = 0; j < t->blocks; j += t->threads, round++) {
         const int64_t later = j + t->depth * t->threads;
-        ups u = {made + round % 3 * set, made + (round + UPS_DEPTH) % 3 * set, block_at(t, later),
-                 base + later * t->size, tiles_of(t, later),
-                 (t->threads - 1) * t->size * op->elem_bytes};
+        ups u = {made + round % 3 * set, made + (round + UPS_DEPTH) % 3 * set,
+                 block_at(t, later),     base + later * t->size,
+                 tiles_of(t, later),     (t->threads - 1) * t->size * op->elem_bytes};
         if (t->depth == FOLD_DEPTH && later < t->blocks) fold(t, later, base);
         for (; seen < j; seen++) {
             wait_for(&t->ready[seen]);

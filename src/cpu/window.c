@@ -17,8 +17,8 @@
 enum {
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
-    PARTS = 8, /* for each thread, at most, so that no thread waits long for the others (16 threads: 1.2 times as fast), */
-    WARM = 16, /* if a part has so many times the elements that it feeds before its first result */
+    PARTS = 8,                      /* of a thread, at most, so that it does not wait long for the others, */
+    WARM = 16,                      /* if a part has so many times the elements that it feeds before its first result */
     SLIDE_LEAST = 3                 /* shorter windows are cheaper folded than slid */
 };
 
@@ -181,7 +181,7 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     int parts = which & FULL ? 1 : 0;
     if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
         int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
-        int64_t most = (right - left) / least + 1, fine = (right - left) / (WARM * win->w + least);
+        int64_t most = (right - left) / least + 1, fine = (right - left) / WARM / (win->w + least / WARM);
         if (most > win->threads) most = win->threads;
         if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
         parts = (int)(fine > most ? fine : most);

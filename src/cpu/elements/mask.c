@@ -40,7 +40,7 @@ static inline uint64_t bits_64(const unsigned char *valid, int64_t bit)
 #define MANY(name, type, lanes, mask_t, bits)                                                                          \
     static inline int64_t name(type *to, const type *x, const unsigned char *valid, int64_t bit, int64_t n, type none) \
     {                                                                                                                  \
-        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none);                                \
+        const __m512i fill = _mm512_set1_epi##bits((int##bits##_t)none);                                               \
         int64_t i = 0;                                                                                                 \
         for (; i + 64 <= n; i += 64) {                                                                                 \
             const uint64_t b = bits_64(valid, bit + i);                                                                \

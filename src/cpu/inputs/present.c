@@ -11,9 +11,9 @@
 #include <stdlib.h>
 
 enum {
-    PIECE = 512,      /* elements that are packed at a time; */
-    PART = 64 << 10,  /* of one turn of a thread */
-    AHEAD = 8 << 10   /* bytes from an element to what is asked for meanwhile */
+    PIECE = 512,     /* elements that are packed at a time; */
+    PART = 64 << 10, /* of one turn of a thread */
+    AHEAD = 8 << 10  /* bytes from an element to what is asked for meanwhile */
 };
 
 /* The state of n elements; of none, it is none. */
@@ -82,7 +82,8 @@ static some fold(const tl_plan *plan, const char *x, const unsigned char *valid,
     some all = {.n = 0}, piece;
     for (int64_t at = from; at < to; at += PIECE) {
         const int64_t m = to - at < PIECE ? to - at : PIECE;
-        for (int64_t line = 0; line < m * bytes; line += 64) __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
+        for (int64_t line = 0; line < m * bytes; line += 64)
+            __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
         piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
         if (!piece.n) continue;
         tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
