@@ -15,8 +15,15 @@
 #define TALLY_INPUTS_H
 #include "context.h"
 
-enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_NAN, TL_FORM_MARK, TL_FORM_STATES, TL_FORM_READY /* prepared already */,
-       TL_FORM_LATE /* tl_form_late */ };
+enum {
+    TL_FORM_PLAIN,
+    TL_FORM_BLANK,
+    TL_FORM_NAN,
+    TL_FORM_MARK,
+    TL_FORM_STATES,
+    TL_FORM_READY /* prepared already */,
+    TL_FORM_LATE /* tl_form_late */
+};
 
 typedef struct tl_form {
     int kind;
