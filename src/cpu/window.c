@@ -124,8 +124,8 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
 /* Which windows: the full ones, those that are not, or both. */
 enum { FULL = 1, ENDS = 2 };
 
-/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole: full windows, else all of
- * the elements), right .. stop - 1 suffixes. */
+/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole: full windows, else all
+ * of the elements), right .. stop - 1 suffixes. */
 typedef struct {
     const tl_window_job *job;
     int64_t first, left, right, stop;
