@@ -48,7 +48,7 @@ static void scans(void)
     const int64_t far = check_quick ? N : LONG;
     check_scan("sum", TALLY_F32, far, 0, 0, 0, 0); /* past the caches */
     check_scan("sum", TALLY_F32, far, 1, 1, 1, 0);
-    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);            /* results that are not aligned to lines */
+    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);             /* results that are not aligned to lines */
     for (int64_t n = 1; n < 5000; n += 1 + check_below(300)) { /* tiles of any length */
         check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
         check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);

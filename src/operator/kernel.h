@@ -121,8 +121,8 @@ typedef struct tl_lower {
     const int32_t *counts;
 } tl_lower;
 
-/* A scan's down-sweep waits for stores, its up-sweep computes. So the first level of another tile's up-sweep can be made
- * beside the down-sweep of this one, which had its own made before. */
+/* A scan's down-sweep waits for stores, its up-sweep computes. So the first level of another tile's up-sweep can be
+ * made beside the down-sweep of this one, which had its own made before. */
 typedef struct tl_up {
     void *up;         /* this tile's, which is overwritten; NULL: not made yet */
     const void *soon; /* the other tile, whose first element has index `at`; NULL: none */
