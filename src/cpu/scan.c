@@ -270,6 +270,15 @@ static void team_member(team *t, int me, tl_staging at, char *made, tl_counter *
     }
 }
 
+/* What a thread needs: staging, and three blocks' first levels after it. */
+static size_t ups_after(const tl_plan *plan) { return (tl_staging_bytes(plan) + 63) & ~(size_t)63; }
+static size_t member_bytes(const tl_plan *plan)
+{
+    const int64_t size = (int64_t)1 << tl_top_level(BLOCK_BYTES / plan->op->elem_bytes);
+    return ups_after(plan) + (has_ups(plan) ? 3 * (size_t)(size / TL_TILE * plan->core->up_bytes) : 0);
+}
+
+/* 0: out of memory; the caller's own, of as many bytes, is still there. */
 static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, char *out, int stream)
 {
     const tl_scalar *op = s->plan->op;
@@ -277,8 +286,7 @@ static int scan_parallel(tally *ctx, tl_scan *s, int threads, const char *x, int
     int64_t size = (int64_t)1 << level;
     team t = {s, x, out, n, (n + size - 1) >> level, size, level, threads, stream, FOLD_DEPTH, NULL, NULL};
     if (has_ups(s->plan) && !(stream && (uintptr_t)out % 64)) t.depth = UPS_DEPTH;
-    const size_t staging = (tl_staging_bytes(s->plan) + 63) & ~(size_t)63,
-                 bytes = staging + (t.depth == UPS_DEPTH ? 3 * (size_t)(size / TL_TILE * s->plan->core->up_bytes) : 0);
+    const size_t staging = ups_after(s->plan), bytes = member_bytes(s->plan);
     t.node = malloc((size_t)t.blocks * sizeof *t.node);
     t.ready = calloc((size_t)t.blocks, sizeof *t.ready);
     tl_counter *counters = malloc((size_t)threads * sizeof *counters);
@@ -322,7 +330,6 @@ static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, 
             if (scan_parallel(ctx, s, threads, x + head * op->elem_bytes, n - head, out + head * op->result_bytes,
                               stream))
                 return;
-            at = tl_staging_at(s->plan, tl_scratch(ctx, 0, TL_SINGLE, 0));
             x += head * op->elem_bytes;
             out += head * op->result_bytes;
             n -= head;
@@ -334,7 +341,7 @@ static void push(tally *ctx, tl_scan *s, int threads, const char *x, int64_t n, 
 
 tally_status tl_scan_push(tally *ctx, tl_scan *s, int threads, const void *x, int64_t n, void *out)
 {
-    const size_t bytes = tl_staging_bytes(s->plan);
+    const size_t bytes = member_bytes(s->plan);
     void *memory = tl_scratch_begin(ctx, 1) ? tl_scratch(ctx, 0, TL_SINGLE, bytes) : NULL;
     if (!memory) return tl_no_memory(ctx, bytes, "staging a scan");
     push(ctx, s, threads, x, n, out, tl_staging_at(s->plan, memory));
