@@ -9,6 +9,7 @@
 #include "context/view.h"
 #include "dtype/dtype.h"
 #include "cpu/inputs/gather.h"
+#include "cpu/inputs/present.h"
 #include "cpu/shape.h"
 #include "cpu/inputs/states.h"
 #include "cpu/exact/exact.h"
@@ -195,6 +196,13 @@ static tally_status prepare(job *j, const tally_view *out, int reverse)
     const int states = j->form.kind == TL_FORM_STATES;
     normal_inputs(j);
     if (!states && tl_gather_reads(&j->in, out, reverse)) {
+        tl_form late;
+        if (j->in.valid && tl_form_late(&j->form, &late)) {
+            const tl_device_calls *calls = j->ctx->device->calls;
+            const tally_status status = calls->plan_host(j->ctx->device, j->ctx, late.op, late.par, &j->plan);
+            if (status) return status;
+            j->form = late;
+        }
         if (!j->plan.exact) tl_gather_count(&j->counting, &j->form, &j->in, &j->count);
         tl_gather_direct(&j->gather, &j->form, &j->in, &j->plan);
         j->work = j->in;
@@ -302,10 +310,34 @@ tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view 
 
 static int has_elements(const tally_view *in) { return in->rows > 0 && (in->offsets || in->n > 0); }
 
+/* reduce by the elements that are there; *done: where that can be. */
+static tally_status reduce_present(job *j, tally_view *out, int *done)
+{
+    const tl_device_calls *calls = j->ctx->device->calls;
+    const int threads = tally_threads(j->ctx);
+    tl_form blank;
+    tl_plan plan;
+    normal_inputs(j);
+    if (!j->in.valid || j->in.next || j->plan.exact || !tl_gather_reads(&j->in, NULL, 0)) return TALLY_OK;
+    if (j->form.kind == TL_FORM_STATES && tl_present_takes(j->form.op)) {
+        tl_present_reduce(&j->plan, threads, &j->in, out->data);
+        *done = 1;
+    } else if (j->in.rows == 1 && tl_present_blank(&j->form, &blank)) {
+        const tally_status status = calls->plan_host(j->ctx->device, j->ctx, blank.op, blank.par, &plan);
+        if (status) return status;
+        tl_present_reduce_blank(&plan, &blank, threads, &j->in, out->data);
+        *done = 1;
+    }
+    return TALLY_OK;
+}
+
 /* The processors' part of reduce. */
 static tally_status reduce(job *j, tally_view *out)
 {
+    int done = 0;
     tally_status status = to_host(j, out);
+    if (!status) status = reduce_present(j, out, &done);
+    if (done) return status ? status : tl_host_back(j->ctx, &j->copies);
     if (!status) status = prepare(j, NULL, 0);
     if (!status && j->form.kind == TL_FORM_STATES)
         tl_states_reduce(&j->plan, tally_threads(j->ctx), &j->work, there(j), out->data);

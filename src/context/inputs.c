@@ -75,6 +75,18 @@ static void find_form(tl_form *form)
     if (form->kind == TL_FORM_BLANK) form->op->blank(&form->fill);
 }
 
+int tl_form_late(const tl_form *form, tl_form *late)
+{
+    const tl_scalar *s = form->named;
+    if (form->kind != TL_FORM_MARK || !s->neutral || s->inputs != 1 || tl_dtype_kind(s->dtype) != 'F') return 0;
+    const tl_scalar *keys = tl_dtype_kind(s->wide) == 'I' ? tl_find_scalar(s->file, s->wide, 0) : NULL;
+    if (!keys || !keys->blank) return 0;
+    *late = (tl_form){TL_FORM_LATE, s, s, form->par, 0};
+    late->par.marked = 0;
+    keys->blank(&late->fill);
+    return 1;
+}
+
 static tally_status check_second(tally *ctx, const char *op, const tl_scalar *s, const tally_view *in, const char *name)
 {
     const tally_view *y = in->next;

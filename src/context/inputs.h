@@ -15,7 +15,15 @@
 #define TALLY_INPUTS_H
 #include "context.h"
 
-enum { TL_FORM_PLAIN, TL_FORM_BLANK, TL_FORM_NAN, TL_FORM_MARK, TL_FORM_STATES, TL_FORM_READY /* prepared already */ };
+enum {
+    TL_FORM_PLAIN,
+    TL_FORM_BLANK,
+    TL_FORM_NAN,
+    TL_FORM_MARK,
+    TL_FORM_STATES,
+    TL_FORM_READY /* prepared already */,
+    TL_FORM_LATE /* tl_form_late */
+};
 
 typedef struct tl_form {
     int kind;
@@ -23,6 +31,10 @@ typedef struct tl_form {
     tl_par par;
     uint64_t fill; /* a prepared element that is left out */
 } tl_form;
+
+/* MARK, for processors that read elements where they are: `op` is the one that was asked for, and what is left out is
+ * `fill`, which changes nothing, only after the elements were widened. 0: there is none. */
+int tl_form_late(const tl_form *form, tl_form *late);
 
 /* The operator's instance for `in`, and its form. Refuses a second input that is missing, too much, or does not fit. */
 tally_status tl_form_of(tally *ctx, const char *op, const tally_view *in, tl_form *form);

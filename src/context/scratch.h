@@ -5,7 +5,7 @@
 #define TALLY_SCRATCH_H
 #include "context.h"
 
-enum { TL_SCRATCH_SLOTS = 3 };
+enum { TL_SCRATCH_SLOTS = 4 };
 
 /* Room for `threads` threads. Call it outside of a parallel region. 0: out of memory. */
 int tl_scratch_begin(tally *ctx, int threads);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "context/device.h"
 #include "context/processors.h"
+#include "context/scratch.h"
 #include "isas.h"
 #include "window.h"
 #include "shape.h"
@@ -155,7 +156,8 @@ static tally_status cpu_window_slice(tl_device *d, tally *ctx, const tl_plan *pl
                                      void *out, int64_t *produced)
 {
     tl_window win;
-    tally_status status = tl_window_open(&win, ctx, plan, count, o, cpu_threads(d));
+    if (!tl_scratch_begin(ctx, cpu_threads(d))) return tl_no_memory(ctx, 0, "threads");
+    tally_status status = tl_window_open(&win, ctx, plan, count, o, 0, cpu_threads(d));
     if (!status) status = tl_window_run(&win, x, n, at_start, at_end, out, produced);
     tl_window_close(&win);
     return status;

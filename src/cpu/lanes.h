@@ -72,7 +72,6 @@ typedef struct tl_lanes_room {
 
 /* For strips of up to `width` lanes, of sequences of up to `longest` elements. room->t then has space for `transposed`
  * elements, or more. The memory is the context's, this thread's. 0: out of memory. */
-enum { TL_ROOM, TL_BATCH, TL_STAGE }; /* slots of scratch.h */
 int tl_lanes_open(tl_lanes_room *room, tally *ctx, const tl_lanes_job *job, int64_t width, int64_t longest,
                   int64_t transposed);
 

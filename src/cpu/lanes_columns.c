@@ -20,6 +20,7 @@ enum {
     WINDOW_LONG = 32,      /* of longer ones less: their tiles must not be shorter than they are */
     BLOCK_LEVEL_LEAST = 8, /* a block has at least so many rows, as a power of two */
     AHEAD = 16,            /* rows that are prefetched before they are read */
+    NARROW_BYTES = 1024,   /* folds of narrower strips cut the rows instead: each row of a strip is another page */
     STREAM_BYTES = 4 * 1024 * 1024
 };
 
@@ -172,6 +173,17 @@ static void join(const columns *c, const blocks *b, int64_t col)
     op->lower(&s, counter.end, 0, job->plan->par, job->results + col * op->result_bytes);
 }
 
+static void join_all(const columns *c, const blocks *b, int threads)
+{
+#pragma omp parallel num_threads(tl_threads(threads))
+    {
+        tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(static)
+        for (int64_t col = 0; col < c->job->in->rows; col++) join(c, b, col);
+        tl_fp_leave(fp);
+    }
+}
+
 /* A lane's counter, and S at each of its prefixes, for a scan that begins at block j. */
 static void put_lane(tl_lanes_room *room, const blocks *b, int64_t col, int64_t lane, int64_t j)
 {
@@ -273,16 +285,17 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
               : job->w > WINDOW_LONG                                          ? TL_ABREAST
                                                                               : WINDOW_STRIP;
     /* strips of equal width, and for each thread one or two */
-    int64_t least = (in->rows + c.strip - 1) / c.strip;
-    if (threads > 1 && least < 2 * (int64_t)threads) least = 2 * (int64_t)threads;
+    const int by_rows = n >= (int64_t)4 << BLOCK_LEVEL_LEAST && !(op->indexed && job->verb != TL_WINDOW);
+    int64_t least = (in->rows + c.strip - 1) / c.strip, many = 2 * (int64_t)threads;
+    if (by_rows && job->verb == TL_REDUCE && in->rows * op->elem_bytes < many * NARROW_BYTES) many = 1;
+    if (threads > 1 && least < many) least = many;
     int64_t each = (in->rows + least - 1) / least;
     each = (each + TL_ABREAST - 1) & -(int64_t)TL_ABREAST;
     if (each < c.strip) c.strip = each;
     if (in->rows < c.strip) c.strip = in->rows;
     c.strips = (in->rows + c.strip - 1) / c.strip;
     int ok;
-    if (threads == 1 || c.strips >= threads || n < (int64_t)4 << BLOCK_LEVEL_LEAST ||
-        (op->indexed && job->verb != TL_WINDOW)) {
+    if (threads == 1 || c.strips >= threads || !by_rows) {
         ok = run(ctx, &c, NULL, c.strips < threads ? (int)c.strips : threads, do_strip, 1);
     } else if (job->verb == TL_WINDOW) {
         ok = run(ctx, &c, NULL, threads, do_windows, 4 * (int64_t)threads);
@@ -293,7 +306,7 @@ tally_status tl_lanes_columns(tally *ctx, const tl_lanes_job *job, int threads)
         if (!b.nodes) return tl_no_memory(ctx, need, "the nodes of the columns");
         ok = run(ctx, &c, &b, threads, do_fold, job->verb == TL_SCAN ? b.count : b.pieces);
         if (ok && job->verb == TL_SCAN) ok = run(ctx, &c, &b, threads, do_scan, b.count + (b.rest > 0));
-        for (int64_t col = 0; ok && job->verb == TL_REDUCE && col < in->rows; col++) join(&c, &b, col);
+        if (ok && job->verb == TL_REDUCE) join_all(&c, &b, threads);
         free(b.nodes);
     }
     return ok ? TALLY_OK : tl_no_memory(ctx, tl_soa_bytes(job->plan), "strips of columns");

@@ -10,6 +10,9 @@
 /* Less work than this is not worth waking a second thread (OpenMP fork and join is 1 to 5 us). */
 enum { TL_PARALLEL_BYTES = 256 * 1024 };
 
+/* Slots of scratch.h: three of many sequences at once (lanes.h), and what one sequence at a time is staged in. */
+enum { TL_ROOM, TL_BATCH, TL_STAGE, TL_SINGLE };
+
 /* Appends n dense elements (indices c->end and up) to a counter, on up to `threads` threads. */
 void tl_push_slab(const tl_plan *plan, int threads, const void *x, int64_t n, tl_counter *c);
 

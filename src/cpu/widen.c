@@ -63,12 +63,12 @@ int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, i
 }
 
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
-                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead)
+                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead, const tl_up *up)
 {
     tl_state room;
     prefix = wide_prefix(plan, prefix, &room);
     plan->core->scan_full(out, widen(plan, at.wide, x, m, TL_WIDE_BYTES), m, b, prefix, node, exclusive, stream,
-                          tl_next_of(plan, x, ahead), par_of(plan, TL_WIDE_BYTES));
+                          tl_next_of(plan, x, ahead), up, par_of(plan, TL_WIDE_BYTES));
     if (plan->op->from_wide) plan->op->from_wide(node);
 }
 

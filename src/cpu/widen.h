@@ -66,7 +66,7 @@ tl_staging tl_staging_at(const tl_plan *plan, void *memory); /* in that many byt
 int tl_scan_tile(const tl_plan *plan, tl_staging at, const void *x, int64_t m, int64_t b, const tl_state *prefix,
                  tl_state *node, int64_t ahead); /* ahead: bytes from x to what is prefetched; 0: nothing */
 void tl_scan_full(const tl_plan *plan, tl_staging at, void *out, const void *x, int64_t m, int64_t b,
-                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead);
+                  const tl_state *prefix, tl_state *node, int exclusive, int stream, int64_t ahead, const tl_up *up);
 
 static inline void tl_stage(const tl_plan *plan, void *soa, int64_t j, const tl_state *s)
 {

@@ -17,13 +17,15 @@
 enum {
     STREAM_BYTES = 4 * 1024 * 1024, /* outputs from here on are stored past the caches */
     CHUNK = 64 * 1024,              /* results whose NaN are counted at a time */
+    PARTS = 8,                      /* of a thread, at most, so that it does not wait long for the others, */
+    WARM = 16,                      /* if a part has so many times the elements that it feeds before its first result */
     SLIDE_LEAST = 3                 /* shorter windows are cheaper folded than slid */
 };
 
 static const int64_t FAR = (int64_t)1 << 60; /* longer than any sequence; two of them add up without overflow */
 
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int threads)
+                            const tally_window_options *options, int first, int threads)
 {
     *win = (tl_window){.ctx = ctx, .plan = plan, .edges = options->edges, .min_count = options->min_count};
     if (options->before < 0 || options->after < 0)
@@ -35,6 +37,10 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     win->threads = threads > 1 ? threads : 1;
     win->rooms = calloc((size_t)win->threads, sizeof *win->rooms);
     if (!win->rooms) return tl_no_memory(ctx, (size_t)win->threads * sizeof *win->rooms, "a window's threads");
+    for (int t = 0; t < win->threads; t++) {
+        win->rooms[t].ctx = ctx;
+        win->rooms[t].thread = first + t;
+    }
     if (!plan->op->masked || options->min_count <= 0) return TALLY_OK;
     if (!count) return tl_fail(ctx, TALLY_INVALID, "min_count of %s needs the operator count", plan->op->file);
     tally_window_options all = *options;
@@ -42,12 +48,12 @@ tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, con
     if (all.edges == TALLY_EDGES_MISSING) all.edges = TALLY_EDGES_SHRINK;
     win->count = malloc(sizeof *win->count);
     if (!win->count) return tl_no_memory(ctx, sizeof *win->count, "a window's counts");
-    return tl_window_open(win->count, ctx, count, NULL, &all, threads);
+    return tl_window_open(win->count, ctx, count, NULL, &all, first, threads);
 }
 
 void tl_window_close(tl_window *win)
 {
-    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].memory);
+    for (int t = 0; win->rooms && t < win->threads; t++) free(win->rooms[t].own);
     free(win->rooms);
     if (win->count) tl_window_close(win->count);
     free(win->count);
@@ -118,6 +124,40 @@ static int whole_windows(const tl_window_job *job, int64_t p, int64_t stop, tl_w
 /* Which windows: the full ones, those that are not, or both. */
 enum { FULL = 1, ENDS = 2 };
 
+/* The centres of a run: first .. left - 1 prefixes, left .. right - 1 in `parts` parts (whole: full windows, else all
+ * of the elements), right .. stop - 1 suffixes. */
+typedef struct {
+    const tl_window_job *job;
+    int64_t first, left, right, stop;
+    int whole, parts;
+} cut;
+
+/* Part number `task`, or the prefixes (after the parts) or the suffixes (after those). 0: out of memory. */
+static int part(const cut *c, int task, tl_window_room *room)
+{
+    const tl_window_job *job = c->job;
+    const tl_window *win = job->win;
+    int ok = 1;
+    if (task < c->parts) {
+        int64_t length = c->right - c->left, a = c->left + length * task / c->parts,
+                b = c->left + length * (task + 1) / c->parts;
+        if (a >= b) return 1;
+        if (!c->whole)
+            tl_window_wholes(job, a, b);
+        else if (job->least > win->w)
+            tl_window_empties(job, a, b);
+        else
+            ok = whole_windows(job, a - win->before, b - win->before, room);
+    } else if (task == c->parts) {
+        if (c->first < c->left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
+            tl_window_prefixes(job, c->first, c->left, room);
+    } else {
+        ok = tl_window_suffixes(job, c->right, c->stop, room);
+    }
+    if (job->stream) tl_stream_fence();
+    return ok;
+}
+
 /* Windows of a slice, with `threads` threads. Windows are numbered by centre; lo .. hi - 1 are full. */
 static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, int at_end, int which, char *out,
                         int64_t *count)
@@ -138,40 +178,28 @@ static tally_status run(tl_window *win, const char *x, int64_t n, int at_start, 
     int64_t left = lo < hi ? lo : hi, right = lo < hi ? hi : lo;
     left = left < first ? first : left < stop ? left : stop;
     right = right < first ? first : right < stop ? right : stop;
-    int whole = lo < hi;
     int parts = which & FULL ? 1 : 0;
     if (parts && win->threads > 1 && n * op->elem_bytes > TL_PARALLEL_BYTES) {
         int64_t least = win->w / 2 > TL_PARALLEL_BYTES / 8 ? win->w / 2 : TL_PARALLEL_BYTES / 8;
-        int64_t most = (right - left) / least + 1;
-        parts = most < win->threads ? (int)most : win->threads;
+        int64_t most = (right - left) / least + 1, fine = (right - left) / WARM / (win->w + least / WARM);
+        if (most > win->threads) most = win->threads;
+        if (fine > PARTS * (int64_t)win->threads) fine = PARTS * (int64_t)win->threads;
+        parts = (int)(fine > most ? fine : most);
     }
+    const cut c = {&job, first, left, right, stop, lo < hi, parts};
+    const int tasks = parts + (which & ENDS ? 2 : 0);
     int failed = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(parts > 1 ? win->threads : 1))
-    for (int task = 0; task < parts + (which & ENDS ? 2 : 0); task++) {
-        tl_window_room *room = &win->rooms[parts > 1 ? omp_get_thread_num() : 0];
+    if (parts <= 1) { /* no region: one of a single thread costs as much as 1000 elements */
+        for (int task = 0; task < tasks; task++) failed |= !part(&c, task, win->rooms);
+        return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(tl_threads(win->threads))
+    for (int task = 0; task < tasks; task++) {
         tl_fp fp = tl_fp_enter();
-        int ok = 1;
-        if (task < parts) {
-            int64_t length = right - left, a = left + length * task / parts, b = left + length * (task + 1) / parts;
-            if (a >= b)
-                ok = 1;
-            else if (!whole)
-                tl_window_wholes(&job, a, b);
-            else if (job.least > win->w)
-                tl_window_empties(&job, a, b);
-            else
-                ok = whole_windows(&job, a - win->before, b - win->before, room);
-        } else if (task == parts) {
-            if (first < left && (ok = tl_window_prepare(room, win->plan, 1, TL_WINDOW_LADDER)))
-                tl_window_prefixes(&job, first, left, room);
-        } else {
-            ok = tl_window_suffixes(&job, right, stop, room);
-        }
-        if (!ok) {
+        if (!part(&c, task, &win->rooms[omp_get_thread_num()])) {
 #pragma omp atomic write
             failed = 1;
         }
-        if (job.stream) tl_stream_fence();
         tl_fp_leave(fp);
     }
     return failed ? no_memory(win, win->w * op->state_bytes, "a window's states") : TALLY_OK;

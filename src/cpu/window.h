@@ -11,11 +11,13 @@
 #include "operator/plan.h"
 #include "cpu/kernel/window_work.h"
 
-/* One thread's memory. */
+/* One thread's memory: the context's, or its own where that would be too much to keep. */
 typedef struct tl_window_room {
+    tally *ctx;
+    int thread; /* its number there */
     tl_window_work work;
-    void *memory;
-    size_t bytes;
+    void *own;
+    size_t own_bytes;
 } tl_window_room;
 
 typedef struct tl_window {
@@ -26,7 +28,7 @@ typedef struct tl_window {
     int64_t min_count;
     int threads;
     int stream;              /* results are stored past the caches, however few a run has */
-    tl_window_room *rooms;   /* one per thread; their memory grows with what run needs */
+    tl_window_room *rooms;   /* one per thread */
     struct tl_window *count; /* the windows of `count`, for min_count of an operator that skips NaN */
     int64_t *counts;         /* their results, a chunk at a time */
     int64_t counts_room;
@@ -44,9 +46,10 @@ typedef struct tl_window_job {
 
 /* Prepares windows of `options` for plan. count: the plan of operator count on the same dtype; needed for min_count of
  * an operator that skips NaN, else NULL is fine. Plans are borrowed until close. TALLY_INVALID or TALLY_NO_MEMORY;
- * close is harmless after either. */
+ * close is harmless after either. The context has scratch memory (scratch.h) for the threads, which are numbers `first`
+ * .. first + threads - 1 there. */
 tally_status tl_window_open(tl_window *win, tally *ctx, const tl_plan *plan, const tl_plan *count,
-                            const tally_window_options *options, int threads);
+                            const tally_window_options *options, int first, int threads);
 
 /* The windows of n dense elements at x, any alignment, a slice of a sequence. at_start is TL_AT_END where x[0] is the
  * sequence's first element: windows that reach beyond it are not full, and follow the rule for edges. at_end is the

@@ -10,6 +10,16 @@
 #include "law/counter.h"
 #include <string.h>
 
+/* The first of n results to all of them. */
+static void repeat(char *out, int64_t bytes, int64_t n)
+{
+    for (int64_t have = 1, now; have < n; have += now) {
+        now = n - have < have ? n - have : have;
+        now = now < 512 ? now : 512; /* from a cache */
+        memcpy(out + have * bytes, out, (size_t)(now * bytes));
+    }
+}
+
 void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
 {
     const tl_plan *plan = job->win->plan;
@@ -17,7 +27,7 @@ void tl_window_empties(const tl_window_job *job, int64_t lo, int64_t hi)
     char *out = tl_window_at(job, lo);
     if (lo >= hi) return;
     plan->op->empty(plan->par, out);
-    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+    repeat(out, bytes, hi - lo);
 }
 
 void tl_window_prefixes(const tl_window_job *job, int64_t lo, int64_t hi, tl_window_room *room)
@@ -70,7 +80,7 @@ void tl_window_wholes(const tl_window_job *job, int64_t lo, int64_t hi)
     if (lo >= hi || job->n < job->least) return;
     tl_fold(plan, &s, job->x, job->n, 0, TL_CACHED);
     plan->op->lower(&s, job->n, 0, plan->par, out);
-    for (int64_t j = 1; j < hi - lo; j++) memcpy(out + j * bytes, out, (size_t)bytes);
+    repeat(out, bytes, hi - lo);
 }
 
 /* Suffixes shorter than a vector, from start p on. */

@@ -9,6 +9,7 @@
 #include "context/scratch.h"
 #include "context/threads.h"
 #include "context/view.h"
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,39 +136,58 @@ static tally_status rows_at_once(tally *ctx, worker *w, const tally_window_optio
 
 /* ---- views ---- */
 
+/* A worker and what it needs for its shares of a view. */
+typedef struct {
+    worker w;
+    singles alone;
+    tl_lanes_batch *batch; /* NULL: one by one */
+    int64_t group;         /* rows that are one run; 0: none */
+    int lanes;
+} shares;
+
+/* Rows r .. end - 1. */
+static void share(tally *ctx, shares *s, int64_t r, int64_t end)
+{
+    singles *alone = &s->alone;
+    const tally_view *in = alone->in, *out = alone->out;
+    const tl_scalar *op = alone->plan->op;
+    if (s->batch) tl_lanes_rows(s->batch, r, end, single, alone), r = end;
+    for (int64_t rows, n; s->group && !alone->status && r < end; r += rows) {
+        rows = end - r < s->group ? end - r : s->group;
+        alone->status = rows_at_once(ctx, &s->w, alone->o, s->lanes, tl_view_row(in, r, op->elem_bytes, &n), in->n,
+                                     rows, tl_view_row(out, r, op->result_bytes, &n));
+    }
+    for (; r < end; r++) single(alone, r);
+}
+
 /* The sequences of least to most elements of one worker: all of them, or its shares of a team's. job: NULL, or how
  * short ones go many at a time. */
 static tally_status work(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, int many, int lanes,
                          const tl_lanes_job *job, const tally_view *in, const tally_view *out,
                          const tally_window_options *o, int64_t least, int64_t most)
 {
-    worker w = {0};
-    singles alone = {ctx, &w, plan, in, out, o, least, most, TALLY_OK};
-    const int64_t shares = many ? (int64_t)threads * 32 : 1;
-    /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
+    shares s = {.alone = {ctx, &s.w, plan, in, out, o, least, most, TALLY_OK}, .lanes = lanes};
+    if (!many) {
+        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, 0, threads);
+    } else { /* ctx holds one error. Members report through it one at a time, and each of their sentences is true. */
 #pragma omp critical(tally_window_open)
-    alone.status = tl_window_open(&w.win, ctx, plan, count, o, many ? 1 : threads);
-    const int opened = !alone.status, follow = opened && rows_follow(&w.win, in, out);
-    const int64_t group = follow ? GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1 : 1;
-    tl_lanes_batch *batch = NULL; /* without memory, one by one */
-    if (job && opened && !(follow && quicker_at_once(&w.win, in->n))) batch = tl_lanes_batch_open(ctx, job);
-    w.win.stream = follow && in->rows * in->n * plan->op->result_bytes >= STREAM_BYTES;
-/* nowait: alone there is no team to wait for */
-#pragma omp for schedule(dynamic, 1) nowait
-    for (int64_t t = 0; t < shares; t++) {
-        int64_t r = tl_share(in, t, shares), end = tl_share(in, t + 1, shares);
-        if (batch) tl_lanes_rows(batch, r, end, single, &alone), r = end;
-        for (int64_t rows, n; follow && !alone.status && r < end; r += rows) {
-            rows = end - r < group ? end - r : group;
-            alone.status = rows_at_once(ctx, &w, o, lanes, tl_view_row(in, r, plan->op->elem_bytes, &n), in->n, rows,
-                                        tl_view_row(out, r, plan->op->result_bytes, &n));
-        }
-        for (; r < end; r++) single(&alone, r);
+        s.alone.status = tl_window_open(&s.w.win, ctx, plan, count, o, omp_get_thread_num(), 1);
     }
-    tl_window_close(&w.win);
-    free(w.in);
-    free(w.out);
-    return alone.status;
+    const int opened = !s.alone.status, follow = opened && rows_follow(&s.w.win, in, out);
+    if (follow) s.group = GROUP_BYTES / (in->n * plan->op->elem_bytes) + 1;
+    if (job && opened && !(follow && quicker_at_once(&s.w.win, in->n))) s.batch = tl_lanes_batch_open(ctx, job);
+    s.w.win.stream = follow && in->rows * in->n * plan->op->result_bytes >= STREAM_BYTES;
+    if (many) {
+        const int64_t all = (int64_t)threads * 32;
+#pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t t = 0; t < all; t++) share(ctx, &s, tl_share(in, t, all), tl_share(in, t + 1, all));
+    } else {
+        share(ctx, &s, 0, in->rows);
+    }
+    tl_window_close(&s.w.win);
+    free(s.w.in);
+    free(s.w.out);
+    return s.alone.status;
 }
 
 tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *count, int threads, const tally_view *in,
@@ -178,8 +198,9 @@ tally_status tl_window_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     tl_lanes_begin(&job, plan, in);
     const int lanes = tl_lanes_of_window(&job, out, o);
     if (lanes && tl_lanes_take_columns(in)) return tl_lanes_columns(ctx, &job, threads);
-    const int scratch = lanes && tl_scratch_begin(ctx, threads), by_lanes = scratch && ends_may_be_lanes(plan);
-    const tl_lanes_job *many = scratch && tl_lanes_take_rows(&job) ? &job : NULL;
+    if (!tl_scratch_begin(ctx, threads)) return tl_no_memory(ctx, 0, "threads");
+    const int by_lanes = lanes && ends_may_be_lanes(plan);
+    const tl_lanes_job *many = lanes && tl_lanes_take_rows(&job) ? &job : NULL;
     /* This is not `parallel if`: in a region of one thread the engine's own region would be nested, and its new threads
      * would inherit this thread's processor (two threads ran at a third of the speed of one when pinned). */
     if (threads == 1 || in->rows < threads || total * plan->op->elem_bytes <= TL_PARALLEL_BYTES)

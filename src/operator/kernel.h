@@ -121,6 +121,15 @@ typedef struct tl_lower {
     const int32_t *counts;
 } tl_lower;
 
+/* A scan's down-sweep waits for stores, its up-sweep computes. So the first level of another tile's up-sweep can be
+ * made beside the down-sweep of this one, which had its own made before. */
+typedef struct tl_up {
+    void *up;         /* this tile's, which is overwritten; NULL: not made yet */
+    const void *soon; /* the other tile, whose first element has index `at`; NULL: none */
+    int64_t at;
+    void *make; /* to where */
+} tl_up;
+
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
 /* Elements or results of one type from those of another (cpu/elements/convert.def). */
@@ -143,6 +152,8 @@ typedef struct tl_mask {
                  uint64_t fill);
     /* to[i] = from[i], or the quiet NaN without payload for a NaN; floats */
     void (*quiet)(void *to, const void *from, tally_dtype dtype, int64_t n);
+    /* The elements whose bits are 1, as neighbours; how many. `to` has room for n elements and 64 bytes more. */
+    int64_t (*keep)(void *to, const void *from, int bytes, const unsigned char *valid, int64_t bit, int64_t n);
 } tl_mask;
 
 /* Sequences to the columns of a matrix, and back (cpu/elements/transpose.c). lanes: a multiple of TL_ABREAST. Sequence
@@ -180,12 +191,18 @@ typedef struct tl_kernel {
                      tl_next next, tl_par p);
     int lead;
 
-    /* A tile to results without staging, for the operator's own lower; NULL: stage it. m is TL_TILE, or at most that
-     * with a lead. Inclusive, out[m - 1] is left to the caller (it is lower(S(b + m)), which carries into b) unless
+    /* A tile of 0 < m <= TL_TILE elements to results without staging, for the operator's own lower; NULL: stage it.
+     * Inclusive, out[m - 1] of a whole tile is left to the caller (it is lower(S(b + m)), which carries into b) unless
      * there is a lead; exclusive without a prefix, out[0]. out may be x. stream: out is aligned to 64 bytes, store past
-     * the caches. */
+     * the caches. up: NULL, or for whole tiles. */
     void (*scan_full)(void *out, const void *x, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                      int exclusive, int stream, tl_next next, tl_par p);
+                      int exclusive, int stream, tl_next next, const tl_up *up, tl_par p);
+
+    /* The first level of a whole tile's up-sweep, of up_bytes bytes, aligned to 64; the tile's node from there. NULL
+     * where a kernel runs along. i: the index of x[0]. */
+    void (*scan_up)(void *up, const void *x, int64_t i, tl_par p);
+    void (*scan_node)(tl_state *node, const void *up);
+    int up_bytes;
 
     /* soa[j] = *s, and back. */
     void (*stage)(void *soa, int64_t j, const tl_state *s);

@@ -93,6 +93,12 @@ static void apply_two(const tl_convert *c, void *to, void *second, const void *f
     for (int64_t at = 0, m; at < n; at += m) {
         m = least(n - at, PIECE);
         const raw r = raw_at(g, place + at);
+        if (g->late) {
+            const int64_t bytes = g->convert.to_bytes;
+            g->convert.then->apply(g->convert.then, x + at * bytes, r.x[0], m);
+            g->mask->mask(x + at * bytes, x + at * bytes, (int)bytes, r.valid[0], r.bit[0], m, g->fill);
+            continue;
+        }
         if (!g->convert.then) {
             prepare(g, &r, m, x + at * g->bytes, y ? y + at * g->bytes : NULL);
             continue;
@@ -129,6 +135,7 @@ static void begin(tl_gather *g, const tl_form *form, const tally_view *in, const
                      .bytes = form->op->elem_bytes,
                      .fill = form->fill,
                      .quiet = form->kind == TL_FORM_MARK,
+                     .late = form->kind == TL_FORM_LATE,
                      .unsign = form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op)};
     for (const tally_view *v = in; v; v = v->next)
         g->of[v != in] = (tl_source){v->data, (int64_t)tally_dtype_size(v->dtype), widening(plan, v->dtype, g->dtype),
@@ -186,7 +193,7 @@ static void begin_count(tl_gather *g, const tl_form *form, const tally_view *in,
 {
     begin(g, form, in, plan);
     g->zeros = !form->named->masked;
-    g->quiet = g->unsign = 0;
+    g->quiet = g->unsign = g->late = 0;
     g->dtype = TALLY_F32;
     g->bytes = sizeof(float);
     g->fill = 0x7fc00000;

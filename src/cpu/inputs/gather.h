@@ -33,6 +33,7 @@ typedef struct tl_gather {
     int64_t bytes;
     uint64_t fill;
     int quiet;
+    int late;         /* elements are left out after they were widened */
     int unsign;       /* zeros become +0: -0 is `fill` */
     tl_exact_form op; /* op.scalar: the plan's, for elements as they are in memory; the rest is for exact sums */
 } tl_gather;

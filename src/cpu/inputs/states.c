@@ -49,6 +49,11 @@ typedef struct {
 
 static void push(const tl_plan *plan, counter *c, const char *x, const float *there)
 {
+    if (plan->op->exact) { /* any association */
+        const maybe m = element(plan, x, there, c->n++);
+        join(plan, &c->prefix[0], &m);
+        return;
+    }
     c->block[c->top++] = element(plan, x, there, c->n);
     for (int64_t k = c->n++; k & 1; k >>= 1) {
         c->top--;

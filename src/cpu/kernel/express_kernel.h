@@ -307,14 +307,16 @@ static void W(express)(SS *s, const E *x, int64_t n, int64_t i, int fetch, tl_pa
 /* Most types have kernels of their own here. Elements of a call's own conversion (cpu/inputs/gather.h) are widened a
  * piece at a time. */
 static __attribute__((noinline)) void W(express_from)(SS *s, const char *x, int64_t n, int64_t i,
-                                                      const tl_convert *from, tl_par p)
+                                                      const tl_convert *from, int fetch, tl_par p)
 {
     _Alignas(64) E wide[TL_WIDE_ROOM(W(PIECE))];
+    const int64_t ahead = fetch ? tl_fetch_ahead(fetch) : 0;
     const tl_par q = p;
     SS piece;
     (void)q;
     for (int64_t at = 0, m; at < n; at += m) {
         m = n - at < W(PIECE) ? n - at : W(PIECE);
+        if (ahead) W(soon)(x + at * from->from_bytes, ahead, ahead + m * from->from_bytes);
         W(widened)(wide, W(PIECE), from, x + at * from->from_bytes, m, &p);
 #if OP_EXTREME && TL_FLIPS
         for (int64_t j = 0; j < m; j++) wide[j] = TL_FLIPPED(wide[j], q);
@@ -334,7 +336,7 @@ static int W(do_express_nodes)(tl_state *out, const void *data, int64_t n, int64
         int64_t m = (int64_t)1 << tl_top_level(rest);
         SS s;
         if (from)
-            W(express_from)(&s, (const char *)data + at * from->from_bytes, m, i + at, from, p);
+            W(express_from)(&s, (const char *)data + at * from->from_bytes, m, i + at, from, fetch, p);
         else
             W(express)(&s, x + at, m, i + at, fetch, p);
         memcpy(out + top, &s, sizeof s);
@@ -349,7 +351,7 @@ static void W(do_express_fold)(tl_state *out, const void *x, int64_t n, int64_t 
 {
     SS s;
     if (from)
-        W(express_from)(&s, x, n, i, from, p);
+        W(express_from)(&s, x, n, i, from, fetch, p);
     else
         W(express)(&s, x, n, i, fetch, p);
     memcpy(out, &s, sizeof s);

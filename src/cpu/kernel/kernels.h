@@ -43,6 +43,11 @@ static const tl_kernel W(row) = {
     .lead = TL_RUNS ? TL_V - 1 : 0,
 #if TL_SCAN_FULL
     .scan_full = W(do_scan_full),
+#if !TL_RUNS
+    .scan_up = W(do_scan_up),
+    .scan_node = W(do_scan_node),
+    .up_bytes = TL_TILE / (TL_V * TL_V) * sizeof(VS),
+#endif
 #endif
     .stage = W(do_stage),
     .vector_lanes = TL_V,

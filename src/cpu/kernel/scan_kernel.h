@@ -79,8 +79,9 @@ static int W(do_scan_tile)(void *soa, const void *data, int64_t m, int64_t b, co
 
 #if TL_SCAN_FULL
 static void W(do_scan_full)(void *out, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                            int exclusive, int stream, tl_next next, tl_par p)
+                            int exclusive, int stream, tl_next next, const tl_up *k, tl_par p)
 {
+    (void)k;
     if (stream && !exclusive)
         W(run_along)(NULL, out, data, m, b, prefix, node, 0, 1, next, p);
     else
@@ -264,43 +265,73 @@ TL_INLINE void W(down_out)(TL_OUT_T *out, VS *v, VS start, VS end, int absent, i
     }
 }
 
-/* A full tile straight to results, without staging. Exclusive without a prefix leaves out[0], inclusive out[TL_TILE -
- * 1] to the caller. stream: out is aligned to a vector of results. */
-static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
-                            int exclusive, int stream, tl_next next, tl_par p)
+/* The first level of the up-sweep of the whole tile at x. */
+static void W(do_scan_up)(void *up, const void *x, int64_t i, tl_par p)
 {
-    enum { TOP = TL_TILE_LEVEL / TL_LOG_V - 1, BLOCKS = TL_TILE / (TL_V * TL_V) };
-    const E *x = data;
+    VS *w = up;
+    for (int64_t j = 0; j < TL_TILE / (TL_V * TL_V); j++)
+        w[j] = W(block)((const E *)x + j * (TL_V * TL_V), i + j * (TL_V * TL_V), p);
+}
+
+/* The tile's node from there. */
+static void W(do_scan_node)(tl_state *node, const void *up)
+{
+    VS w[TL_TILE / (TL_V * TL_V)];
+    memcpy(w, up, sizeof w);
+    int count = TL_TILE / (TL_V * TL_V);
+    int64_t size = TL_V;
+    for (; count >= TL_V; count /= TL_V, size *= TL_V)
+        for (int j = 0; j < count / TL_V; j++) w[j] = W(network)(w + j * TL_V, size);
+    const SS s = W(finish)(w, count, size);
+    memcpy(node, &s, sizeof s);
+}
+
+/* A tile straight to results, without staging. Exclusive without a prefix leaves out[0] to the caller, and so does a
+ * whole tile, inclusive, with its last result. stream: out is aligned to a vector of results. */
+static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, const tl_state *prefix, tl_state *node,
+                            int exclusive, int stream, tl_next next, const tl_up *k, tl_par p)
+{
+    enum { BLOCK = TL_V * TL_V };
+    const E *x = data, *soon = k ? k->soon : NULL;
     TL_OUT_T *out = to;
     SS before, whole;
     memset(&before, 0, sizeof before); /* never used without a prefix, but compilers cannot tell */
     if (prefix) memcpy(&before, prefix, sizeof before);
-    VS room[BLOCKS * 2 + TL_V], *w[TOP + 1];
-    w[1] = room;
-    for (int l = 1; l < TOP; l++) w[l + 1] = w[l] + (TL_TILE >> (TL_LOG_V * (l + 1)));
-    for (int64_t j = 0; j < BLOCKS; j++) {
+    const int64_t blocks = m / BLOCK;
+    int64_t count[TL_TILE_LEVEL + 1]; /* vectors of each level: the starts of the blocks, and the end of a part */
+    VS *w[TL_TILE_LEVEL + 1], room[W(SCAN_VECTORS) / TL_V * 2 + TL_TILE_LEVEL * TL_V], *make = k ? k->make : NULL;
+    int top = 1;
+    count[1] = blocks + (m < TL_TILE);
+    w[1] = k && k->up ? k->up : room;
+    for (int64_t used = (count[1] + TL_V - 1) / TL_V * TL_V; count[top] > 1; top++) {
+        count[top + 1] = (count[top] + TL_V - 1) / TL_V;
+        w[top + 1] = room + used;
+        used += (count[top + 1] + TL_V - 1) / TL_V * TL_V;
+    }
+    for (int64_t j = 0; j < count[1] && w[1] == room; j++) {
         VS v[TL_V];
-        W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
+        W(load_block)(v, x, j * BLOCK, m, b, p);
         w[1][j] = W(network)(v, 1);
     }
-    for (int l = 1; l < TOP; l++)
-        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 2)); j++)
-            w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
-    w[TOP][0] = W(top_starts)(w[TOP][0], prefix ? &before : NULL, &whole, b, W(lane_size)(TOP));
-    for (int l = TOP; l > 1; l--)
-        for (int64_t j = 0; j < TL_TILE >> (TL_LOG_V * (l + 1)); j++) {
-            const int64_t size = W(lane_size)(l - 1), at = b + j * TL_V * TL_V * size;
+    for (int l = 1; l < top; l++) {
+        for (int64_t j = count[l]; j % TL_V; j++) w[l][j] = w[l][j - 1];
+        for (int64_t j = 0; j < count[l + 1]; j++) w[l + 1][j] = W(network)(w[l] + j * TL_V, W(lane_size)(l));
+    }
+    w[top][0] = W(top_starts)(w[top][0], prefix ? &before : NULL, &whole, b, W(lane_size)(top));
+    for (int l = top; l > 1; l--)
+        for (int64_t j = 0; j < count[l]; j++) {
+            const int64_t size = W(lane_size)(l - 1), at = b + j * BLOCK * size;
             if (j == 0 && !prefix)
                 W(down)(w[l - 1], w[l][0], 1, at, size);
             else
                 W(down)(w[l - 1] + j * TL_V, w[l][j], 0, at, size);
         }
-    for (int64_t j = 0; j < BLOCKS; j++) {
-        VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < BLOCKS ? w[1][j + 1] : start);
-        W(load_block)(v, x, j * TL_V * TL_V, TL_TILE, b, p);
-        TL_FETCH_SOME(next, j * TL_V * TL_V, TL_V * TL_V, sizeof(E));
-        TL_OUT_T *o = out + j * TL_V * TL_V;
-        int64_t at = b + j * TL_V * TL_V;
+    for (int64_t j = 0; j < blocks; j++) {
+        VS v[TL_V], start = w[1][j], end = W(next)(start, j + 1 < count[1] ? w[1][j + 1] : start);
+        W(load_block)(v, x, j * BLOCK, m, b, p);
+        TL_FETCH_SOME(next, j * BLOCK, BLOCK, sizeof(E));
+        TL_OUT_T *o = out + j * BLOCK;
+        int64_t at = b + j * BLOCK;
         if (j == 0 && !prefix)
             W(down_out)(o, v, start, end, 1, exclusive, at, 0, p);
         else if (stream && exclusive)
@@ -309,9 +340,17 @@ static void W(do_scan_full)(void *to, const void *data, int64_t m, int64_t b, co
             W(down_out)(o, v, start, end, 0, 0, at, 1, p);
         else
             W(down_out)(o, v, start, end, 0, exclusive, at, 0, p);
+        if (soon) make[j] = W(block)(soon + j * BLOCK, k->at + j * BLOCK, p);
+    }
+    if (m > blocks * BLOCK) {
+        TL_OUT_T part[BLOCK];
+        VS v[TL_V], start = w[1][blocks];
+        W(load_block)(v, x, blocks * BLOCK, m, b, p);
+        W(down_out)(part, v, start, W(next)(start, start), blocks == 0 && !prefix, exclusive, b + blocks * BLOCK, 0, p);
+        const int64_t skip = blocks == 0 && !prefix && exclusive;
+        memcpy(out + blocks * BLOCK + skip, part + skip, (size_t)(m - blocks * BLOCK - skip) * sizeof *out);
     }
     memcpy(node, &whole, sizeof whole);
-    (void)m;
 }
 #endif
 #endif

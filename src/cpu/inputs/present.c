@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * Reductions by the elements that are there (present.h). */
+#include "present.h"
+#include "context/operators.h"
+#include "context/threads.h"
+#include "context/view.h"
+#include "cpu/shape.h"
+#include "cpu/widen.h"
+#include "gather.h"
+#include "law/fp.h"
+#include <stdlib.h>
+
+enum {
+    PIECE = 512,     /* elements that are packed at a time; */
+    PART = 64 << 10, /* of one turn of a thread */
+    AHEAD = 8 << 10  /* bytes from an element to what is asked for meanwhile */
+};
+
+/* The state of n elements; of none, it is none. */
+typedef struct {
+    tl_state s;
+    int64_t n;
+} some;
+
+static void add(const tl_plan *plan, some *a, const some *b)
+{
+    if (!b->n) return;
+    if (a->n)
+        plan->op->combine(&a->s, &b->s, a->n, b->n);
+    else
+        a->s = b->s;
+    a->n += b->n;
+}
+
+static void result(const tl_plan *plan, const some *a, char *out)
+{
+    if (a->n)
+        plan->op->lower(&a->s, a->n, 0, plan->par, out);
+    else
+        plan->op->empty(plan->par, out);
+}
+
+static int64_t ones(const unsigned char *valid, int64_t bit, int64_t n)
+{
+    int64_t count = 0;
+    for (; n > 0 && bit & 7; bit++, n--) count += valid[bit >> 3] >> (bit & 7) & 1;
+    const unsigned char *at = valid + (bit >> 3);
+    for (uint64_t word; n >= 64; n -= 64, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        count += __builtin_popcountll(word);
+    }
+    for (int64_t j = 0; j < n; j++) count += at[j >> 3] >> (j & 7) & 1;
+    return count;
+}
+
+/* Which of the elements from number `bit` on is number k of those that are there. */
+static int64_t place_of(const unsigned char *valid, int64_t bit, int64_t k)
+{
+    int64_t at = bit;
+    while (1) {
+        const unsigned byte = valid[at >> 3] >> (at & 7);
+        const int here = __builtin_popcount(byte);
+        if (k < here) break;
+        k -= here;
+        at = (at | 7) + 1;
+    }
+    for (unsigned byte = valid[at >> 3] >> (at & 7);; byte >>= 1, at++)
+        if (byte & 1 && k-- == 0) return at - bit;
+}
+
+int tl_present_takes(const tl_scalar *op)
+{
+    return op->exact && op->inputs == 1 && !op->user && (!op->indexed || (op->out == TALLY_I64 && op->lanes == 1));
+}
+
+/* Elements from .. to - 1 of the sequence at x, whose first has bit number `bit`. */
+static some fold(const tl_plan *plan, const char *x, const unsigned char *valid, int64_t bit, int64_t from, int64_t to)
+{
+    const tl_scalar *op = plan->op;
+    const int64_t bytes = op->elem_bytes;
+    _Alignas(64) char room[PIECE * 8 + 64];
+    some all = {.n = 0}, piece;
+    for (int64_t at = from; at < to; at += PIECE) {
+        const int64_t m = to - at < PIECE ? to - at : PIECE;
+        for (int64_t line = 0; line < m * bytes; line += 64)
+            __builtin_prefetch((const char *)((uintptr_t)x + (uintptr_t)(at * bytes + line + AHEAD)));
+        piece.n = plan->mask->keep(room, x + at * bytes, (int)bytes, valid, bit + at, m);
+        if (!piece.n) continue;
+        tl_fold(plan, &piece.s, room, piece.n, 0, TL_CACHED);
+        if (op->indexed) { /* the place among those that are there, as an index of the sequence */
+            int64_t k;
+            op->lower(&piece.s, piece.n, 0, plan->par, &k);
+            k = at + place_of(valid, bit + at, k);
+            op->lift(&piece.s, x + k * bytes, k, plan->par);
+        }
+        add(plan, &all, &piece);
+    }
+    return all;
+}
+
+static some fold_row(const tl_plan *plan, const tally_view *in, int64_t r, int64_t part, int64_t parts)
+{
+    int64_t n;
+    const char *x = tl_view_row(in, r, plan->op->elem_bytes, &n);
+    const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan->op->elem_bytes, to = (part + 1) * PART;
+    return fold(plan, x, in->valid, bit, part * PART, part + 1 < parts ? to : n);
+}
+
+void tl_present_reduce(const tl_plan *plan, int threads, const tally_view *in, char *out)
+{
+    const int64_t parts = in->rows == 1 && threads > 1 && !in->offsets ? (in->n + PART - 1) / PART : 1;
+    some *const of = parts > 1 ? malloc((size_t)parts * sizeof *of) : NULL;
+    const int64_t tasks = of ? parts : in->rows;
+#pragma omp parallel num_threads(tl_threads(tasks > 1 ? threads : 1))
+    {
+        tl_fp fp = tl_fp_enter();
+#pragma omp for schedule(dynamic, 16)
+        for (int64_t t = 0; t < tasks; t++) {
+            const some s = of ? fold_row(plan, in, 0, t, parts) : fold_row(plan, in, t, 0, 1);
+            if (of)
+                of[t] = s;
+            else
+                result(plan, &s, out + t * plan->op->result_bytes);
+        }
+        tl_fp_leave(fp);
+    }
+    for (int64_t t = 1; of && t < parts; t++) add(plan, &of[0], &of[t]);
+    if (of) result(plan, &of[0], out);
+    free(of);
+}
+
+int tl_present_blank(const tl_form *form, tl_form *blank)
+{
+    const tl_scalar *s = form->named, *core = NULL;
+    if (form->kind == TL_FORM_MARK && s->inputs == 1 && !s->user && s->core && strcmp(s->core, s->file))
+        core = tl_find_scalar(s->core, s->dtype, s->acc);
+    if (!core || !core->blank || core->state_bytes != s->state_bytes || !s->neutral) return 0;
+    *blank = (tl_form){TL_FORM_BLANK, s, s, form->par, 0};
+    blank->par.marked = 0;
+    core->blank(&blank->fill);
+    return 1;
+}
+
+void tl_present_reduce_blank(const tl_plan *given, const tl_form *blank, int threads, const tally_view *in, char *out)
+{
+    int64_t n;
+    tl_plan plan = *given;
+    tl_gather gather;
+    tl_counter c;
+    some all = {.n = 0};
+    tl_gather_direct(&gather, blank, in, &plan);
+    const char *x = tl_view_row(in, 0, plan.op->elem_bytes, &n);
+    const int64_t bit = in->valid_offset + (x - (const char *)in->data) / plan.op->elem_bytes;
+    tl_counter_init(&c, 0);
+    tl_push_slab(&plan, threads, x, n, &c);
+    if (tl_counter_fold(&c, plan.op, NULL, &all.s)) all.n = ones(in->valid, bit, n);
+    result(&plan, &all, out);
+}

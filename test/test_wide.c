@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * Sequences that are long enough for several threads, all of their results against the law: scans (in place, after an
+ * initial value, past the caches), folds of what a bitmap leaves, columns. Windows, cut in parts, against one thread's.
+ * And calls that a caller's own OpenMP team makes, each member with a context of its own. */
+#include "matrix.h"
+#include <omp.h>
+
+enum { N = 150001, LONG = (1 << 20) + 4321, THREADS = 3, COLUMNS = 40 };
+static tally *wide, *alone;
+static _Alignas(64) char x[LONG * 8], y[LONG * 8 + 64], want[(LONG + 1) * 8];
+static unsigned char bits[LONG / 8 + 1];
+
+static void check_scan(const char *name, tally_dtype d, int64_t n, int exclusive, int in_place, int seeded, int skew)
+{
+    const tl_scalar *op;
+    tl_par p;
+    char init[8];
+    tally_scan_options o = {.exclusive = exclusive, .init = seeded ? init : NULL};
+    if (!check_ok(wide, tl_resolve(wide, name, d, &op, &p), name)) return;
+    const int64_t in = op->elem_bytes, out = op->result_bytes;
+    check_fill(x, d, n, TL_DATA_PLAIN);
+    memcpy(init, x, (size_t)out);
+    reference_prefixes(op, p, x, 1, n, o.init, want);
+    for (int k = 0; k < 2; k++) {
+        char *to = y + skew;
+        memset(y, 1, (size_t)(n * out) + 64);
+        if (in_place) memcpy(to = y, x, (size_t)(n * in));
+        const tally_view from = tally_flat(in_place ? to : x, d, n), results = tally_flat(to, op->out, n);
+        check_ok(k ? alone : wide, tally_scan(k ? alone : wide, name, &from, &results, &o), name);
+        check_same(to, want + (exclusive ? 0 : out), n, out, "scan %s %d n=%lld ex %d place %d init %d threads %d",
+                   name, (int)d, (long long)n, exclusive, in_place, seeded, k ? 1 : THREADS);
+    }
+}
+
+static void scans(void)
+{
+    static const struct {
+        const char *op;
+        tally_dtype d;
+        int seed;
+    } of[] = {{"sum", TALLY_F32, 1}, {"sum", TALLY_F64, 1}, {"prod", TALLY_F64, 1}, {"mean", TALLY_F32, 0},
+              {"max", TALLY_F32, 1}, {"sum", TALLY_I64, 1}, {"var", TALLY_F64, 0}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        const int e = (int)check_below(2), seeded = of[k].seed && check_below(2);
+        check_scan(of[k].op, of[k].d, N + check_below(5000), e, 0, seeded, 0);
+        check_scan(of[k].op, of[k].d, N - check_below(5000), !e, 1, seeded, 0);
+    }
+    const int64_t far = check_quick ? N : LONG;
+    check_scan("sum", TALLY_F32, far, 0, 0, 0, 0); /* past the caches */
+    check_scan("sum", TALLY_F32, far, 1, 1, 1, 0);
+    check_scan("sum", TALLY_F32, far, 0, 0, 0, 4);             /* results that are not aligned to lines */
+    for (int64_t n = 1; n < 5000; n += 1 + check_below(300)) { /* tiles of any length */
+        check_scan("sum", TALLY_F32, n, n & 1, 0, n >> 1 & 1, 0);
+        check_scan("sum", TALLY_F64, n, !(n & 1), 1, n >> 1 & 1, 0);
+    }
+}
+
+/* ---- what a bitmap leaves ---- */
+
+static reference node(const tl_scalar *op, tl_par p, int64_t at, int k)
+{
+    if (!k) {
+        reference a = {.present = bits[at >> 3] >> (at & 7) & 1};
+        if (a.present) op->lift(&a.s, x + at * op->elem_bytes, at, p), a.n = 1;
+        return a;
+    }
+    reference a = node(op, p, at, k - 1), b = node(op, p, at + ((int64_t)1 << (k - 1)), k - 1);
+    reference_combine(op, &a, &b);
+    return a;
+}
+
+static void check_present(const char *name, tally_dtype d, int64_t n, int rate)
+{
+    const tl_scalar *op;
+    tl_par p;
+    char got[16], law[16];
+    if (!check_ok(wide, tl_resolve(wide, name, d, &op, &p), name)) return;
+    check_fill(x, d, n, TL_DATA_HOSTILE);
+    for (int64_t i = 0; i < n; i++) {
+        const int is = rate && !check_below(rate);
+        bits[i >> 3] = (unsigned char)((bits[i >> 3] & ~(1 << (i & 7))) | is << (i & 7));
+    }
+    reference s = {.present = 0};
+    for (int64_t at = 0; at < n;) {
+        const int k = tl_top_level(n - at);
+        const reference b = node(op, p, at, k);
+        reference_combine(op, &s, &b);
+        at += (int64_t)1 << k;
+    }
+    reference_lower(op, p, &s, s.n, 0, law);
+    tally_view in = tally_flat(x, d, n);
+    in.valid = bits;
+    for (int k = 0; k < 2; k++) {
+        check_ok(k ? alone : wide, tally_reduce(k ? alone : wide, name, &in, got), name);
+        check_same(got, law, 1, op->result_bytes, "%s %d of %lld, one in %d there, threads %d", name, (int)d,
+                   (long long)n, rate, k ? 1 : THREADS);
+    }
+}
+
+static void present(void)
+{
+    static const struct {
+        const char *op;
+        tally_dtype d;
+    } of[] = {{"mean", TALLY_F32},   {"mean", TALLY_F64},   {"mean", TALLY_I32},   {"first", TALLY_F64},
+              {"last", TALLY_I64},   {"first", TALLY_I8},   {"last", TALLY_F16},   {"argmin", TALLY_I64},
+              {"argmax", TALLY_I64}, {"argmin", TALLY_U64}, {"max", TALLY_F32},    {"min", TALLY_F64},
+              {"max", TALLY_F16},    {"sum", TALLY_I64},    {"minmax", TALLY_I64}, {"mean", TALLY_U8}};
+    for (size_t k = 0; k < sizeof of / sizeof *of; k++) {
+        check_present(of[k].op, of[k].d, 2 * N + check_below(1000), 1 + (int)check_below(3));
+        check_present(of[k].op, of[k].d, 1 + check_below(2000), 1 + (int)check_below(40));
+        check_present(of[k].op, of[k].d, 2 * N, 0);
+    }
+}
+
+/* ---- parts ---- */
+
+static void parts(void)
+{
+    static const char *const ops[] = {"mean", "max", "var"};
+    for (int k = 0; k < 6; k++) {
+        const int64_t n = N + check_below(100), w = 1 + check_below(k < 3 ? 100 : 40000);
+        const tally_view in = tally_flat(x, TALLY_F64, n), out = tally_flat(y, TALLY_F64, n),
+                         first = tally_flat(want, TALLY_F64, n);
+        const tally_window_options o = {.before = w / 2, .after = w / 3, .edges = TALLY_EDGES_SHRINK};
+        check_fill(x, TALLY_F64, n, TL_DATA_PLAIN);
+        check_ok(wide, tally_window(wide, ops[k % 3], &in, &out, &o), ops[k % 3]);
+        check_ok(alone, tally_window(alone, ops[k % 3], &in, &first, &o), ops[k % 3]);
+        check_same(y, want, n, 8, "windows of %s, w = %lld", ops[k % 3], (long long)w);
+    }
+    const tl_scalar *op;
+    tl_par p;
+    const int64_t n = 8000 + check_below(500);
+    tally_view in = tally_columns(x, TALLY_F32, n, COLUMNS);
+    if (!check_ok(wide, tl_resolve(wide, "sum", TALLY_F32, &op, &p), "sum")) return;
+    check_fill(x, TALLY_F32, n * COLUMNS, TL_DATA_PLAIN);
+    for (int c = 0; c < COLUMNS; c++) {
+        reference_prefixes(op, p, x + c * 4, COLUMNS, n, NULL, y);
+        memcpy(want + c * 4, y + n * 4, 4);
+    }
+    check_ok(wide, tally_reduce(wide, "sum", &in, y), "columns");
+    check_same(y, want, COLUMNS, 4, "%d columns of %lld", COLUMNS, (long long)n);
+}
+
+/* ---- a caller's own team ---- */
+
+static int member(int me, float *results)
+{
+    enum { M = 3000 };
+    tally *ctx;
+    tally_window_options o = {.before = 9};
+    tally_view in = tally_flat(x, TALLY_F32, M), out = tally_flat(results, TALLY_F32, M);
+    if (tally_open(&ctx, me % 2 ? "cpu,threads=1" : "cpu,threads=2")) return 1;
+    int bad = tally_window(ctx, "mean", &in, &out, &o) != TALLY_OK;
+    in = tally_rows(x, TALLY_F32, M / 100, 100);
+    out = tally_rows(results + M, TALLY_F32, M / 100, 100);
+    bad |= tally_window(ctx, "max", &in, &out, &o) != TALLY_OK;
+    out.data = results + 2 * M;
+    bad |= tally_scan(ctx, "sum", &in, &out, NULL) != TALLY_OK;
+    tally_close(ctx);
+    return bad;
+}
+
+static void team(void)
+{
+    static float results[4][9000];
+    int bad = 0;
+    check_fill(x, TALLY_F32, 9000, TL_DATA_PLAIN);
+    check(!member(1, results[3]), "without a team");
+#pragma omp parallel num_threads(3) reduction(| : bad)
+    bad |= member(omp_get_thread_num(), results[omp_get_thread_num()]);
+    check(!bad, "a call within a caller's team failed");
+    for (int k = 0; k < 3; k++) check_same(results[k], results[3], 9000, 4, "member %d of a team", k);
+}
+
+int main(void)
+{
+    char device[32];
+    check_start();
+    snprintf(device, sizeof device, "cpu,threads=%d", THREADS);
+    if (tally_open(&wide, device) || tally_open(&alone, "cpu,threads=1")) return puts(tally_error(NULL)), 1;
+    scans();
+    present();
+    parts();
+    team();
+    tally_close(wide);
+    tally_close(alone);
+    return check_finish();
+}
