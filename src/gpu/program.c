@@ -372,6 +372,8 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
+        snprintf(name, sizeof name, "gpu/kernel/middle_%s.cl", shape);
+        add_file(&b, name);
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");

@@ -10,12 +10,12 @@
 
 /* What `measure` writes. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, NODES .. */
+    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, MIDDLES, NODES .. */
     int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
 } measured;
 
 static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_memory *offsets, int64_t rows,
-                            tl_memory *ids, measured *m)
+                            int64_t least, tl_memory *ids, measured *m)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     tl_memory to = {0};
@@ -27,7 +27,7 @@ static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), ids);
     if (!status)
         status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets),
-                       .rows = tl_i64(rows), .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
+                       .rows = tl_i64(rows), .least = tl_i64(least), .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
     if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
@@ -83,8 +83,8 @@ static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *p
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
     b->elements = s->ends[1] - s->ends[0];
-    b->longest = b->longs ? b->elements : CHUNK - 1; /* at most */
-    b->shorts = b->longs < s->in->rows;
+    b->longest = b->longs || s->m.count[MIDDLES] ? b->elements : CHUNK - 1; /* at most */
+    tl_middle_choose(b, s->m.count[MIDDLES]);
     for (int l = 1; l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
     return status || !b->longs ? status : put_firsts(d, ctx, b);
@@ -141,10 +141,10 @@ static int has_offsets(tl_gpu_device *d, const tally_view *v, tl_memory *memory,
     return v->offsets && d->gpu->calls->owns(d->gpu, v->offsets, memory, at);
 }
 
-/* Looks at `in`, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to
+/* Looks at `in`, whose segments are long from `least` elements on, if its data and offsets are the device's. 0: they are not, or the offsets are bad; those are left to
  * the checks of the host, which say where, and so is what lies inside another object of OpenCL's. */
-static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, segments *s,
-                tally_status *status)
+static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_view *in, int64_t least,
+                segments *s, tally_status *status)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     tl_memory data;
@@ -154,7 +154,7 @@ static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_v
     if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
         in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data || !c->owns(d->gpu, in->data, &data, &data_at))
         return 0;
-    *status = measure(d, ctx, plan, &s->offsets, in->rows, &s->ids, &s->m);
+    *status = measure(d, ctx, plan, &s->offsets, in->rows, least, &s->ids, &s->m);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;
@@ -169,7 +169,7 @@ tally_status tl_gpu_reduce_segments(tl_device *base, tally *ctx, const tl_plan *
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     *done = 0;
     if (status) return status;
-    *done = look(d, ctx, plan, in, &s, &status);
+    *done = look(d, ctx, plan, in, tl_middle_end(d, in->rows), &s, &status);
     if (*done && !status) status = reduce(d, ctx, plan, &s, out);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);
@@ -184,7 +184,7 @@ static tally_status each_if(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     if (out->offsets != in->offsets || out->rows != in->rows || out->dtype != plan->op->out) return TALLY_OK;
     tally_status status = d->gpu->calls->enter(d->gpu, ctx);
     if (status) return status;
-    *done = look(d, ctx, plan, in, &s, &status);
+    *done = look(d, ctx, plan, in, v->window ? CHUNK : tl_middle_end(d, in->rows), &s, &status);
     if (*done && !status) status = each_of(d, ctx, plan, &s, out, v);
     tl_gpu_give(d, &s.ids);
     d->gpu->calls->leave(d->gpu);

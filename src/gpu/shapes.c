@@ -90,6 +90,7 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
     if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
+    if (!status && b->middles) status = tl_middle_reduce(&l, b, &r);
     if (!status && b->longs && !once) status = finish(&l, b, &r, &nodes);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
@@ -281,6 +282,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);
+    if (!status && b->middles) status = tl_middle_scan(&l, b, &r, &from);
     if (!status && steps && !across) status = scan_elements(&l, b, &r, &prefix, &from);
     if (!status && across) status = scan_columns(&l, b, &r, &prefix, &from);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);

@@ -3,12 +3,13 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into `measured` (constants.h), which is zero: how many segments are long (a chunk or more), descend or begin below
- * zero, are not as long as the first one; nodes of each level. ids: the long ones, in any order (their nodes lie in
- * that order; no result depends on it). */
+/* Into `measured` (constants.h), which is zero: how many segments are long (`least` elements or more), are in the middle
+ * (fewer, but a chunk or more), descend or begin below zero, are not as long as the first one; the long ones' nodes of
+ * each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it), and from its
+ * end backwards those in the middle. */
 KERNEL_OF(measure)
 {
-    SHARED u32 part[MEASURED_WORDS], base;
+    SHARED u32 part[MEASURED_WORDS], base[2];
     const int t = thread_index();
     const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_THREADS;
     const i64 rounds = (rows + step - 1) / step;
@@ -17,7 +18,8 @@ KERNEL_OF(measure)
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
         const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
-        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= (1 << ELEMENTS_LOG);
+        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= least,
+                  is_middle = mine && !bad && n >= CHUNK && n < least;
         u32 place = 0;
         if (mine && bad) ADD_LOCAL(&part[BAD], 1);
         if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
@@ -26,13 +28,15 @@ KERNEL_OF(measure)
             for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1],
                 (u32)level_count(n, l));
         }
+        if (is_middle) place = ADD_LOCAL(&part[MIDDLES], 1);
         BARRIER();
-        if (t == LONGS)
-            base = part[LONGS] ? ADD_GLOBAL(measured, part[LONGS]) : 0;
+        if (t == LONGS || t == MIDDLES)
+            base[t == MIDDLES] = part[t] ? ADD_GLOBAL(measured + t, part[t]) : 0;
         else if (t < MEASURED_WORDS && part[t])
             ADD_GLOBAL(measured + t, part[t]);
         BARRIER();
-        if (is_long) ids[base + place] = r;
+        if (is_long) ids[base[0] + place] = r;
+        if (is_middle) ids[rows - 1 - base[1] - place] = r;
         BARRIER();
     }
     if (group_index() == 0 && t == 0) {
