@@ -53,7 +53,7 @@ fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL 
 }
 
 #define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)
-#define MIDDLE_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 4)
+#define MIDDLE_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
 KERNEL_OF(reduce_middles)
 {
     BATCH_OF_PARAMETERS;

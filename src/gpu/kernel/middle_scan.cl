@@ -31,7 +31,7 @@ KERNEL_OF(scan_middles)
             const maybe after = append_lanes(first, b.p.origin, mine, CHUNK, (c + 1) & (LANES - 1), box);
             rows[0] = before;
             UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after.s,
-                ROWS_E - 1, exclusive, box);
+                ROWS_E - 1, exclusive, 1, box);
             before = after;
         }
     }
