@@ -125,6 +125,15 @@ static void run_scan(void)
                 scan.init);
 }
 
+static long long down_width;
+static void run_down(void)
+{
+    const long long strips = (down_width + LANES - 1) / LANES;
+    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL, scan.parameter, 0, scan.out, 0, 1,
+                down_width, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels, scan.tiles * strips,
+                scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE, scan.init);
+}
+
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
     enum { ROOM = SHIFTS + SCAN_MOST * STRIDES * 16 + 64 };
@@ -162,11 +171,46 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
           tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
 }
 
+/* scan_down: columns. */
+static void down_round(tally *ctx, const char *name, const tl_scalar *op, int k)
+{
+    enum { ROOM = SHIFTS + SCAN_MOST * 16 + 64 };
+    static char room[ROOM], want[ROOM], got[ROOM];
+    const int64_t tile = tl_gpu_down_rows(op) * TILE_WARPS, shift = k % 3 ? check_below(8) : 0;
+    down_width = scan.rows = 1 + check_below(k % 4 ? 40 : 80);
+    scan.n = 1 + check_below((SCAN_MOST / 2) / scan.rows);
+    if (k % 2) scan.n = scan.n / tile ? scan.n / tile * tile : scan.n;
+    scan.exclusive = k % 5 > 2;
+    scan.tiles = (scan.n + tile - 1) / tile;
+    for (scan.levels = 0; (scan.tiles - 1) >> (COLUMN_LOG * scan.levels); scan.levels++) continue;
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    char init[64];
+    memcpy(init, room + shift, sizeof init);
+    scan.init = op->seedable && k % 4 == 1 ? init : NULL;
+    scan.data = room + shift, scan.out = got + shift, scan.epoch++;
+    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
+    tally_view second, in = view_of(op, room + shift, scan.rows, scan.n, 1, &second);
+    in.row_stride = second.row_stride = op->inputs, in.stride = second.stride = scan.rows * op->inputs;
+    const tally_view out = {want + shift, op->out, scan.rows, scan.n, 1, scan.rows, NULL};
+    const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
+    if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
+    const int64_t jobs = scan.tiles * ((scan.rows + LANES - 1) / LANES), groups = 1 + (k % 2 && jobs > 1);
+    if (!check(fibers_launch(run_down, (int)groups, WARPS_THREADS), "out of memory")) return;
+    check_same(got, want, ROOM, 1, "scan_down %s %s columns=%lld n=%lld shift=%lld exclusive=%lld%s", name,
+               tally_dtype_name(op->dtype), scan.rows, scan.n, (long long)shift, scan.exclusive,
+               scan.init ? " init" : "");
+    scan.ticket0 += jobs + groups;
+    check((long long)scan.board[0] == scan.ticket0, "scan_down %s: ticket %lld instead of %lld", name,
+          (long long)scan.board[0], scan.ticket0);
+}
+
 static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int few,
                      const char *what)
 {
-    const char *kernel = few ? "scan_few" : "scan_once";
-    void *object = tl_gpu_once_blocks(op, few) ? load(ctx, op, "scan", kernel, what) : NULL;
+    const int down = few > 1;
+    const char *kernel = down ? "scan_down" : few ? "scan_few" : "scan_once";
+    const int is_there = down ? tl_gpu_down_rows(op) : tl_gpu_once_blocks(op, few);
+    void *object = is_there ? load(ctx, op, "scan", kernel, what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     scan.kernel = (scan_kernel *)dlsym(object, kernel);
@@ -174,7 +218,7 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     scan.parameter = par->value;
     if (check(at && scan.kernel, "%s: no kernel", what)) {
         *at = &fibers;
-        for (int k = 0; k < rounds; k++) scan_round(ctx, name, op, k);
+        for (int k = 0; k < rounds; k++) (down ? down_round : scan_round)(ctx, name, op, k);
     }
     dlclose(object);
 }
@@ -347,7 +391,7 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1);
     const tl_scalar pairs = tl_gpu_variant_of(op, 0);
     if (op->inputs == 2) op = &pairs;
-    for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
+    for (int few = 0; few < 3 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
     if (shapes & WINDOW) try_window(ctx, name, op, &par, rounds, what);
     void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
     if (!object) return;

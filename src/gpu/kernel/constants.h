@@ -51,6 +51,9 @@ enum {
     ONCE_WORD = 16
 };
 
+/* scan_down.cl: levels of nodes of tiles, and their radix, which is TILE_WARPS; groups of a processor. */
+enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
+
 /* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements and of 64; for segments
  * the offsets of a job, and where they begin. */
 enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
