@@ -143,24 +143,24 @@ template <class T> static T shuffle(T v, int at, int across)
     struct ALIGNED(align) {                                                                                            \
         T x, y, z, w;                                                                                                  \
     }
-#define TL_SIZE 4
+#define TL_SIZE 8
 #define TL_KIND 3
 #define TL_FORMAT 0
-#define TL_REAL_FLOAT 4
-#define REAL_T f32
-#define STATE_BYTES 4
-#define TL_OUT_SIZE 4
-#define TL_OUT_FLOAT 4
-#define OUT_T f32
-#define ELEM_T f32
-#define ORD_T i32
+#define TL_REAL_FLOAT 8
+#define REAL_T f64
+#define STATE_BYTES 8
+#define TL_OUT_SIZE 8
+#define TL_OUT_FLOAT 8
+#define OUT_T f64
+#define ELEM_T f64
+#define ORD_T i64
 #define ROOM_LOG 11
-#define WHOLE_LOG 12
+#define WHOLE_LOG 11
 #define ONCE_BLOCKS 2
-#define FEW_BLOCKS 3
+#define FEW_BLOCKS 2
 #define SCAN_LINES 0
-#define DOWN_ROWS 32
-#define DOWN_BLOCKS 3
+#define DOWN_ROWS 0
+#define DOWN_BLOCKS 2
 #define RUNS 0
 
 #line 1 "src/gpu/kernel/prelude_gpu.h"
@@ -310,24 +310,22 @@ fn real root(real x) { return sqrt_f64(x); }
 #define wide_to_real(x)   ((real)(u64)(x))
 #define idx_to_real(x)    ((real)(i64)(x))
 
-#line 1 "src/op/sum.h"
+#line 1 "src/op/dot.h"
 /* SPDX-License-Identifier: MIT
- * sum: the tree of additions. Integers wrap in 64 bits (exact, class X); floats round, so they follow the tree.
- * A float sum is never -0.0: lower adds +0.0. The exact neutral element is -0.0: x + -0.0 == x for every x, -0.0
- * included. */
+ * dot: the sum of the products x y, each rounded once (op/sum.h). Integers wrap in 64 bits. */
+#define OP_INPUTS 2
 #define OP_LANE REAL
 #define OP_WIDEN REAL
 #define OP_EXACT REAL_IS_EXACT
-#define OP_ADDS REAL_IS_EXACT
-#define OP_INVERSE REAL_IS_EXACT
-#define OP_BLANK -0.0
+#if !TL_KIND_F
+#define OP_BLANK 0
+#endif
 #define OP_STATE(F) F(real, s)
 #define OP_NEUTRAL 1
 #define OP_SEED 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, idx i, par p) { state r; r.s = to_real(x); return r; }
+fn state lift(elem x, elem y, idx i, par p) { state r; r.s = to_real(x) * to_real(y); return r; }
 fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
-fn state uncombine(state a, state b) { state r; r.s = a.s - b.s; return r; }
 fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
 fn state seed(result v, par p) { state r; r.s = result_to_real(v); return r; }
 fn result lower(state a, real n, idx first, par p) { return to_result(canon(a.s + num(0.0))); }

@@ -17,7 +17,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16 };
-enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
+enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
@@ -115,7 +115,7 @@ static struct {
     long long rows, n, stride, out_stride, tiles, levels, exclusive, ticket0, epoch;
     double parameter;
     int few;
-    uint64_t board[2 + 4 * BOARD_NODES];
+    uint64_t board[2 + BOARD_WORDS];
 } scan;
 static void run_scan(void)
 {

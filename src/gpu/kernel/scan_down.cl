@@ -81,7 +81,7 @@ fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
     const int lane = lane_index();
     ROLLED for (int l = 0; l + 1 < COLUMN_LEVELS && digit_of(k, l) == TILE_WARPS - 1; l++)
     {
-        const amount n = (amount)DOWN_TILE << (COLUMN_LOG * l);
+        const amount n = (amount)((i64)DOWN_TILE << (COLUMN_LOG * l));
 #undef ITEM
 #define ITEM(j) room->nodes[l][j][lane]
         const state v = NODE_8(ITEM, 0, n);
@@ -100,7 +100,7 @@ fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after
     {
         const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
         const amount done = origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * DOWN_TILE;
-        v = append_nodes(v, done, room->nodes[l], digit + own, (amount)DOWN_TILE << log);
+        v = append_nodes(v, done, room->nodes[l], digit + own, (amount)((i64)DOWN_TILE << log));
     }
     return v;
 }
