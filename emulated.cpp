@@ -143,23 +143,23 @@ template <class T> static T shuffle(T v, int at, int across)
     struct ALIGNED(align) {                                                                                            \
         T x, y, z, w;                                                                                                  \
     }
-#define TL_SIZE 8
-#define TL_KIND 3
+#define TL_SIZE 1
+#define TL_KIND 1
 #define TL_FORMAT 0
 #define TL_REAL_FLOAT 8
 #define REAL_T f64
-#define STATE_BYTES 8
+#define STATE_BYTES 16
 #define TL_OUT_SIZE 8
 #define TL_OUT_FLOAT 8
 #define OUT_T f64
-#define ELEM_T f64
-#define ORD_T i64
-#define ROOM_LOG 11
-#define WHOLE_LOG 11
-#define ONCE_BLOCKS 2
+#define ELEM_T i8
+#define ORD_T i8
+#define ROOM_LOG 10
+#define WHOLE_LOG 10
+#define ONCE_BLOCKS 1
 #define FEW_BLOCKS 2
-#define SCAN_LINES 0
-#define DOWN_ROWS 0
+#define SCAN_LINES 1
+#define DOWN_ROWS 16
 #define DOWN_BLOCKS 2
 #define RUNS 0
 
@@ -310,26 +310,35 @@ fn real root(real x) { return sqrt_f64(x); }
 #define wide_to_real(x)   ((real)(u64)(x))
 #define idx_to_real(x)    ((real)(i64)(x))
 
-#line 1 "src/op/dot.h"
+#line 1 "src/op/meani.h"
 /* SPDX-License-Identifier: MIT
- * dot: the sum of the products x y, each rounded once (op/sum.h). Integers wrap in 64 bits. */
-#define OP_INPUTS 2
-#define OP_LANE REAL
-#define OP_WIDEN REAL
-#define OP_EXACT REAL_IS_EXACT
-#if !TL_KIND_F
-#define OP_BLANK 0
-#endif
-#define OP_STATE(F) F(real, s)
+ * mean of integers: an exact sum in 128-bit two's complement (hi, lo), then three roundings in lower, of its size: hi
+ * and lo to f64, their sum, the quotient; the sign comes last. No input can overflow it: 2^62 elements of 64 bits need
+ * 126. */
+#define OP_LANE WIDE
+#define OP_WIDEN WIDE
+#define OP_EXACT 1
+#define OP_ADDS 2
+#define OP_STATE(F) F(wide, lo) F(wide, hi)
 #define OP_NEUTRAL 1
-#define OP_SEED 1
 typedef struct { OP_STATE(FIELD) } state;
-fn state lift(elem x, elem y, idx i, par p) { state r; r.s = to_real(x) * to_real(y); return r; }
-fn state combine(state a, state b) { state r; r.s = a.s + b.s; return r; }
-fn state neutral(par p) { state r; r.s = num(NEGATIVE_ZERO); return r; }
-fn state seed(result v, par p) { state r; r.s = result_to_real(v); return r; }
-fn result lower(state a, real n, idx first, par p) { return to_result(canon(a.s + num(0.0))); }
-fn result empty(par p) { return to_result(num(0.0)); }
+fn state lift(elem x, idx i, par p) { state r; r.lo = to_wide(x); r.hi = wide_sign(x); return r; }
+fn state combine(state a, state b)
+{
+    state r;
+    r.lo = a.lo + b.lo;
+    r.hi = a.hi + b.hi + wide_if(r.lo < a.lo);
+    return r;
+}
+fn state neutral(par p) { state r; r.lo = wide_num(0); r.hi = r.lo; return r; }
+fn result lower(state a, real n, idx first, par p)
+{
+    wide sign = wide_if(signed_to_real(a.hi) < num(0.0)), flip = wide_num(0) - sign;
+    wide lo = (a.lo ^ flip) + sign, hi = (a.hi ^ flip) + wide_if(lo < sign);
+    real size = (wide_to_real(hi) * num(18446744073709551616.0) + wide_to_real(lo)) / n;
+    return to_result(sel(signed_to_real(a.hi) < num(0.0), num(0.0) - size, size));
+}
+fn result empty(par p) { return to_result(num(NOT_A_NUMBER)); }
 
 #line 1 "src/operator/defaults.h"
 /* SPDX-License-Identifier: MIT
@@ -2037,6 +2046,172 @@ KERNEL(finish, 32 * WARPS_IN_GROUP)(BATCH_PARAMETERS, GLOBAL const state *nodes,
         if (lane_index() == 0) store_reduced(out, b, s, v, n);
     }
 }
+
+#define WIDE 1
+#define WIDE_LOG 2
+#define ROW_PACKS 2
+#define ROWS_W 4
+
+#undef ITEM
+#undef N
+#undef LANE_ITEMS
+#undef ROWS
+#undef LOG_ROWS
+#define N(name) name##_w
+#define LANE_ITEMS 32
+#define ROWS 4
+#define LOG_ROWS 2
+
+#line 1 "src/gpu/kernel/chunk.cl"
+/* SPDX-License-Identifier: MIT
+ * One warp, one chunk of ROWS rows of 32 lanes of LANE_ITEMS items, next to each other. The text is used for elements
+ * (N(x) = x_e, ITEM elem, 8 rows of 128), for states that are nodes of the level below (x_s, state, 2 rows), and its
+ * first part, without ITEM, for the chunks of tile.cl. unit: the elements of an item. */
+enum { N(ROW) = LANES * LANE_ITEMS, N(CHUNK) = ROWS * LANES * LANE_ITEMS };
+
+/* The nodes of a full chunk's rows, from one a lane and row: in v[0] of the lanes l whose low bits, the first for the
+ * highest, spell the row. Rows are folded by a transposing butterfly: at step s the lane whose bit s is 0 keeps row j
+ * and gives row j + m away, its partner the reverse: ROWS rows cost ROWS - 1 + 5 - LOG_ROWS exchanges, not 5 ROWS. */
+fn void N(fold_across)(state *v, amount unit, LOCAL state *box)
+{
+    const int lane = lane_index();
+    UNROLL for (int s = 0; s < LOG_ROWS; s++)
+    {
+        const int m = ROWS >> (s + 1), right = lane >> s & 1;
+        UNROLL for (int j = 0; j < m; j++)
+        {
+            state got = exchange(choose(right, v[j], v[j + m]), 1 << s, box);
+            v[j] = meet(choose(right, v[j + m], v[j]), got, right, unit * (LANE_ITEMS << s));
+        }
+    }
+    UNROLL for (int s = LOG_ROWS; s < 5; s++) v[0] = meet(v[0], exchange(v[0], 1 << s, box), lane >> s & 1,
+        unit * (LANE_ITEMS << s));
+}
+
+/* The node of a full chunk, in every lane, from what fold_across left. Bit s of the lane is bit LOG_ROWS - 1 - s of the
+ * row it holds. */
+fn state N(fold_lanes)(state v, amount unit, LOCAL state *box)
+{
+    UNROLL for (int s = LOG_ROWS - 1; s >= 0; s--) v = meet(v, exchange(v, 1 << s, box), lane_index() >> s & 1,
+        unit * (N(ROW) << (LOG_ROWS - 1 - s)));
+    return v;
+}
+
+#ifdef ITEM
+/* v[r]: the node of the lane's four items of row r. */
+fn void N(fold_quads)(state *v, ITEM e[ROWS][QUAD], batch b, i64 at, amount unit)
+{
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        const i64 i = at + r * LANES * QUAD + lane_index() * QUAD;
+        v[r] = TWIN(TWIN(N(lift)(e[r][0], i, b.p), N(lift)(e[r][1], i + 1, b.p), unit),
+                    TWIN(N(lift)(e[r][2], i + 2, b.p), N(lift)(e[r][3], i + 3, b.p), unit), 2 * unit);
+    }
+}
+
+fn void N(fold_rows)(state *v, batch b, i64 from, i64 at, amount unit, LOCAL state *box)
+{
+    ITEM e[ROWS][QUAD];
+    N(load)(e, b, from, at, at + N(CHUNK));
+    N(fold_quads)(v, e, b, at, unit);
+    N(fold_across)(v, unit, box);
+}
+
+fn state N(chunk_node)(batch b, i64 from, i64 at, amount unit, LOCAL state *box)
+{
+    state v[ROWS];
+    N(fold_rows)(v, b, from, at, unit, box);
+    return N(fold_lanes)(v[0], unit, box);
+}
+
+/* The node of a row from v, the lane's node of n elements; left: what the lane's neighbours at its bits hold, for
+ * row_start. */
+fn state N(row_node)(state v, amount n, state *left, LOCAL state *box)
+{
+    const int lane = lane_index();
+    UNROLL for (int k = 0; k < 5; k++)
+    {
+        left[k] = exchange(v, 1 << k, box);
+        v = meet(v, left[k], lane >> k & 1, n * (1 << k));
+    }
+    return v;
+}
+
+/* S at the lane's first item: the row's, of `before` elements, and the left neighbours at the lane's set bits, high to
+ * low. n: elements of a lane. */
+fn maybe N(row_start)(maybe row, amount before, amount n, const state *left)
+{
+    const int lane = lane_index();
+    UNROLL for (int k = 4; k >= 0; k--)
+    {
+        maybe with = then(row, left[k], before + n * (lane & -(2 << k)), n * (1 << k));
+        int take = lane >> k & 1;
+        row.s = choose(take, with.s, row.s);
+        row.have = take ? 1 : row.have;
+    }
+    return row;
+}
+
+/* The rows' prefixes: rows[r] = S at row r, from the nodes of the rows before it, of n elements each. Calls with r = 0,
+ * 1, 2, ... before: the elements of rows[0]. */
+fn void N(next_row)(maybe *rows, state *stack, int r, state node, amount before, amount n)
+{
+    UNROLL for (int k = 0; k < LOG_ROWS; k++)
+    {
+        if (((r >> k) & 1) == 0) {
+            stack[k] = node;
+            rows[r + 1] = then(rows[(r + 1) & r], node, before + n * ((r + 1) & r), n * (1 << k));
+            return;
+        }
+        node = TWIN(stack[k], node, n * (1 << k));
+    }
+    rows[r + 1] = then(rows[0], node, before, n * (1 << LOG_ROWS));
+}
+
+/* S at item `count` of the chunk at `at` (0 <= count < CHUNK), which `before` has come to with `done` elements; in
+ * every lane. */
+seldom_fn maybe N(append)(maybe before, amount done, batch b, i64 from, i64 at, i64 count, amount unit,
+    LOCAL state *box)
+{
+    maybe rows[ROWS + 1], mine = before;
+    state stack[LOG_ROWS + 1], left[5];
+    ITEM e[ROWS][QUAD];
+    const int lane = lane_index(), last = (int)count / (LANES * QUAD), rest = (int)count % (LANES * QUAD);
+    if (SKIPS && count == 0) return before;
+    N(load)(e, b, from, at, at + count);
+    rows[0] = before;
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        if (SKIPS && (r > last || (r == last && rest == 0))) continue;
+        i64 i = at + r * LANES * QUAD + lane * QUAD;
+        amount row = done + unit * (r * N(ROW)), mine_done = row + unit * (lane * QUAD);
+        state q0 = N(lift)(e[r][0], i, b.p), q1 = N(lift)(e[r][1], i + 1, b.p), q2 = N(lift)(e[r][2], i + 2, b.p);
+        state q3 = N(lift)(e[r][3], i + 3, b.p), two = TWIN(q0, q1, unit);
+        state node = N(row_node)(TWIN(two, TWIN(q2, q3, unit), 2 * unit), QUAD * unit, left, box);
+        if (r == last) {
+            maybe start = N(row_start)(rows[r], row, QUAD * unit, left);
+            maybe with = then(start, two, mine_done, 2 * unit);
+            if (rest & 2) start = with;
+            with = then(start, choose(rest & 2, q2, q0), mine_done + unit * (rest & 2), unit);
+            if (rest & 1) start = with;
+            mine = start;
+        } else {
+            N(next_row)(rows, stack, r, node, done, N(ROW) * unit);
+        }
+    }
+    if (SKIPS && rest == 0) {
+    } else {
+        mine.s = from_lane(mine.s, rest / QUAD, box);
+        mine.have = 1;
+    }
+    if (rest) return mine;
+    UNROLL for (int r = 0; r < ROWS; r++)
+    {
+        if (r == last) before = rows[r];
+    }
+    return before;
+}
+#endif
 
 #line 1 "src/gpu/kernel/once.cl"
 /* SPDX-License-Identifier: MIT
