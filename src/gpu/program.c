@@ -190,7 +190,9 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
     say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
-        tl_gpu_down_rows(op) > 16 ? 3 : tl_gpu_state_bytes(op) > 8 ? 1 : 2);
+        tl_gpu_down_rows(op) > 16    ? 3
+        : tl_gpu_state_bytes(op) > 8 ? 1
+                                     : 2);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");

@@ -84,14 +84,15 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
+    const int walks = !status && tl_middle_takes(d, b, 0), longs = b->longs && !once && (!walks || b->listed);
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     const char *shape = !b->in_place ? "reduce" : b->in_place->bits ? "reduce_bits" : "reduce_two";
     if (!status) status = tl_gpu_program(d, ctx, op, shape, &program);
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
-    if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
+    if (!status && longs) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
-    if (!status && b->middles) status = tl_middle_reduce(&l, b, &r);
-    if (!status && b->longs && !once) status = finish(&l, b, &r, &nodes);
+    if (!status && walks) status = tl_middle_reduce(&l, b, &r);
+    if (!status && longs) status = finish(&l, b, &r, &nodes);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     return status;
@@ -247,8 +248,7 @@ static once_plan plan_down(const tl_batch *b)
 /* Is this for the kernel scan_down? Of columns that are short the steps read the elements once too. */
 static int takes_down(const tl_gpu_device *d, const tl_batch *b)
 {
-    if (!d->gpu->calls->once || !tl_batch_across(b) || !b->longs || !tl_gpu_down_rows(b->plan->op) ||
-        b->rows < LANES)
+    if (!d->gpu->calls->once || !tl_batch_across(b) || !b->longs || !tl_gpu_down_rows(b->plan->op) || b->rows < LANES)
         return 0;
     const once_plan p = plan_down(b);
     return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
@@ -261,8 +261,7 @@ static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES), most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
     const int64_t groups = jobs < most ? jobs : most;
     tally_status status = board_for(d, l->ctx, p.words);
-    if (!status)
-        status = TL_GO(l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from));
+    if (!status) status = TL_GO(l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from));
     if (!status) d->board.taken += jobs + groups; /* each group asks once more */
     return status;
 }
@@ -323,15 +322,16 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, op, "scan", &program);
-    const once_kernel once = status ? ONCE_NONE : takes_once(d, b);
+    const int walks = !status && tl_middle_takes(d, b, 1);
+    const once_kernel once = status || walks ? ONCE_NONE : takes_once(d, b);
     const int down = !status && takes_down(d, b), across = tl_batch_across(b) && !down;
-    const int steps = b->longs && once == ONCE_NONE && !down;
+    const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
     if (!status && down) status = scan_down(&l, b, &r, &from);
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);
-    if (!status && b->middles) status = tl_middle_scan(&l, b, &r, &from);
+    if (!status && walks) status = tl_middle_scan(&l, b, &r, &from);
     if (!status && steps && !across) status = scan_elements(&l, b, &r, &prefix, &from);
     if (!status && across) status = scan_columns(&l, b, &r, &prefix, &from);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);

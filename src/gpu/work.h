@@ -8,7 +8,7 @@
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
- *   forest.c     short sequences           middle.c   segments of some chunks
+ *   forest.c     short sequences           middle.c   sequences of some chunks
  *   gpu.c        open, the pool of device memory, programs, launches
  *   variants.c   operators as kernels have them
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
@@ -127,9 +127,8 @@ typedef struct tl_batch {
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
-    int64_t middles, middle_last; /* segments in the middle, and the number of the first one in ids, which lists them
-                                     backwards; -1: all segments below MIDDLE_END, without a list (middle.c) */
-    int shorts;                                        /* are there any? */
+    int walked; /* segments of less than MIDDLE_END elements are a warp's each; longs are the others (middle.c) */
+    int shorts; /* are there any? */
     int levels;
     const struct tl_in_place *in_place; /* reduce: NULL, or what else the kernels read */
     const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
@@ -210,12 +209,12 @@ typedef struct tl_before {
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from);
 
-/* ---- middle.c: segments from a chunk to MIDDLE_END elements, a warp for each ---- */
+/* ---- middle.c: sequences of some chunks, a warp for each ---- */
 
-/* How b's are done; count: of them. */
-void tl_middle_choose(tl_batch *b, int64_t count);
-/* A long segment has so many elements, of `rows` segments. */
-int64_t tl_middle_end(const tl_gpu_device *d, int64_t rows);
+/* Are `rows` sequences of `elements` in all worth it? scan: for a scan of op. */
+int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements, int scan);
+/* Are b's sequences below MIDDLE_END done so? */
+int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
 tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from);
 

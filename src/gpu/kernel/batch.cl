@@ -407,31 +407,6 @@ fn void store_row(GLOBAL u8 *to, const result *w)
 #endif
 }
 #endif
-#if OP_LANES == 1 && TL_OUT_SIZE == 4 && defined(TL_SHUFFLES)
-#define CAN_SHIFT 1
-/* The same of a row that is not aligned as a quad: each lane stores the aligned quad that begins among its own results
- * and ends among the next lane's. Four stores of one result each would write a quarter of every sector four times. */
-fn void store_shifted(GLOBAL u8 *to, const result *w)
-{
-    const int lane = lane_index(), begin = 4 - (int)(ADDRESS(to) / 4 & 3); /* the quad's first result: 1, 2, 3 */
-    result next[3];
-    UNROLL for (int k = 0; k < 3; k++) SHUFFLE(0, result, next[k], w[k], (lane + 1) & (LANES - 1));
-    GLOBAL result *row = (GLOBAL result *)to;
-    result_quad q;
-    q.x = begin == 1 ? w[1] : begin == 2 ? w[2] : w[3];
-    q.y = begin == 1 ? w[2] : begin == 2 ? w[3] : next[0];
-    q.z = begin == 1 ? w[3] : begin == 2 ? next[0] : next[1];
-    q.w = begin == 1 ? next[0] : begin == 2 ? next[1] : next[2];
-    if (lane < LANES - 1) *(GLOBAL result_quad *)(row + begin + lane * QUAD) = q;
-    UNROLL for (int k = 0; k < QUAD; k++)
-    {
-        if (lane == (k < begin ? 0 : LANES - 1)) row[lane * QUAD + k] = w[k];
-    }
-}
-#else
-#define CAN_SHIFT 0
-#define store_shifted(to, w)
-#endif
 /* Chosen first, stored once (prelude_opencl.h, BARRIER). */
 fn void store_maybe(GLOBAL u8 *p, maybe v, i64 n, i64 first, par q)
 {

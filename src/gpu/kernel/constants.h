@@ -68,11 +68,12 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
-enum { LONGS = 0, BAD = 1, DIFFERENT = 2, MIDDLES = 3, NODES = 4, MEASURED_WORDS = NODES + NODE_LEVELS };
+enum { LONGS = 0, BAD = 1, DIFFERENT = 2, BEYOND = 3, NODES = 4, MEASURED_WORDS = NODES + NODE_LEVELS };
 enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
 
-/* middle.cl: a segment below so many elements is one warp's, which keeps a chunk's node in each of its lanes. */
-enum { MIDDLE_END = LANES * CHUNK };
+/* middle_reduce.cl, middle_scan.cl: sequences below so many elements may be a warp's each, which keeps a chunk's node
+ * in each of its lanes. */
+enum { MIDDLE_END = 8 * CHUNK };
 
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };

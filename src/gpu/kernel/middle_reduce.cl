@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * reduce of segments in the middle: one warp walks down each, chunk after chunk, and keeps the node of chunk c in lane c.
- * No node goes to memory, and nobody looks up whose a chunk is. What is left is up to 7 rows and a part of one. */
+ * reduce of sequences of some chunks: one warp walks down each, chunk after chunk, and keeps the node of chunk c in
+ * lane c. No node goes to memory, and nobody looks up whose a chunk is. What is left is up to 7 rows and a part of one. */
 
 /* The lane's elements of the rows that are full, and of the row behind them; zeros where there is none. */
 fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
@@ -61,8 +61,8 @@ KERNEL_OF(reduce_middles)
     BOX
     const int lane = lane_index();
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        const i64 s = last < 0 ? job : list[last - job], all = length_of(b, s), n = all < end ? all : 0;
-        if (SKIPS && all >= end) continue;
+        const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
+        if (SKIPS && all >= MIDDLE_END) continue;
         const i64 from = start_of(b, s);
         const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1), rows = left >> ROW_LOG;
         state mine = nothing(b.p).s, v[ROWS_E];
@@ -72,14 +72,16 @@ KERNEL_OF(reduce_middles)
             mine = choose(lane == c, node, mine);
         }
         const i64 at = (i64)chunks * CHUNK;
-        elem e[ROWS_E][QUAD], part[QUAD];
-        load_rest(e, part, b, from + at * b.stride, left);
-        fold_quads_e(v, e, b, at, 1);
-        fold_across_e(v, 1, box);
-        const state row = from_lane(v[0], (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1), box); /* of row `lane` */
         maybe whole = append_lanes(nothing(b.p), 0, mine, CHUNK, chunks, box);
-        whole = append_lanes(whole, at, row, ROW_e, rows, box);
-        whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
-        if (lane == 0 && all < end) store_reduced(out, b, s, whole, all);
+        if (!SKIPS || left) {
+            elem e[ROWS_E][QUAD], part[QUAD];
+            load_rest(e, part, b, from + at * b.stride, left);
+            fold_quads_e(v, e, b, at, 1);
+            fold_across_e(v, 1, box);
+            const int turned = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1); /* who has the node of row `lane` */
+            whole = append_lanes(whole, at, from_lane(v[0], turned, box), ROW_e, rows, box);
+            whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
+        }
+        if (lane == 0 && all < MIDDLE_END) store_reduced(out, b, s, whole, all);
     }
 }

@@ -75,9 +75,8 @@ KERNEL_OF(down)
 }
 
 /* The results of a lane's quad, of those below n; row: the place of lane 0's first one; known: none of the warp's is
- * ABSENT; shifts: rows that are not aligned are stored in quads too (constant: it takes registers). */
-fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, const int shifts,
-                   par p)
+ * ABSENT. */
+fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 exclusive, int known, par p)
 {
     const i64 i = row + lane_index() * QUAD;
 #if OP_LANES == 1
@@ -90,13 +89,8 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
         return;
     }
     if (SKIPS && known && out.stride == 1 && row + LANES * QUAD <= n && ADDRESS(at) % sizeof(result) == 0) {
-        result w[QUAD];
-        UNROLL for (int k = 0; k < QUAD; k++) w[k] = lower(v[k].s, (real)(n0 + k), 0, p);
-        if (CAN_SHIFT && shifts) {
-            store_shifted(at, w);
-            return;
-        }
-        UNROLL for (int k = 0; k < QUAD; k++) ((GLOBAL result *)at)[lane_index() * QUAD + k] = w[k];
+        UNROLL for (int k = 0; k < QUAD; k++)
+            ((GLOBAL result *)at)[lane_index() * QUAD + k] = lower(v[k].s, (real)(n0 + k), 0, p);
         return;
     }
 #endif
@@ -110,7 +104,7 @@ fn void store_quad(results out, batch b, i64 s, i64 row, i64 n, maybe *v, i64 ex
  * before the chunk; after: S after it, if it is full; last: its last row. */
 fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int r, maybe *rows, state *stack,
     state after,
-                 int last, i64 exclusive, const int shifts, LOCAL state *box)
+                 int last, i64 exclusive, LOCAL state *box)
 {
     const int lane = lane_index();
     i64 i = at + r * LANES * QUAD + lane * QUAD;
@@ -132,7 +126,7 @@ fn void scan_row(results out, batch b, i64 s, i64 at, i64 n, const elem *x, int 
         if (lane == LANES - 1) v[4].s = r == last ? after : rows[r + 1].s;
         UNROLL for (int k = 0; k < QUAD; k++) v[k] = v[k + 1];
     }
-    store_quad(out, b, s, at + r * LANES * QUAD, n, v, exclusive, !exclusive || rows[r].have, shifts, b.p);
+    store_quad(out, b, s, at + r * LANES * QUAD, n, v, exclusive, !exclusive || rows[r].have, b.p);
 }
 
 KERNEL_OF(scan)
@@ -154,7 +148,7 @@ KERNEL_OF(scan)
         elem e[ROWS_E][QUAD];
         load_e(e, b, from, at, n);
         UNROLL for (int r = 0; r < ROWS_E; r++) scan_row(out, b, s, at, n, e[r], r, rows, stack, after, ROWS_E - 1,
-            exclusive, 0, box);
+            exclusive, box);
     }
 }
 

@@ -270,7 +270,7 @@ fn void scan_chunk(task t, LOCAL rings *r, int i, const LOCAL quad *stage, int w
         elem x[QUAD];
         put_quad(x, stage[k * LANES]);
         scan_row(t.out, t.b, p.s, (p.k << TILE_LOG) + warp * WARP_ITEMS, t.b.n, x, k, rows, stack, c.after, ROWS_P - 1,
-            t.exclusive, 0, box);
+            t.exclusive, box);
     }
 }
 

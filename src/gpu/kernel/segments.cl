@@ -3,13 +3,12 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into `measured` (constants.h), which is zero: how many segments are long (`least` elements or more), are in the middle
- * (fewer, but a chunk or more), descend or begin below zero, are not as long as the first one; the long ones' nodes of
- * each level. ids: the long ones, in any order (their nodes lie in that order; no result depends on it), and from its
- * end backwards those in the middle. */
+/* Into `measured` (constants.h), which is zero: how many segments are long (`least` elements or more), descend or begin
+ * below zero, are not as long as the first one, have MIDDLE_END elements or more; the long ones' nodes of each level.
+ * ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
 KERNEL_OF(measure)
 {
-    SHARED u32 part[MEASURED_WORDS], base[2];
+    SHARED u32 part[MEASURED_WORDS], base;
     const int t = thread_index();
     const i64 usual = offsets[1] - offsets[0], step = group_count() * MEASURE_THREADS;
     const i64 rounds = (rows + step - 1) / step;
@@ -18,25 +17,23 @@ KERNEL_OF(measure)
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
         const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
-        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= least,
-                  is_middle = mine && !bad && n >= CHUNK && n < least;
+        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= least;
         u32 place = 0;
         if (mine && bad) ADD_LOCAL(&part[BAD], 1);
         if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
+        if (mine && n >= MIDDLE_END) ADD_LOCAL(&part[BEYOND], 1);
         if (is_long) {
             place = ADD_LOCAL(&part[LONGS], 1);
             for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1],
                 (u32)level_count(n, l));
         }
-        if (is_middle) place = ADD_LOCAL(&part[MIDDLES], 1);
         BARRIER();
-        if (t == LONGS || t == MIDDLES)
-            base[t == MIDDLES] = part[t] ? ADD_GLOBAL(measured + t, part[t]) : 0;
+        if (t == LONGS)
+            base = part[LONGS] ? ADD_GLOBAL(measured, part[LONGS]) : 0;
         else if (t < MEASURED_WORDS && part[t])
             ADD_GLOBAL(measured + t, part[t]);
         BARRIER();
-        if (is_long) ids[base[0] + place] = r;
-        if (is_middle) ids[rows - 1 - base[1] - place] = r;
+        if (is_long) ids[base + place] = r;
         BARRIER();
     }
     if (group_index() == 0 && t == 0) {
