@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
- * also of two inputs and with bitmaps, and of scans: random lengths, alignments, strides, tiles and groups; and
+ * also of two inputs and with bitmaps, and of scans, columns too: random lengths, alignments, strides, tiles and groups; and
  * window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks about half

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Sequences of some chunks, rows or segments: a warp walks down each (gpu/kernel/middle_reduce.cl, middle_scan.cl), and
+ * Sequences of some chunks, rows or segments: a warp walks down each (gpu/kernel/short/middle_*.cl), and
  * makes in one launch what nodes, their table and a last step are for longer ones. */
 #include "work.h"
 #include "gpu/kernel/constants.h"

@@ -379,10 +379,10 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/segments.cl");
     }
     if (!law && !window && !in_place) {
-        add_file(&b, "gpu/kernel/forest.cl");
-        snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
+        add_file(&b, "gpu/kernel/short/forest.cl");
+        snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
         add_file(&b, name);
-        snprintf(name, sizeof name, "gpu/kernel/middle_%s.cl", shape);
+        snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
         add_file(&b, name);
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * reduce of sequences of some chunks: one warp walks down each, chunk after chunk, and keeps the node of chunk c in
- * lane c. No node goes to memory, and nobody looks up whose a chunk is. What is left is up to 7 rows and a part of one. */
+ * lane c. No node goes to memory, and nobody looks up whose a chunk is. What is left is up to 7 rows and a part of
+ * one. */
 
 /* The lane's elements of the rows that are full, and of the row behind them; zeros where there is none. */
 fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
