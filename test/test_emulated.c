@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
- * also of two inputs and with bitmaps, and of scans, columns too: random lengths, alignments, strides, tiles and groups; and
- * window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
+ * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
+ * groups; and window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks about half
  *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
