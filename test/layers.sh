@@ -67,6 +67,7 @@ declare -A sees=(
     [cpu/inputs]='dtype operator law exact context cpu cpu/keys cpu/grid'
     [gpu/kernel]=''
     [gpu/kernel/inputs]=''
+    [gpu/kernel/short]=''
     [gpu]='dtype operator law store context gpu/kernel'
     [gpu/pieces]='operator law context gpu'
     [gpu/cuda]='store context gpu'

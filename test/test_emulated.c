@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Kernels that only CUDA has, without a GPU: their texts, compiled as C++ with the words of test/emulated, run on
  * fibers (emulated/fibers.h), and every result is compared with the processors'. Here the kernels `once` of reductions,
- * also of two inputs and with bitmaps, and of scans: random lengths, alignments, strides, tiles and groups; and
- * window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
+ * also of two inputs and with bitmaps, and of scans, of columns too: random lengths, alignments, strides, tiles and
+ * groups; and window_flat, whose tiles of runs (window_whole.cl) no OpenCL device has.
  *
  *   TALLY_TEST_LONG=1 test_emulated    all of them; without it the seed picks about half
  *   test_emulated [OP TYPE [ROUNDS]]   all of one; CXX: the compiler, else c++; without one the test is skipped */
@@ -17,7 +17,7 @@
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
 enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, ALL_SHAPES = 31 };
-enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
+enum { WARPS_THREADS = 256, BOARD_WORDS = 1 << 17, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
 
 /* What else kernels in place read (PART in_place of params.def). */
 #define IN_PLACE                                                                                                       \
@@ -172,7 +172,7 @@ static struct {
     long long rows, n, stride, out_stride, tiles, levels, exclusive, ticket0, epoch;
     double parameter;
     int few;
-    uint64_t board[2 + 4 * BOARD_NODES];
+    uint64_t board[2 + BOARD_WORDS];
 } scan;
 static void run_scan(void)
 {
@@ -180,6 +180,15 @@ static void run_scan(void)
                 0, ALSO, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
                 scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
                 scan.init);
+}
+
+static long long down_width;
+static void run_down(void)
+{
+    const long long strips = (down_width + LANES - 1) / LANES;
+    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL, scan.parameter, 0, ALSO,
+                scan.out, 0, 1, down_width, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels,
+                scan.tiles * strips, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE, scan.init);
 }
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
@@ -220,11 +229,47 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
           tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
 }
 
+/* scan_down: columns. */
+static void down_round(tally *ctx, const char *name, const tl_scalar *op, int k)
+{
+    enum { ROOM = SHIFTS + SCAN_MOST * 16 + 64 };
+    static char room[ROOM], want[ROOM], got[ROOM];
+    const int64_t tile = tl_gpu_down_rows(op) * TILE_WARPS, shift = k % 3 ? check_below(8) : 0;
+    down_width = scan.rows = 1 + check_below(k % 4 ? 40 : 80);
+    scan.n = 1 + check_below((SCAN_MOST / 2) / scan.rows);
+    if (k % 2) scan.n = scan.n / tile ? scan.n / tile * tile : scan.n;
+    scan.exclusive = k % 5 > 2;
+    scan.tiles = (scan.n + tile - 1) / tile;
+    for (scan.levels = 0; (scan.tiles - 1) >> (COLUMN_LOG * scan.levels); scan.levels++) continue;
+    check_fill(room + shift, op->dtype, scan.rows * scan.n * op->inputs, (tl_data)(k % TL_DATA_KINDS));
+    char init[64];
+    memcpy(init, room + shift, sizeof init);
+    scan.init = op->seedable && k % 4 == 1 ? init : NULL;
+    scan.data = room + shift, scan.out = got + shift, scan.epoch++;
+    memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
+    tally_view second, in = view_of(op, room + shift, scan.rows, scan.n, 1, &second);
+    in.row_stride = second.row_stride = op->inputs, in.stride = second.stride = scan.rows * op->inputs;
+    const tally_view out = {want + shift, op->out, scan.rows, scan.n, 1, scan.rows, NULL};
+    const tally_scan_options options = {.exclusive = (int)scan.exclusive, .init = scan.init};
+    if (!check_ok(ctx, tally_scan(ctx, name, &in, &out, &options), name)) return;
+    const int64_t jobs = scan.tiles * ((scan.rows + LANES - 1) / LANES), groups = 1 + (k % 2 && jobs > 1);
+    if (!check(fibers_launch(run_down, (int)groups, WARPS_THREADS), "out of memory")) return;
+    check_same(got, want, ROOM, 1, "scan_down %s %s columns=%lld n=%lld shift=%lld exclusive=%lld%s", name,
+               tally_dtype_name(op->dtype), scan.rows, scan.n, (long long)shift, scan.exclusive,
+               scan.init ? " init" : "");
+    scan.ticket0 += jobs + groups;
+    check((long long)scan.board[0] == scan.ticket0, "scan_down %s: ticket %lld instead of %lld", name,
+          (long long)scan.board[0], scan.ticket0);
+}
+
 static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int few,
                      const char *what)
 {
-    const char *kernel = few ? "scan_few" : "scan_once", *shape = shape_of("scan", "scan_two", "scan_bits");
-    void *object = tl_gpu_once_blocks(op, few) ? load(ctx, op, shape, kernel, what) : NULL;
+    const int down = few > 1;
+    const char *kernel = down ? "scan_down" : few ? "scan_few" : "scan_once";
+    const char *shape = shape_of("scan", "scan_two", "scan_bits");
+    const int is_there = down ? tl_gpu_down_rows(op) : tl_gpu_once_blocks(op, few);
+    void *object = is_there ? load(ctx, op, shape, kernel, what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     scan.kernel = (scan_kernel *)dlsym(object, kernel);
@@ -232,7 +277,7 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     scan.parameter = par->value;
     if (check(at && scan.kernel, "%s: no kernel", what)) {
         *at = &fibers;
-        for (int k = 0; k < rounds; k++) scan_round(ctx, name, op, k);
+        for (int k = 0; k < rounds; k++) (down ? down_round : scan_round)(ctx, name, op, k);
     }
     dlclose(object);
 }
@@ -331,7 +376,8 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
                        const char *what)
 {
     const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
-    for (int few = 0; few < 2 && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
+    const int kinds = also.on ? 2 : 3; /* columns are not scanned in place */
+    for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
 }

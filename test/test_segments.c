@@ -59,16 +59,19 @@ static int64_t nearly(int64_t r) { return r == 99 ? 257 : 256; }
 static int64_t longs(int64_t r) { return 1024 + r % 3; }
 static int64_t small(int64_t r) { return (void)r, any(31); }
 static int64_t crowd(int64_t r) { return r == 77777 ? 5000 : any(3); }
+static int64_t chunks(int64_t r) { return r % 97 == 5 ? 8190 + any(900) : any(2800); }
+static int64_t walked(int64_t r) { return (void)r, any(3000); }
+static int64_t rows(int64_t r) { return (void)r, 1500; }
 static int64_t none(int64_t r) { return (void)r, 0; }
 static const struct {
     const char *name;
     int64_t (*length)(int64_t r);
     int64_t rows;
 } layouts[] = {
-    {"tiny", tiny, 2000},      {"empty", empty, 700}, {"middle", middle, 300},       {"powers", powers, 300},
-    {"heavy", heavy, 300},     {"alike", alike, 300}, {"nearly alike", nearly, 300}, {"longs", longs, 300},
-    {"one", middle, 1},        {"none", none, 65},    {"small", small, 60000},       {"crowd", crowd, 400000},
-    {"eights", eights, 100001}};
+    {"tiny", tiny, 2000},       {"empty", empty, 700},   {"middle", middle, 300},       {"powers", powers, 300},
+    {"heavy", heavy, 300},      {"alike", alike, 300},   {"nearly alike", nearly, 300}, {"longs", longs, 300},
+    {"one", middle, 1},         {"none", none, 65},      {"small", small, 60000},       {"crowd", crowd, 400000},
+    {"eights", eights, 100001}, {"chunks", chunks, 680}, {"walked", walked, 680},       {"rows", rows, 680}};
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Offsets of a layout from `first` on that fit `room` elements; their number of rows. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Short sequences, of fewer elements than a chunk, many at a time (gpu/kernel/forest.cl). */
+ * Short sequences, of fewer elements than a chunk, many at a time (gpu/kernel/short/forest.cl). */
 #include "work.h"
 #include "gpu/kernel/constants.h"
 

@@ -208,6 +208,8 @@ int tl_gpu_once_blocks(const tl_scalar *op, int few);
 /* Do its scans in one launch take lines of packs (scan_lines.cl)? */
 int tl_gpu_once_lines(const tl_scalar *op);
 int tl_gpu_once_log(const tl_scalar *op, int few);
+/* Rows that a warp of scan_down takes; 0: it is not for op. */
+int tl_gpu_down_rows(const tl_scalar *op);
 
 /* The first line of a compiler's log with an error in it (the log itself if there is none). */
 const char *tl_first_error(const char *log);

@@ -189,6 +189,10 @@ static void add_facts(buffer *b, const tl_scalar *op, const char *prelude, tl_ti
     say(b, "#define ROOM_LOG %d\n#define WHOLE_LOG %d\n", tl_gpu_room_log(op), tl_gpu_whole_log(op, prelude, tiles));
     say(b, "#define ONCE_BLOCKS %d\n#define FEW_BLOCKS %d\n#define SCAN_LINES %d\n", tl_gpu_once_blocks(op, 0),
         tl_gpu_once_blocks(op, 1), tl_gpu_once_lines(op));
+    say(b, "#define DOWN_ROWS %d\n#define DOWN_BLOCKS %d\n", tl_gpu_down_rows(op),
+        tl_gpu_down_rows(op) > 16    ? 3
+        : tl_gpu_state_bytes(op) > 8 ? 1
+                                     : 2);
     say(b, "#define RUNS %d\n", tl_gpu_runs(op, prelude, tiles));
     if (op->user) say(b, "#define TL_USER 1\n");
     if (op->masked == TL_MASKED_MARK) say(b, "#define TL_MARKED 1\n");
@@ -260,6 +264,12 @@ int tl_gpu_once_log(const tl_scalar *op, int few)
                     : wide      ? 12
                                 : 13; /* lines: 4 KiB a warp */
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
+}
+
+int tl_gpu_down_rows(const tl_scalar *op)
+{
+    const int bytes = tl_gpu_state_bytes(op);
+    return bytes > 16 || op->elem_bytes > 8 ? 0 : bytes > 4 || op->elem_bytes > 4 ? 16 : 32;
 }
 
 /* item NULL: only what folds rows across lanes. */
@@ -371,11 +381,20 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/segments.cl");
     }
     if (!law && !window) {
-        add_file(&b, "gpu/kernel/forest.cl");
-        snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
+        add_file(&b, "gpu/kernel/short/forest.cl");
+        snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
+        add_file(&b, name);
+    }
+    if (!law && !window && !in_place) {
+        snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
         add_file(&b, name);
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
+    if (!strcmp(shape, "scan") && is_cuda(prelude) && !in_place && tl_gpu_down_rows(op)) {
+        say(&b, "namespace down_once {");
+        add_file(&b, "gpu/kernel/scan_down.cl");
+        say(&b, "}\n");
+    }
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window && !in_place) add_file(&b, "gpu/kernel/window_columns.cl");
     if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");

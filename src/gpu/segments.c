@@ -10,12 +10,12 @@
 
 /* What `measure` writes. */
 typedef union {
-    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, NODES .. */
+    uint32_t count[MEASURED_WORDS];      /* LONGS, BAD, DIFFERENT, BEYOND, NODES .. */
     int64_t offset[MEASURED_LONG_WORDS]; /* FIRST_OFFSET, LAST_OFFSET */
 } measured;
 
 static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_memory *offsets, int64_t rows,
-                            tl_memory *ids, measured *m)
+                            int64_t least, tl_memory *ids, measured *m)
 {
     const tl_gpu_calls *c = d->gpu->calls;
     tl_memory to = {0};
@@ -27,7 +27,8 @@ static tally_status measure(tl_gpu_device *d, tally *ctx, const tl_plan *plan, c
     if (!status) status = tl_gpu_take(d, ctx, (size_t)rows * sizeof(int64_t), ids);
     if (!status)
         status = TL_GO(&l, measure, (rows + MEASURE_THREADS - 1) / MEASURE_THREADS, .offsets = tl_memory_of(offsets),
-                       .rows = tl_i64(rows), .ids = tl_memory_of(ids), .measured = tl_memory_of(&to));
+                       .rows = tl_i64(rows), .least = tl_i64(least), .ids = tl_memory_of(ids),
+                       .measured = tl_memory_of(&to));
     if (!status) {
         tl_clock_begin(d, ctx, TL_RUN);
         status = c->read(d->gpu, ctx, m, &to, 0, sizeof *m);
@@ -72,20 +73,36 @@ typedef struct {
     tl_memory offsets, ids;
 } segments;
 
+/* From now on the long segments are those of MIDDLE_END elements and more. */
+static tally_status list_beyond(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s)
+{
+    if (!s->m.count[BEYOND]) {
+        s->m.count[LONGS] = 0;
+        return TALLY_OK;
+    }
+    tl_gpu_give(d, &s->ids);
+    return measure(d, ctx, plan, &s->offsets, s->in->rows, MIDDLE_END, &s->ids, &s->m);
+}
+
 /* The batch of the segments; ids become its own. */
-static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, tl_batch *b)
+typedef enum { REDUCE, SCAN, OTHER } segment_road;
+static tally_status open_segments(tl_gpu_device *d, tally *ctx, const tl_plan *plan, segments *s, segment_road road,
+                                  tl_batch *b)
 {
     int64_t low, high;
     tl_view_extent(&s->all, plan->op->elem_bytes, &low, &high);
     tally_status status = tl_batch_data(d, ctx, plan, &tl_no_piece, s->in, low, high, b);
     b->offsets = s->offsets;
+    b->elements = s->ends[1] - s->ends[0];
+    b->longest = s->m.count[LONGS] ? b->elements : CHUNK - 1; /* at most */
+    b->walked =
+        road != OTHER && s->m.count[LONGS] && tl_middle_pays(d, plan->op, s->in->rows, b->elements, road == SCAN);
+    if (!status && b->walked) status = list_beyond(d, ctx, plan, s);
     b->ids = s->ids;
     s->ids = (tl_memory){0};
     b->longs = s->m.count[LONGS];
-    b->elements = s->ends[1] - s->ends[0];
-    b->longest = b->longs ? b->elements : CHUNK - 1; /* at most */
-    b->shorts = b->longs < s->in->rows;
-    for (int l = 1; l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
+    b->shorts = !b->walked && b->longs < s->in->rows;
+    for (int l = 1; b->longs && l <= TL_GPU_LEVELS && s->m.count[NODES + l - 1]; l++)
         b->counts[b->levels = l] = s->m.count[NODES + l - 1];
     return status || !b->longs ? status : put_firsts(d, ctx, b);
 }
@@ -99,7 +116,7 @@ static tally_status reduce(tl_gpu_device *d, tally *ctx, const tl_plan *plan, se
     if (status) return status;
     if (are_rows(s->in, &s->m, bytes, &rows)) return tl_gpu_reduce_whole(d, ctx, plan, &tl_no_piece, &rows, &to);
     tl_batch b;
-    status = open_segments(d, ctx, plan, s, &b);
+    status = open_segments(d, ctx, plan, s, REDUCE, &b);
     status = tl_gpu_reduce_batch(d, ctx, &b, s->in, &to, status);
     tl_batch_close(d, &b);
     return status;
@@ -126,7 +143,7 @@ static tally_status each_of(tl_gpu_device *d, tally *ctx, const tl_plan *plan, s
         return v->window ? tl_gpu_window_whole(d, ctx, plan, v->count, &tl_no_piece, &rows, &out_rows, v->window)
                          : tl_gpu_scan_whole(d, ctx, plan, &tl_no_piece, &rows, &out_rows, v->scan);
     tl_batch b;
-    status = open_segments(d, ctx, plan, s, &b);
+    status = open_segments(d, ctx, plan, s, v->window ? OTHER : SCAN, &b);
     if (v->window)
         status = tl_gpu_window_batch(d, ctx, &b, v->count, &to, v->window, status);
     else
@@ -154,7 +171,7 @@ static int look(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tally_v
     if (!has_offsets(d, in, &s->offsets, &at) || at || (uintptr_t)in->offsets % sizeof(int64_t) ||
         in->rows > INT64_MAX / (int64_t)sizeof(int64_t) || !in->data || !c->owns(d->gpu, in->data, &data, &data_at))
         return 0;
-    *status = measure(d, ctx, plan, &s->offsets, in->rows, &s->ids, &s->m);
+    *status = measure(d, ctx, plan, &s->offsets, in->rows, CHUNK, &s->ids, &s->m);
     s->ends[0] = s->m.offset[FIRST_OFFSET], s->ends[1] = s->m.offset[LAST_OFFSET];
     s->all.rows = 1;
     s->all.offsets = s->ends;

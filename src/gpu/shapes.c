@@ -73,13 +73,15 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
     const int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
+    const int walks = !status && tl_middle_takes(d, b, 0), longs = b->longs && !once && (!walks || b->listed);
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status)
         status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
-    if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
+    if (!status && longs) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
-    if (!status && b->longs && !once) status = finish(&l, b, &r, &nodes);
+    if (!status && walks) status = tl_middle_reduce(&l, b, &r);
+    if (!status && longs) status = finish(&l, b, &r, &nodes);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);
     tl_gpu_give(d, &nodes);
     return status;
@@ -153,6 +155,12 @@ static tally_status board_for(tl_gpu_device *d, tally *ctx, int64_t words)
     return status;
 }
 
+static int64_t board_most(const tl_gpu_device *d)
+{
+    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
+    return (most - ONCE_HEADER) / ONCE_WORD;
+}
+
 /* Groups that run at the same time. */
 static int64_t once_groups(const tl_gpu_device *d, const tl_batch *b, int few)
 {
@@ -168,8 +176,7 @@ static int takes_tiles(const tl_gpu_device *d, const tl_batch *b, int few)
     if ((b->rows > 1 && b->n < (tile / 4 > least ? tile / 4 : least)) || tiles >= ONCE_TILES ||
         b->rows >= ONCE_NODES / tiles || once_room(b, few) > d->gpu->calls->local_bytes(d->gpu))
         return 0;
-    const int64_t share = (int64_t)(d->limit / BOARD_SHARE), most = d->limit && share < BOARD_MOST ? share : BOARD_MOST;
-    return plan_once(b, few).words <= (most - ONCE_HEADER) / ONCE_WORD;
+    return plan_once(b, few).words <= board_most(d);
 }
 
 /* By which of them? scan_few where rows are too short for the tiles of scan_once, or where those would be at most half
@@ -187,6 +194,16 @@ static once_kernel takes_once(const tl_gpu_device *d, const tl_batch *b)
     return takes_tiles(d, b, 1) ? ONCE_FEW : many ? ONCE_MANY : ONCE_NONE;
 }
 
+static tl_arguments_tiled_part tiled_arguments(const tl_gpu_device *d, const tl_batch *b, const tl_results *r,
+                                               const once_plan *p, int64_t jobs, const tl_before *from)
+{
+    return TL_ARGUMENTS(tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r), .ticket = tl_memory_of(&d->board.memory),
+                        .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch), .tiles = tl_i64(p->tiles),
+                        .levels = tl_i64(p->levels), .jobs = tl_i64(jobs), .exclusive = tl_i64(from->exclusive),
+                        .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+}
+
 static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_results *r, int few,
                               const tl_before *from)
 {
@@ -195,16 +212,47 @@ static tally_status scan_once(const tl_launch *l, const tl_batch *b, const tl_re
     const int64_t jobs = p.tiles * b->rows, most = once_groups(d, b, few), groups = jobs < most ? jobs : most;
     tally_status status = board_for(d, l->ctx, p.words);
     if (status) return status;
-    const tl_arguments_tiled_part tiled = TL_ARGUMENTS(
-        tiled_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES), .results = tl_results_arguments(r),
-        .ticket = tl_memory_of(&d->board.memory), .ticket0 = tl_i64(d->board.taken), .epoch = tl_i64(d->board.epoch),
-        .tiles = tl_i64(p.tiles), .levels = tl_i64(p.levels), .jobs = tl_i64(jobs),
-        .exclusive = tl_i64(from->exclusive), .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+    const tl_arguments_tiled_part tiled = tiled_arguments(d, b, r, &p, jobs, from);
     const tl_room_argument room = tl_room(once_room(b, few));
     status = few ? TL_GO(l, scan_few, groups, .tiled = tiled, .local_bytes = room)
                  : TL_GO(l, scan_once, groups, .tiled = tiled, .local_bytes = room);
     /* a group of several tiles takes so many more tickets than tiles */
     if (!status) d->board.taken += jobs + (groups < jobs ? (STAGES + 1) * groups : 0);
+    return status;
+}
+
+/* ---- scans of columns in one launch ---- */
+
+/* Tiles of a column, and words of the board. */
+static once_plan plan_down(const tl_batch *b)
+{
+    const int64_t tile = tl_gpu_down_rows(b->plan->op) * TILE_WARPS, width = (b->rows + LANES - 1) / LANES * LANES;
+    once_plan p = {.tiles = (b->n + tile - 1) / tile};
+    while ((p.tiles - 1) >> (COLUMN_LOG * p.levels)) p.levels++;
+    for (int k = 0; k < COLUMN_LEVELS; k++)
+        p.words += width * ((p.tiles >> (COLUMN_LOG * k)) + 1) * ((tl_gpu_state_bytes(b->plan->op) + 7) / 8);
+    return p;
+}
+
+/* Is this for the kernel scan_down? Of columns that are short the steps read the elements once too. */
+static int takes_down(const tl_gpu_device *d, const tl_batch *b)
+{
+    if (!d->gpu->calls->once || !tl_batch_across(b) || b->in_place || !b->longs || !tl_gpu_down_rows(b->plan->op) ||
+        b->rows < LANES)
+        return 0;
+    const once_plan p = plan_down(b);
+    return p.levels < COLUMN_LEVELS && p.words <= board_most(d);
+}
+
+static tally_status scan_down(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+{
+    tl_gpu_device *d = l->d;
+    const once_plan p = plan_down(b);
+    const int64_t jobs = p.tiles * ((b->rows + LANES - 1) / LANES), most = DOWN_RUN * d->gpu->calls->processors(d->gpu);
+    const int64_t groups = jobs < most ? jobs : most;
+    tally_status status = board_for(d, l->ctx, p.words);
+    if (!status) status = TL_GO(l, scan_down, groups * TILE_WARPS, .tiled = tiled_arguments(d, b, r, &p, jobs, from));
+    if (!status) d->board.taken += jobs + groups; /* each group asks once more */
     return status;
 }
 
@@ -264,12 +312,16 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
     if (!status) status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"), &program);
-    const once_kernel once = status ? ONCE_NONE : takes_once(d, b);
-    const int across = tl_batch_across(b), steps = b->longs && once == ONCE_NONE;
+    const int walks = !status && tl_middle_takes(d, b, 1);
+    const once_kernel once = status || walks ? ONCE_NONE : takes_once(d, b);
+    const int down = !status && takes_down(d, b), across = tl_batch_across(b) && !down;
+    const int steps = b->longs && once == ONCE_NONE && !down && (!walks || b->listed);
+    if (!status && down) status = scan_down(&l, b, &r, &from);
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);
     if (!status && steps) status = make_nodes(&l, b, &nodes);
     if (!status && steps) status = make_prefix(&l, b, &nodes, &from, &prefix);
     if (!status && b->shorts && !across) status = tl_forest_scan(&l, b, &r, &from);
+    if (!status && walks) status = tl_middle_scan(&l, b, &r, &from);
     if (!status && steps && !across) status = scan_elements(&l, b, &r, &prefix, &from);
     if (!status && across) status = scan_columns(&l, b, &r, &prefix, &from);
     status = tl_results_close(d, ctx, &r, op->result_bytes, status);

@@ -8,6 +8,7 @@
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
+ *   forest.c     short sequences           middle.c   sequences of some chunks
  *   gpu.c        open, the pool of device memory, programs, launches
  *   variants.c   operators as kernels have them
  *   kernels.c    the kernels' parameters      program.c   their texts      clock.c   times */
@@ -126,7 +127,8 @@ typedef struct tl_batch {
     tl_memory offsets, ids, first;
     /* long sequences: all rows, or those that ids chooses */
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
-    int shorts;                                        /* are there any? */
+    int walked; /* segments of less than MIDDLE_END elements are a warp's each; longs are the others (middle.c) */
+    int shorts; /* are there any? */
     int levels;
     const struct tl_in_place *in_place; /* NULL, or what else the kernels read */
     const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
@@ -209,6 +211,15 @@ typedef struct tl_before {
 } tl_before;
 tally_status tl_forest_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
 tally_status tl_forest_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from);
+
+/* ---- middle.c: sequences of some chunks, a warp for each ---- */
+
+/* Are `rows` sequences of `elements` in all worth it? scan: for a scan of op. */
+int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements, int scan);
+/* Are b's sequences below MIDDLE_END done so? */
+int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan);
+tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r);
+tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from);
 
 /* ---- clock.c: spans of a lane, measured if asked for ---- */
 

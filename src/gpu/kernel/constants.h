@@ -51,6 +51,9 @@ enum {
     ONCE_WORD = 16
 };
 
+/* scan_down.cl: levels of nodes of tiles, and their radix, which is TILE_WARPS; groups of a processor. */
+enum { COLUMN_LOG = TILE_WARPS_LOG, COLUMN_LEVELS = 7, DOWN_RUN = 4 };
+
 /* forest.cl: what a warp's room holds: the elements of a window; nodes of groups of 8 elements and of 64; for segments
  * the offsets of a job, and where they begin. */
 enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_ELEMENTS / 8 };
@@ -65,8 +68,12 @@ enum { FOREST_SEQUENCES = 128, FOREST_ELEMENTS = CHUNK, FOREST_NODES = FOREST_EL
 
 /* measure (segments.cl): words of u32 of what it says of offsets, then two of i64. */
 enum { MEASURE_THREADS = 256, NODE_LEVELS = 8 };
-enum { LONGS = 0, BAD = 1, DIFFERENT = 2, NODES = 3, MEASURED_WORDS = NODES + NODE_LEVELS };
+enum { LONGS = 0, BAD = 1, DIFFERENT = 2, BEYOND = 3, NODES = 4, MEASURED_WORDS = NODES + NODE_LEVELS };
 enum { FIRST_OFFSET = (MEASURED_WORDS + 1) / 2, LAST_OFFSET, MEASURED_LONG_WORDS };
+
+/* middle_reduce.cl, middle_scan.cl: sequences below so many elements may be a warp's each, which keeps a chunk's node
+ * in each of its lanes. */
+enum { MIDDLE_END = 8 * CHUNK };
 
 /* Windows: threads of a group. A tile of window_rows has 2^TILE_ROWS_LOG rows. */
 enum { WINDOW_THREADS = 256, TILE_ROWS_LOG = 8, TILE_ROWS = 1 << TILE_ROWS_LOG };

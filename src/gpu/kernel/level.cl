@@ -1,6 +1,31 @@
 /* SPDX-License-Identifier: MIT
  * The nodes of chunks, level by level, for reduce and scan. */
 
+/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
+fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
+{
+    state left[5];
+    if (SKIPS && count == 0) return before;
+    row_node_s(node, n, left, box);
+    before.s = from_lane(row_start_s(before, done, n, left).s, count, box); /* lane 0 has `before` */
+    before.have = before.have || count;
+    return before;
+}
+
+#if !TL_IN_PLACE
+/* The node of the full chunk at `at`. */
+fn state node_of_chunk(batch b, i64 from, i64 at, LOCAL state *box)
+{
+#if STRIPED && !FINDS
+    return chunk_striped(b, from, at, box);
+#elif MOMENTS
+    return chunk_moments(b, from, at, box);
+#else
+    return chunk_node_e(b, from, at, 1, box);
+#endif
+}
+#endif
+
 /* Level 1: node `job` is a full chunk of elements. */
 KERNEL_OF(nodes)
 {
@@ -9,12 +34,10 @@ KERNEL_OF(nodes)
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);
         const i64 from = start_of(b, s), at = (job - level_first(b, 1, s)) * CHUNK_e;
-#if STRIPED && !FINDS
-        state v = chunk_striped(b, from, at, box);
-#elif MOMENTS
-        state v = chunk_moments(b, from, at, box);
-#else
+#if TL_IN_PLACE
         state v = chunk_node_e(b, from, at, 1, box);
+#else
+        state v = node_of_chunk(b, from, at, box);
 #endif
         if (lane_index() == 0) to[job] = v;
     }

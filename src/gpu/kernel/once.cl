@@ -105,17 +105,6 @@ fn void fold_wide_tiles(batch b, tiling d, GLOBAL state *nodes, LOCAL state *par
 #define REDUCE_BLOCKS 1
 #endif
 
-/* S after `count` < 32 nodes of n elements, one a lane, which `before` has come to with `done` elements. */
-fn maybe append_lanes(maybe before, amount done, state node, amount n, int count, LOCAL state *box)
-{
-    state left[5];
-    if (count == 0) return before;
-    row_node_s(node, n, left, box);
-    before.s = from_lane(row_start_s(before, done, n, left).s, count, box);
-    before.have = 1;
-    return before;
-}
-
 /* The group's tiles, t = its number, its number + groups of the launch, ... dense: full chunks can be loaded by quads;
  * then the next one is asked for before the exchanges of this one. */
 fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL state *parts, LOCAL state *box)

@@ -3,9 +3,9 @@
 
 enum { FIRSTS_ITEMS = 8 };
 
-/* Into `measured` (constants.h), which is zero: how many segments are long (a chunk or more), descend or begin below
- * zero, are not as long as the first one; nodes of each level. ids: the long ones, in any order (their nodes lie in
- * that order; no result depends on it). */
+/* Into `measured` (constants.h), which is zero: how many segments are long (`least` elements or more), descend or begin
+ * below zero, are not as long as the first one, have MIDDLE_END elements or more; the long ones' nodes of each level.
+ * ids: the long ones, in any order (their nodes lie in that order; no result depends on it). */
 KERNEL_OF(measure)
 {
     SHARED u32 part[MEASURED_WORDS], base;
@@ -17,10 +17,11 @@ KERNEL_OF(measure)
         if (t < MEASURED_WORDS) part[t] = 0;
         BARRIER();
         const i64 from = offsets[r < rows ? r : 0], to = offsets[r < rows ? r + 1 : 1], n = to - from;
-        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= (1 << ELEMENTS_LOG);
+        const int mine = r < rows, bad = from < 0 || to < from, is_long = mine && !bad && n >= least;
         u32 place = 0;
         if (mine && bad) ADD_LOCAL(&part[BAD], 1);
         if (mine && n != usual) ADD_LOCAL(&part[DIFFERENT], 1);
+        if (mine && n >= MIDDLE_END) ADD_LOCAL(&part[BEYOND], 1);
         if (is_long) {
             place = ADD_LOCAL(&part[LONGS], 1);
             for (int l = 1; l <= NODE_LEVELS && level_count(n, l); l++) ADD_LOCAL(&part[NODES + l - 1],

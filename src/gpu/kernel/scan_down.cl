@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ * scan of columns in one launch that reads every element once (CUDA): look-back by a lane for each column.
+ *
+ * A tile is 32 columns wide; each of its 8 warps has DOWN_ROWS rows of it in registers, a column per lane. With a
+ * tile's number in base 8, S before it is a fold of nodes that others have posted: its left neighbours (here: those
+ * above it) among 8 tiles, those among 8 groups of 8 tiles, and so on. Warp w asks for neighbour w of every level, all
+ * at once; the last warp posts the tile's node, and the nodes of the groups that it ends. Only fixed nodes are
+ * combined, so it does not matter who comes first. Tiles are taken from a counter, row after row of tiles: whoever
+ * waits, waits for groups that run. */
+enum { DOWN_TILE = DOWN_ROWS * TILE_WARPS, DOWN_GROUPS = DOWN_ROWS / DOWN, PIECES = (sizeof(state) + 7) / 8 };
+typedef union {
+    state s;
+    u64 piece[PIECES];
+} pieces;
+
+/* Posted nodes: [level][number][column][piece], a piece being 8 bytes of a state and the epoch. */
+typedef struct {
+    GLOBAL u64 *words;
+    u64 epoch;
+    i64 tiles, width; /* tiles of a column; columns, with those that fill the last tile's lanes */
+} column_board;
+fn GLOBAL u64 *place_of(column_board d, int level, i64 number, i64 column)
+{
+    i64 at = number;
+    for (int l = 0; l < level; l++) at += (d.tiles >> (COLUMN_LOG * l)) + 1;
+    return d.words + (at * d.width + column) * (2 * PIECES);
+}
+fn void post_node(column_board d, int level, i64 number, i64 column, state v)
+{
+    pieces u;
+    GLOBAL u64 *to = place_of(d, level, number, column);
+    u.piece[PIECES - 1] = 0;
+    u.s = v;
+    UNROLL for (int c = 0; c < PIECES; c++) post_word(to + 2 * c, u.piece[c], d.epoch);
+}
+
+/* What the warps of a group share. nodes[level][digit]: those left of the tile, and in the place of its own digit the
+ * node that it ends. */
+typedef struct {
+    state warps[TILE_WARPS][LANES], nodes[COLUMN_LEVELS][TILE_WARPS][LANES];
+    i64 job;
+} down_room;
+fn int digit_of(i64 k, int level) { return (int)(k >> (COLUMN_LOG * level)) & (TILE_WARPS - 1); }
+
+/* The neighbours number `warp` of tile k that others post. */
+fn void ask(column_board d, LOCAL down_room *room, int warp, i64 k, i64 column, int levels)
+{
+    state v[COLUMN_LEVELS];
+    int waiting = 1;
+    while (waiting) {
+        waiting = 0;
+        UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
+        {
+            if (l >= levels || warp >= digit_of(k, l)) continue;
+            const i64 number = (k >> (COLUMN_LOG * l) & ~(i64)(TILE_WARPS - 1)) + warp;
+            GLOBAL const u64 *from = place_of(d, l, number, column);
+            pieces u;
+            UNROLL for (int c = 0; c < PIECES; c++) waiting |= look_word(from + 2 * c, &u.piece[c]) != d.epoch;
+            v[l] = u.s;
+        }
+    }
+    UNROLL for (int l = 0; l < COLUMN_LEVELS; l++)
+    {
+        if (l < levels && warp < digit_of(k, l)) room->nodes[l][warp][lane_index()] = v[l];
+    }
+}
+
+/* S after `count` < 8 nodes of n elements, the lane's of each; v has come to `done` elements. */
+fn maybe append_nodes(maybe v, amount done, LOCAL state (*x)[LANES], int count, amount n)
+{
+    const int lane = lane_index();
+#undef ITEM
+#define ITEM(k) x[k][lane]
+    APPEND(v, done, ITEM, count, n)
+    return v;
+}
+
+/* The nodes that tile k ends, from its own on. */
+fn void post_ended(column_board d, LOCAL down_room *room, i64 k, i64 column)
+{
+    const int lane = lane_index();
+    ROLLED for (int l = 0; l + 1 < COLUMN_LEVELS && digit_of(k, l) == TILE_WARPS - 1; l++)
+    {
+        const amount n = (amount)((i64)DOWN_TILE << (COLUMN_LOG * l));
+#undef ITEM
+#define ITEM(j) room->nodes[l][j][lane]
+        const state v = NODE_8(ITEM, 0, n);
+        room->nodes[l + 1][digit_of(k, l + 1)][lane] = v;
+        post_node(d, l + 1, k >> (COLUMN_LOG * (l + 1)), column, v);
+    }
+}
+
+/* S before tile k; after: S after it. */
+fn maybe tile_start(LOCAL down_room *room, maybe v, i64 k, int levels, int after, amount origin)
+{
+    int ends = -1;
+    if (after) ends = 0;
+    while (after && digit_of(k, ends) == TILE_WARPS - 1) ends++;
+    ROLLED for (int l = ends < levels ? levels - 1 : ends; l >= 0 && l >= ends; l--)
+    {
+        const int log = COLUMN_LOG * l, own = l == ends, digit = digit_of(k, l);
+        const amount done = origin + (k >> log >> COLUMN_LOG << COLUMN_LOG << log) * DOWN_TILE;
+        v = append_nodes(v, done, room->nodes[l], digit + own, (amount)((i64)DOWN_TILE << log));
+    }
+    return v;
+}
+
+/* The lane's results of its `count` elements e from number `at` on; v: S there; after: S after all of them. */
+fn void scan_strip(GLOBAL u8 *to, i64 step, const elem *e, int count, i64 at, maybe v, maybe after, i64 exclusive,
+                   par p)
+{
+    const amount done = p.origin + at;
+    maybe now = v;
+    state first;
+    UNROLL for (int g = 0; g < DOWN_GROUPS; g++)
+    {
+        maybe w[DOWN + 1];
+        state node;
+        w[0] = now;
+        scan_eight(w, &node, e + g * DOWN, at + g * DOWN, p);
+        if (g == DOWN_GROUPS - 1)
+            now = after;
+        else if (g == 0)
+            now = then(v, node, done, DOWN), first = node;
+        else if (g == 1)
+            now = then(v, TWIN(first, node, DOWN), done, 2 * DOWN);
+        else
+            now = then(now, node, done + 2 * DOWN, DOWN);
+        w[DOWN] = now;
+        store_down(to + g * DOWN * step, step, count - g * DOWN, w, at + g * DOWN, exclusive, p);
+    }
+}
+
+#define TILED_PARAMETERS PARAMETERS_OF(TILED)
+KERNEL_OF(scan_down)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    SHARED down_room room;
+    const int lane = lane_index(), warp = thread_index() / LANES;
+    const i64 strips = (b.seqs + LANES - 1) / LANES, step = b.stride * TL_SIZE;
+    const i64 out_step = out.stride * (i64)(OP_LANES * sizeof(result));
+    column_board d;
+    d.words = ticket + ONCE_HEADER / 8, d.epoch = (u64)epoch, d.tiles = tiles, d.width = strips * LANES;
+    for (;;) {
+        if (thread_index() == 0) room.job = (i64)atomicAdd(ticket, (u64)1) - ticket0;
+        BARRIER();
+        const i64 job = room.job;
+        if (job >= jobs) return;
+        const i64 k = job / strips, column = (job - k * strips) * LANES + lane;
+        const i64 s = column < b.seqs ? column : b.seqs - 1, at = k * DOWN_TILE + warp * DOWN_ROWS;
+        const i64 left = b.n - at < DOWN_ROWS ? b.n - at : DOWN_ROWS;
+        const int full = (k + 1) * DOWN_TILE <= b.n;
+        elem e[DOWN_ROWS];
+        state stack[8];
+        int top = 0;
+        if (left > 0) load_down(e, DOWN_ROWS, b.x + (start_of(b, s) + at * b.stride) * TL_SIZE, step, left);
+        UNROLL for (int i = 0; i < DOWN_ROWS; i++)
+        {
+            stack[top++] = lift_e(e[i], at + i, b.p);
+            UNROLL for (int n = 1; i & n; n <<= 1) top--, stack[top - 1] = TWIN(stack[top - 1], stack[top], n);
+        }
+        room.warps[warp][lane] = stack[0];
+        BARRIER();
+        if (warp < TILE_WARPS - 1) {
+            ask(d, &room, warp, k, column, (int)levels);
+        } else {
+#undef ITEM
+#define ITEM(j) room.warps[j][lane]
+            const state own = NODE_8(ITEM, 0, DOWN_ROWS);
+            if (full) post_node(d, 0, k, column, own);
+            room.nodes[0][digit_of(k, 0)][lane] = own;
+        }
+        BARRIER();
+        const int last = warp == TILE_WARPS - 1;
+        if (last && full) post_ended(d, &room, k, column);
+        const maybe first = initial(seeded, init, s, b.p);
+        const maybe start = tile_start(&room, first, k, (int)levels, 0, b.p.origin);
+        const amount done = b.p.origin + k * DOWN_TILE;
+        const maybe v = append_nodes(start, done, room.warps, warp, DOWN_ROWS);
+        maybe after = v; /* of a part of a strip: nobody needs it */
+        if (!last)
+            after = append_nodes(start, done, room.warps, warp + 1, DOWN_ROWS);
+        else if (full)
+            after = tile_start(&room, first, k, (int)levels, 1, b.p.origin);
+        if (column < b.seqs && left > 0)
+            scan_strip(place(out, b, s, at), out_step, e, (int)left, at, v, after, exclusive, b.p);
+    }
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * reduce of sequences of some chunks: one warp walks down each, chunk after chunk, and keeps the node of chunk c in
+ * lane c. No node goes to memory, and nobody looks up whose a chunk is. What is left is up to 7 rows and a part of
+ * one. */
+
+/* The lane's elements of the rows that are full, and of the row behind them; zeros where there is none. */
+fn void load_rest(elem e[ROWS_E][QUAD], elem *part, batch b, i64 first, int left)
+{
+    const int rows = left >> ROW_LOG, at = lane_index() * QUAD, part_at = rows * ROW_e + at;
+    GLOBAL const u8 *from = b.x + first * TL_SIZE;
+    UNROLL for (int r = 0; r < ROWS_E; r++)
+    {
+        UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = NO_ELEMENT;
+    }
+    UNROLL for (int k = 0; k < QUAD; k++) part[k] = NO_ELEMENT;
+    if (b.stride == 1 && ADDRESS(b.x) % TL_SIZE == 0) {
+        GLOBAL const elem *x = (GLOBAL const elem *)from;
+        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
+        {
+            if (r < rows) {
+                UNROLL for (int k = 0; k < QUAD; k++) e[r][k] = x[at + r * ROW_e + k];
+            }
+        }
+        UNROLL for (int k = 0; k < QUAD; k++)
+        {
+            if (part_at + k < left) part[k] = x[part_at + k];
+        }
+    } else {
+        const i64 step = b.stride * TL_SIZE;
+        UNROLL for (int r = 0; r < ROWS_E - 1; r++)
+        {
+            if (r < rows) put_quad(e[r], gather(from, step, at + r * ROW_e, left));
+        }
+        if (part_at < left) put_quad(part, gather(from, step, part_at, left));
+    }
+}
+
+/* S after the `rest` < 128 elements of a row, a quad of which each lane has; i: number of the row's first one. */
+fn maybe append_part(maybe before, const elem *e, i64 i, int rest, par p, LOCAL state *box)
+{
+    const i64 mine = i + lane_index() * QUAD;
+    state left[5], q[QUAD];
+    UNROLL for (int k = 0; k < QUAD; k++) q[k] = lift_e(e[k], mine + k, p);
+    const state two = TWIN(q[0], q[1], 1);
+    row_node_e(TWIN(two, TWIN(q[2], q[3], 1), 2), QUAD, left, box);
+    maybe start = row_start_e(before, i, QUAD, left);
+    maybe with = then(start, two, mine, 2);
+    if (rest & 2) start = with;
+    with = then(start, choose(rest & 2, q[2], q[0]), mine + (rest & 2), 1);
+    if (rest & 1) start = with;
+    before.s = from_lane(start.s, rest / QUAD, box);
+    before.have = before.have || rest;
+    return before;
+}
+
+#define MIDDLE_PARAMETERS PARAMETERS_OF(MIDDLE)
+#define MIDDLE_BLOCKS (TL_SIZE > 4 || sizeof(state) > 8 ? 1 : 3)
+KERNEL_OF(reduce_middles)
+{
+    BATCH_OF_PARAMETERS;
+    RESULTS_OF_PARAMETERS;
+    BOX
+    const int lane = lane_index();
+    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
+        const i64 s = job, all = length_of(b, s), n = all < MIDDLE_END ? all : 0;
+        if (SKIPS && all >= MIDDLE_END) continue;
+        const i64 from = start_of(b, s);
+        const int chunks = (int)(n >> ELEMENTS_LOG), left = (int)n & (CHUNK - 1), rows = left >> ROW_LOG;
+        state mine = nothing(b.p).s, v[ROWS_E];
+        ROLLED for (int c = 0; c < chunks; c++)
+        {
+            const state node = node_of_chunk(b, from, (i64)c * CHUNK, box);
+            mine = choose(lane == c, node, mine);
+        }
+        const i64 at = (i64)chunks * CHUNK;
+        maybe whole = append_lanes(nothing(b.p), 0, mine, CHUNK, chunks, box);
+        if (!SKIPS || left) {
+            elem e[ROWS_E][QUAD], part[QUAD];
+            load_rest(e, part, b, from + at * b.stride, left);
+            fold_quads_e(v, e, b, at, 1);
+            fold_across_e(v, 1, box);
+            const int turned = (lane & 1) << 2 | (lane & 2) | (lane >> 2 & 1); /* who has the node of row `lane` */
+            whole = append_lanes(whole, at, from_lane(v[0], turned, box), ROW_e, rows, box);
+            whole = append_part(whole, part, at + rows * ROW_e, left & (ROW_e - 1), b.p, box);
+        }
+        if (lane == 0 && all < MIDDLE_END) store_reduced(out, b, s, whole, all);
+    }
+}

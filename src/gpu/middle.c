@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ * Sequences of some chunks, rows or segments: a warp walks down each (gpu/kernel/short/middle_*.cl), and
+ * makes in one launch what nodes, their table and a last step are for longer ones. */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+
+enum {
+    EACH = 4,    /* sequences for each processor; fewer have too few warps */
+    MEAN = CHUNK /* elements of segments; shorter ones are the forest's */
+};
+
+int tl_middle_pays(const tl_gpu_device *d, const tl_scalar *op, int64_t rows, int64_t elements, int scan)
+{
+    return rows >= (int64_t)EACH * d->gpu->calls->processors(d->gpu) && elements / rows >= MEAN &&
+           (!scan || tl_gpu_state_bytes(op) <= 8);
+}
+
+int tl_middle_takes(const tl_gpu_device *d, const tl_batch *b, int scan)
+{
+    if (b->listed) return b->walked;
+    return b->n >= CHUNK && b->n < MIDDLE_END && !b->in_place && !tl_batch_across(b) &&
+           tl_middle_pays(d, b->plan->op, b->rows, b->rows * MEAN, scan);
+}
+
+static tl_arguments_middle_part arguments_of(const tl_batch *b, const tl_results *r)
+{
+    return TL_ARGUMENTS(middle_part, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                        .results = tl_results_arguments(r), .jobs = tl_i64(b->rows));
+}
+
+tally_status tl_middle_reduce(const tl_launch *l, const tl_batch *b, const tl_results *r)
+{
+    return TL_GO(l, reduce_middles, b->rows, .middle = arguments_of(b, r));
+}
+
+tally_status tl_middle_scan(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_before *from)
+{
+    return TL_GO(l, scan_middles, b->rows, .middle = arguments_of(b, r), .exclusive = tl_i64(from->exclusive),
+                 .seeded = tl_i64(from->seeded), .init = tl_memory_of(from->memory));
+}
