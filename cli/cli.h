@@ -298,6 +298,12 @@ typedef struct series {
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
 
+/* ---- steps.c: reduce of an array in a file, along a dimension and in the order of the file ----------------------- */
+/* *taken 0: it does not go this way, and nothing was done. memory: bytes that it may take. */
+struct progress;
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, int64_t memory,
+                 struct progress *p, int *taken);
+
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {
     const char *verb, *op;

@@ -183,8 +183,9 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
-    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1;
-    if (code) return code;
+    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1, taken = 0;
+    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, bytes, p, &taken);
+    if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
     for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
         if (d == l->axis) continue;
@@ -194,6 +195,8 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     }
     if (cut >= 0 && elements <= bytes / size) {
         most[cut] = bytes / size / elements < in->shape[cut] ? bytes / size / elements : in->shape[cut];
+        const int64_t chunk = in->info.chunk[cut];
+        if (chunk > 0 && most[cut] > chunk && most[cut] < in->shape[cut]) most[cut] -= most[cut] % chunk;
         elements *= most[cut];
     }
     char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
