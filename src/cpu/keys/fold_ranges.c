@@ -90,28 +90,39 @@ static void fold_batch(const job *j, room *m, const char *x, int64_t n, int leve
     plan->core->spans(&k, par);
     const tl_lower l = {
         .m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
+    const int dense = j->y_stride == bytes && m->place[count - 1] == count - 1;
+    if (dense && !plan->out && padded == count) {
+        plan->lower->lower_rows(y, m->soa, &l, plan->par);
+        return;
+    }
     char *from = m->result;
     if (!plan->out || !plan->lower->bare) plan->lower->lower_rows(m->result, m->soa, &l, plan->par);
     if (plan->out) {
         plan->out->apply(plan->out, m->out, plan->lower->bare ? m->soa : m->result, count * plan->op->lanes);
         from = m->out;
     }
-    if (j->y_stride == bytes && m->place[count - 1] == count - 1) {
+    if (dense) {
         memcpy(y, from, (size_t)(count * bytes));
         return;
     }
     for (int64_t i = 0; i < count; i++) memcpy(y + m->place[i] * j->y_stride, from + i * bytes, (size_t)bytes);
 }
 
-/* A batch from `first` on, which is a range of results .. b - 1. Returns how many ranges it has done: 0, it is none. */
-static int64_t batch(const job *j, room *m, range first, int64_t b, range *next)
+/* A batch from `first` on, which is a range of results .. b - 1: up to *stop, which comes after its last. Returns
+ * whether it was worth it, and is done. */
+static int batch(const job *j, room *m, range first, int64_t b, int64_t *stop)
 {
-    int64_t low = first.from, high = first.end, all = 0, count = 0;
+    int64_t low = first.from, high = first.end, all = 0, count = 0, r = first.r;
+    const int64_t least = j->ranges->min_count > 1 ? j->ranges->min_count : 1;
+    const int64_t *const start = j->counts ? NULL : j->ranges->start, *const ends = j->ranges->end;
     int32_t bits = 0;
     range at = first;
-    int more = 1;
     if (!j->plan->core || !j->plan->core->spans) return 0;
-    while (more && count < BATCH) { /* as many as lie in a tile; their places are relative to the first's for now */
+    while (r < b && count < BATCH) { /* as many as lie in a tile; their places are relative to the first's for now */
+        if (start && ends[r] - start[r] >= least)
+            at = (range){start[r], ends[r], r};
+        else if (next_range(j, r, b, &at), at.r == b)
+            break;
         const int64_t below = at.from < low ? at.from : low, above = at.end > high ? at.end : high;
         if (at.end - at.from > LONGEST || above - below > TL_TILE) break;
         low = below;
@@ -121,15 +132,15 @@ static int64_t batch(const job *j, room *m, range first, int64_t b, range *next)
         m->place[count] = (int32_t)(at.r - first.r);
         bits |= m->length[count];
         all += m->length[count++];
-        more = next_range(j, at.r + 1, b, &at);
+        r = at.r + 1;
     }
-    *next = at;
+    *stop = r;
     if (!count) return 0;
     const int levels = tl_top_level(bits) + 1;
     if ((high - low) * levels > all + ALONE * count || !has_room(m, j)) return 0;
     for (int64_t i = 0; i < count; i++) m->from[i] += (int32_t)(first.from - low);
     fold_batch(j, m, j->x + low * j->plan->op->elem_bytes, high - low, levels, count, j->y + first.r * j->y_stride);
-    return count;
+    return 1;
 }
 
 /* Results a .. b - 1. */
@@ -137,15 +148,14 @@ static void fold_ranges(const job *j, room *m, int64_t a, int64_t b)
 {
     const tl_scalar *op = j->plan->op;
     const char *last = NULL; /* the result of the range before, which was last_from .. last_end - 1 */
-    int64_t last_from = 0, last_end = 0, alone = 0;
-    range at, next = {0, 0, 0};
+    int64_t last_from = 0, last_end = 0, alone = 0, stop = 0;
+    range at;
     for (int have = next_range(j, a, b, &at); have;) {
-        if (alone <= at.r && batch(j, m, at, b, &next)) {
-            have = next.r < b;
-            at = next;
+        if (alone <= at.r && batch(j, m, at, b, &stop)) {
+            have = next_range(j, stop, b, &at);
             continue;
         }
-        if (alone <= at.r) alone = next.r > at.r ? next.r : at.r + 1; /* these are no batch */
+        if (alone <= at.r) alone = stop > at.r ? stop : at.r + 1; /* these are no batch */
         char *const out = j->y + at.r * j->y_stride;
         if (last && at.from == last_from && at.end == last_end) {
             memcpy(out, last, op->result_bytes);
