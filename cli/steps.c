@@ -11,13 +11,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum {
     READ = 16 << 20,   /* bytes of steps that are read at a time, */
     BLOCK = 8,         /* or so many steps: streams fold them where they lie, 8 at a time */
-    CELLS_LEAST = 64,  /* of a step */
-    LARGE_PAGE = 2 << 20
+    CELLS_LEAST = 64   /* of a step */
 };
 
 /* Bytes that a stream keeps for a cell: a block of steps as they came, and a node for each level of the order. */
@@ -94,7 +92,7 @@ int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, c
     tally_stream **const streams = calloc((size_t)ops->count, sizeof *streams);
     *taken = 1;
     int code = buffer && streams ? DONE : fail_memory("--axis", (int64_t)bytes);
-    if (buffer) madvise(buffer, bytes, MADV_HUGEPAGE);
+    large_pages(buffer, bytes);
     for (int64_t outer = 0; outer < l->outer && !code; outer++) {
         code = open_streams(ctx, ops, in, l, streams);
         if (!code) code = fold_steps(ctx, in, l, outer, now, ops->count, streams, buffer, p);
