@@ -37,7 +37,7 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     if (__builtin_mul_overflow(l->inner, size, &step) ||
         __builtin_mul_overflow(l->inner, ops * kept(l->len, size), &own))
         return 0;
-    int64_t now = READ / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
+    int64_t now = (memory / 16 < READ ? memory / 16 : READ) / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
     if (now < BLOCK) now = BLOCK;
     if (whole > now) now = whole; /* a chunk is read once */
     if (whole > 0) now -= now % whole;
