@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    WAITING = 128,      /* values of a group and column */
-    STREAMS = 4096,     /* when there are so many, no more is read; */
-    LINES = 1 << 12     /* a read brings so many lines, and perhaps as many groups */
+    WAITING = 128,  /* values of a group and column */
+    STREAMS = 4096, /* when there are so many, no more is read; */
+    LINES = 1 << 12 /* a read brings so many lines, and perhaps as many groups */
 };
 
 /* Room for `wanted` groups, and streams for those that are new. */
@@ -54,10 +54,9 @@ static int push(folded *f, int64_t group)
 {
     for (int64_t c = 0; c < f->width; c++)
         for (int i = 0; i < f->ops->count; i++) {
-            const tally_status status =
-                tally_stream_push(f->streams[(group * f->width + c) * f->ops->count + i],
-                                  f->waiting + (size_t)((group * f->width + c) * WAITING) * f->size, f->waits[group],
-                                  NULL, NULL);
+            const tally_status status = tally_stream_push(
+                f->streams[(group * f->width + c) * f->ops->count + i],
+                f->waiting + (size_t)((group * f->width + c) * WAITING) * f->size, f->waits[group], NULL, NULL);
             if (status) return fail_status(f->ctx, status);
         }
     f->waits[group] = 0;

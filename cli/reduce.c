@@ -268,10 +268,9 @@ static int by_groups(const job *j, input *in, answer *a)
             if (status) code = fail_status(j->ctx, status);
             for (int64_t k = 0; k < g.count && !code; k++) /* those that began while the file was read */
                 if (g.shown[k] < f.groups)
-                    code = folded_result(&f, g.shown[k], c, i,
-                                         dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
-                                         g.offsets[k + 1] - g.offsets[k],
-                                         (char *)r->bits + (size_t)k * result_bytes(&r->info));
+                    code = folded_result(
+                        &f, g.shown[k], c, i, dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
+                        g.offsets[k + 1] - g.offsets[k], (char *)r->bits + (size_t)k * result_bytes(&r->info));
         }
         second_close(&part);
     }

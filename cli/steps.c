@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    READ = 16 << 20,   /* bytes of steps that are read at a time, */
-    BLOCK = 8,         /* or so many steps: streams fold them where they lie, 8 at a time */
-    CELLS_LEAST = 64   /* of a step */
+    READ = 16 << 20, /* bytes of steps that are read at a time, */
+    BLOCK = 8,       /* or so many steps: streams fold them where they lie, 8 at a time */
+    CELLS_LEAST = 64 /* of a step */
 };
 
 /* Bytes that a stream keeps for a cell: a block of steps as they came, and a node for each level of the order. */
@@ -37,7 +37,8 @@ static int64_t steps_at_once(const tally *ctx, const input *in, const layout *l,
     if (__builtin_mul_overflow(l->inner, size, &step) ||
         __builtin_mul_overflow(l->inner, ops * kept(l->len, size), &own))
         return 0;
-    int64_t now = (memory / 16 < READ ? memory / 16 : READ) / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
+    const int64_t most = memory / 16 < READ ? memory / 16 : READ;
+    int64_t now = most / step / BLOCK * BLOCK, whole = chunk[l->axis] < l->len ? chunk[l->axis] : l->len;
     if (now < BLOCK) now = BLOCK;
     if (whole > now) now = whole; /* a chunk is read once */
     if (whole > 0) now -= now % whole;

@@ -179,8 +179,8 @@ static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t
 }
 
 static inline __attribute__((always_inline)) void whole_part(const line given, tally_dtype dtype, int descending,
-                                                             const tally_key_window *w, int64_t a, int64_t b,
-                                                             edge low, edge high, int64_t *start, int64_t *end)
+                                                             const tally_key_window *w, int64_t a, int64_t b, edge low,
+                                                             edge high, int64_t *start, int64_t *end)
 {
     const line *const l = &given;
     const int64_t n = l->n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Ranges, on as many threads as there are, a batch of neighbouring results at a time. Where the ranges of a batch overlap
- * and lie in one tile, the tile's nodes are made once, of every level and at every place, and a result takes the binary
- * digits of its length from them (kernel/spans_kernel.h). Other ranges are folded one by one, and one that is the same
- * as the one before it once. */
+ * Ranges, on as many threads as there are, a batch of neighbouring results at a time. Where the ranges of a batch
+ * overlap and lie in one tile, the tile's nodes are made once, of every level and at every place, and a result takes
+ * the binary digits of its length from them (kernel/spans_kernel.h). Other ranges are folded one by one, and one that
+ * is the same as the one before it once. */
 #include "ranges.h"
 #include "context/threads.h"
 #include "context/view.h"
@@ -16,7 +16,7 @@ enum {
     BATCH = 1024,          /* results of a batch: the nodes of 100 elements each are in the second cache at most */
     LONGEST = TL_TILE / 2, /* range of a batch */
     LEVELS = TL_TILE_LEVEL,
-    ALONE = 64             /* a fold alone costs so many elements more, about */
+    ALONE = 64 /* a fold alone costs so many elements more, about */
 };
 
 /* What a thread works with. */
@@ -88,8 +88,7 @@ static void fold_batch(const job *j, room *m, const char *x, int64_t n, int leve
     }
     const tl_spans k = {plan->in ? m->wide : x, n, padded, m->from, m->length, levels, m->tables, m->soa};
     plan->core->spans(&k, par);
-    const tl_lower l = {
-        .m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
+    const tl_lower l = {.m = padded, .rows = 1, .counts = m->length, .firsts = plan->op->indexed ? m->from : NULL};
     const int dense = j->y_stride == bytes && m->place[count - 1] == count - 1;
     if (dense && !plan->out && padded == count) {
         plan->lower->lower_rows(y, m->soa, &l, plan->par);
@@ -281,8 +280,7 @@ tally_status tl_ranges_view(tally *ctx, const tl_plan *plan, const tl_plan *coun
     const int64_t total = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
     const int64_t share = in->rows / (32 * threads) + 1;
     if (threads > 1 && in->rows < threads) {
-        for (int64_t r = 0; r < in->rows && !failed; r++)
-            failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
+        for (int64_t r = 0; r < in->rows && !failed; r++) failed = row(ctx, plan, count, threads, in, out, r, o, NULL);
         return failed;
     }
 #pragma omp parallel num_threads(tl_threads(total < WORTH ? 1 : threads))
