@@ -121,7 +121,7 @@ typedef struct tl_lower {
     const int32_t *counts, *firsts; /* firsts: with counts, NULL or the origins of one row */
 } tl_lower;
 
-/* Windows that are ranges of a tile (cpu/kernel/spans_kernel.h): window r is the length[r] > 0 elements from from[r] on,
+/* Windows that are ranges of a tile (cpu/kernel/spans_kernel.h): window r is length[r] > 0 elements from from[r] on,
  * of the n <= TL_TILE at x, which has index 0. results: a multiple of TL_ABREAST. levels: one more than the highest
  * bit of any length. tables: so many staging buffers. Their states are staged from soa[0] on. */
 typedef struct tl_spans {
