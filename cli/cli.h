@@ -119,6 +119,8 @@ int input_sound(input *in);                                         /* what was 
 void input_note(input *in, const options *o);                       /* reports skipped cells */
 void input_close(input *in);
 int64_t physical_memory(void);
+enum { LARGE_PAGE = 2 << 20 };
+void large_pages(void *memory, size_t bytes); /* asks for them where it is worth it, before the memory is touched */
 
 /* ---- layout.c: --axis and --segments as batches of sequences ----------------------------------------------------- */
 typedef struct layout {
@@ -194,6 +196,23 @@ void groups_close(groups *g);
 int groups_take(const groups *g, const input *in, int64_t column, char *dense, tally_view *view);
 /* Results of that column, `bytes` each, to the places of their lines. */
 void groups_back(const groups *g, const char *made, size_t bytes, int64_t column, char *out);
+/* folded.c: the groups of reduce, while the file is read */
+typedef struct folded {
+    tally *ctx;
+    const operators *ops;
+    tally_dtype dtype;
+    size_t size;
+    int64_t width, groups, room, lines; /* values in a line; groups with streams, and room for; lines that were read */
+    tally_stream **streams;             /* group by group, of a group column by column, of a column each operator */
+    char *waiting;                      /* values that are not pushed yet: group by group, column by column */
+    int32_t *waits;                     /* how many of a group and column */
+} folded;
+/* Reads as much as goes this way (perhaps nothing); groups_open has the rest. Close also after a failure. */
+int folded_read(folded *f, input *in, const operators *ops);
+/* The result of a group < f->groups, whose last n values of that column are `rest`. */
+int folded_result(folded *f, int64_t group, int64_t column, int op, const char *rest, int64_t n, void *out);
+void folded_close(folded *f);
+
 int groups_names(const groups *g, const input *in, answer *a);
 void groups_names_free(answer *a);
 
@@ -297,6 +316,12 @@ typedef struct series {
 } series;
 int series_run(const options *o, const series *how);
 int series_begin(const options *o); /* checks the operands */
+
+/* ---- steps.c: reduce of an array in a file, along a dimension and in the order of the file ----------------------- */
+/* *taken 0: it does not go this way, and nothing was done. memory: bytes that it may take. */
+struct progress;
+int reduce_steps(tally *ctx, const operators *ops, const input *in, answer *a, const layout *l, int64_t memory,
+                 struct progress *p, int *taken);
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 typedef struct explanation {

@@ -110,6 +110,7 @@ int groups_open(groups *g, input *in, const options *o)
     if (!g->order || !g->offsets || !g->shown)
         return fail_memory("--by, which needs the whole file in memory,",
                            (g->lines + 2 * g->count + 1) * (int64_t)sizeof *g->order);
+    large_pages(g->order, (size_t)g->lines * sizeof *g->order);
     for (int64_t i = 0; i < g->count; i++) g->shown[i] = i;
     if (has(o, OPT_sort)) code = sort_groups(g, in);
     if (code) return code;

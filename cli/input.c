@@ -9,12 +9,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 int64_t physical_memory(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (int64_t)pages * size : INT64_MAX;
+}
+
+void large_pages(void *memory, size_t bytes)
+{
+#ifdef MADV_HUGEPAGE
+    const uintptr_t a = ((uintptr_t)memory + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE,
+                    b = ((uintptr_t)memory + bytes) & -(uintptr_t)LARGE_PAGE;
+    if (memory && a < b) madvise((void *)a, b - a, MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
 }
 
 static int delimiter_option(const options *o, char *delimiter)
@@ -168,11 +180,13 @@ static int by_room(input *in, int64_t count)
         int32_t *const codes = realloc(in->codes, (size_t)count * sizeof *codes + 1);
         if (!codes) return fail_memory("--by", count * (int64_t)sizeof *codes);
         in->codes = codes;
+        large_pages(codes, (size_t)count * sizeof *codes);
     }
     if (in->timed) {
         void *const times = realloc(in->times, (size_t)count * 8 + 8);
         if (!times) return fail_memory("--by", count * 8);
         in->times = times;
+        large_pages(times, (size_t)count * 8);
     }
     return DONE;
 }
@@ -194,6 +208,7 @@ static int load(input *in)
             return fail_memory(what, room * (int64_t)size);
         }
         all = more;
+        large_pages(all, (size_t)room * size);
         code = by_room(in, room / width);
         while (!code && n < room && !(code = read_file(in, all + (size_t)n * size, n / width, room - n, &got)) && got)
             n += got;

@@ -7,12 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* Powers of two, so that pieces are whole blocks of the order. One thread: a piece and its operators in L2. More: each
  * push is cut among the threads, so a piece must be worth the fork. */
 enum { READ_BYTES = 8 << 20, PIECE_ONE = 512 << 10, PIECE_MANY = 8 << 20 };
-enum { LARGE_PAGE = 2 << 20 };                  /* a large page */
 static const int64_t watched_bytes = 256 << 20; /* with progress to show, one call takes at most this much */
 
 typedef struct job {
@@ -183,8 +181,9 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
 {
     const int64_t size = (int64_t)tally_dtype_size(in->dtype);
     int64_t start[DIMS] = {0}, most[DIMS], bytes, elements = in->n, row = 0;
-    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1;
-    if (code) return code;
+    int code = opt_count(j->o, OPT_memory, 1, INT64_MAX, physical_memory() / 4, &bytes), cut = -1, taken = 0;
+    if (!code) code = reduce_steps(j->ctx, &j->ops, in, a, l, bytes, p, &taken);
+    if (code || taken) return code;
     memcpy(most, in->shape, sizeof most);
     for (int d = 0; d < in->ndim && elements > bytes / size; d++) {
         if (d == l->axis) continue;
@@ -194,11 +193,13 @@ static int boxes(const job *j, input *in, answer *a, const layout *l, progress *
     }
     if (cut >= 0 && elements <= bytes / size) {
         most[cut] = bytes / size / elements < in->shape[cut] ? bytes / size / elements : in->shape[cut];
+        const int64_t chunk = in->info.chunk[cut];
+        if (chunk > 0 && most[cut] > chunk && most[cut] < in->shape[cut]) most[cut] -= most[cut] % chunk;
         elements *= most[cut];
     }
     char *const box = aligned_alloc(LARGE_PAGE, ((size_t)(elements * size) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE);
     if (!box) return fail_memory("--axis, which reads all of it at a time,", elements * size);
-    madvise(box, (size_t)(elements * size), MADV_HUGEPAGE); /* pages of 4 KiB took half of the time */
+    large_pages(box, (size_t)(elements * size)); /* pages of 4 KiB took half of the time */
     for (int more = 1; more && !code;) {
         int64_t count[DIMS];
         layout part = {.outer = 1, .len = l->len, .inner = 1, .axis = l->axis};
@@ -236,14 +237,17 @@ static char *column_name(const input *in, const char *op, int64_t column)
 /* --by: of each group a result for every operator, or with several columns of values for every column and operator. */
 static int by_groups(const job *j, input *in, answer *a)
 {
-    groups g;
+    groups g = {0};
+    folded f = {0};
     char *dense = NULL;
-    int code = groups_open(&g, in, j->o);
+    int code = j->beside.on ? DONE : folded_read(&f, in, &j->ops);
+    if (!code) code = groups_open(&g, in, j->o);
     a->count = g.count;
     a->per = "group";
     if (!code) code = groups_names(&g, in, a);
     if (!code && !(dense = malloc((size_t)g.lines * tally_dtype_size(in->dtype) + 1)))
         code = fail_memory("the values of the groups", g.lines * (int64_t)tally_dtype_size(in->dtype));
+    if (!code) large_pages(dense, (size_t)g.lines * tally_dtype_size(in->dtype));
     a->ops = j->ops.count * (int)g.width;
     a->results = code ? NULL : calloc((size_t)a->ops, sizeof *a->results);
     if (!code && !a->results) code = fail_memory("the results", a->ops * (int64_t)sizeof *a->results);
@@ -262,11 +266,19 @@ static int by_groups(const job *j, input *in, answer *a)
                 code = fail_memory("the results", a->count * (int64_t)result_bytes(&r->info));
             const tally_status status = code ? TALLY_OK : tally_reduce(j->ctx, j->ops.name[i], &view, r->bits);
             if (status) code = fail_status(j->ctx, status);
+            for (int64_t k = 0; k < g.count && !code; k++) /* those that began while the file was read */
+                if (g.shown[k] < f.groups)
+                    code = folded_result(
+                        &f, g.shown[k], c, i, dense + (size_t)g.offsets[k] * tally_dtype_size(in->dtype),
+                        g.offsets[k + 1] - g.offsets[k], (char *)r->bits + (size_t)k * result_bytes(&r->info));
         }
         second_close(&part);
     }
+    in->n += f.lines * g.width;
+    in->shape[0] += f.lines;
     free(dense);
     groups_close(&g);
+    folded_close(&f);
     return code;
 }
 

@@ -107,4 +107,20 @@ for k in x7 y499 x0; do
         "grep '^$k,' big.csv | cut -d, -f2 | tally window mean -w 9 --min-count 1 --hex"
 done
 
+
+# more groups than there are streams for while the file is read, and groups of many lines: those of each group alone
+awk 'BEGIN { srand(3); print "k,v,w"; for (i = 0; i < 40000; i++) printf "%d,%.3f,%d\n", (i % 3 ? i * 7919 % 6007 : i % 7), rand() - 0.5, i % 100 }' >many.csv
+tally reduce sum,var,first --by k --column v,w --hex many.csv >many.txt
+awk -F, 'NR > 1 && !seen[$1]++ { print $1 }' many.csv >order.txt
+same 'tail -n +2 many.txt | cut -f1' 'cat order.txt'
+same 'tally reduce count,first,last --by k --column w --dtype i64 many.csv | tail -n +2' \
+    "awk -F, 'NR > 1 { if (!n[\$1]++) { o[++m] = \$1; f[\$1] = \$3 } l[\$1] = \$3 } END { for (i = 1; i <= m; i++) print o[i] \"\t\" n[o[i]] \"\t\" f[o[i]] \"\t\" l[o[i]] }' many.csv"
+for k in 0 3 6 17 3000 "$(tail -1 order.txt)"; do
+    awk -F, -v k="$k" '$1 == k { print $2 }' many.csv >one.txt
+    awk -F, -v k="$k" '$1 == k { print $3 }' many.csv >two.txt
+    same "awk -v k=$k '\$1 == k' many.txt | cut -f2-" \
+        'paste <(tally reduce sum,var,first --hex one.txt | tail -n +2) <(tally reduce sum,var,first --hex two.txt | tail -n +2)'
+done
+same 'tally reduce mean --by k --sort --column v --hex many.csv' '(tally reduce mean --by k --column v --hex many.csv | head -1; tally reduce mean --by k --column v --hex many.csv | tail -n +2 | sort -n)'
+
 finish

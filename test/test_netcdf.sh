@@ -100,12 +100,12 @@ field three.nc 24 39
 awk 'BEGIN { for (i = 0; i < 40 * 221; i++) printf "%.6f\n", (i * 7919 % 10007) / 7 }' >all.txt
 for axis in 0 1 2; do
     tally reduce sum,var,last --hex --shape 40x13x17 --axis $axis all.txt >want.txt
-    for memory in 1 5000 20000 100000 1Mi; do
+    for memory in 1 5000 100000 300000 1Mi; do
         same "tally reduce sum,var,last --hex --axis $axis --memory $memory all.nc" 'cat want.txt'
     done
 done
 tally reduce sum,var,last --hex --shape 40x13x17 --axis 0 all.txt >want.txt
-for memory in 5000 100000 1Mi; do
+for memory in 5000 300000 1Mi; do
     same "tally reduce sum,var,last --hex --axis time --memory $memory one.nc two.nc three.nc" 'cat want.txt'
 done
 same 'tally scan sum --axis time --hex one.nc two.nc three.nc --digest' 'tally scan sum --axis 0 --shape 40x13x17 --hex all.txt --digest'

@@ -43,6 +43,30 @@ static void ranges(tally *ctx, int64_t n, int64_t results, int sorted)
     check(got[results * o.result] == 0x55, "a byte behind the results");
 }
 
+/* Ranges as windows over keys have them: most overlap, many of one length, some empty or longer than a tile. */
+static void dense(tally *ctx, int64_t n, int64_t length, int irregular)
+{
+    const check_operator o = check_operator_random();
+    const tl_scalar *op;
+    tl_par par;
+    if (tl_resolve(NULL, o.op, o.dtype, &op, &par)) return;
+    check_fill(data, o.dtype, n, (tl_data)check_below(TL_DATA_KINDS));
+    for (int64_t r = 0; r < n; r++) {
+        start[r] = r - length + 1 + (irregular ? check_below(9) : 0);
+        start[r] = start[r] < 0 ? 0 : start[r] > n ? n : start[r];
+        end[r] = irregular && check_below(50) == 0 ? start[r] : r + 1 + (irregular ? check_below(9) : 0);
+        if (irregular && check_below(900) == 0) start[r] = 0;
+        if (end[r] > n) end[r] = n;
+        if (end[r] < start[r]) end[r] = start[r];
+        tl_spec_reduce(op, par, data + start[r] * o.bytes, 1, end[r] - start[r], NULL, want + r * o.result);
+    }
+    const tally_view in = tally_flat(data, o.dtype, n), out = tally_flat(got, o.info.output, n);
+    memset(got, 0x55, sizeof got);
+    check_ok(ctx, tally_window_ranges(ctx, o.op, &in, start, end, n, &out, 0), o.op);
+    check_same(got, want, n, o.result, "%s %s n=%lld windows of %lld%s", o.op, tally_dtype_name(o.dtype), (long long)n,
+               (long long)length, irregular ? ", irregular" : "");
+}
+
 /* Exact sums of ranges: those of each range alone, whatever the order. */
 static void exact(tally *ctx, int sorted)
 {
@@ -204,6 +228,9 @@ int main(void)
         tally *ctx = check_open(t, NULL);
         for (int k = 0; k < (check_quick ? 40 : 200); k++) ranges(ctx, check_size(1500), check_size(700), k & 1);
         for (int k = 0; k < 3; k++) ranges(ctx, 40000, 3000, k & 1);
+        for (int k = 0; k < (check_quick ? 15 : 30); k++) dense(ctx, check_size(3000), 1 + check_below(150), k & 1);
+        if (t == 2) dense(ctx, 9000, 2000, 0);
+        if (t == 2) dense(ctx, 9000, 2100, 1);
         for (int k = 0; k < 6; k++) exact(ctx, k & 1);
         for (int k = 0; k < 30; k++) {
             static const tally_dtype types[] = {TALLY_I32, TALLY_I64, TALLY_U64, TALLY_F64};

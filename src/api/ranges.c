@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * tally_window_ranges and tally_window_bounds: their checks. */
 #include "context/device.h"
+#include "context/threads.h"
 #include "context/view.h"
 #include "cpu/keys/bounds.h"
 #include "cpu/exact/exact.h"
@@ -21,6 +22,25 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
     if (!status) status = tl_on_processors(ctx, v->data, name, what, v->n);
     if (!status) tl_view_normal(v);
     return status;
+}
+
+/* The first range that is not one of 0 .. n, or `results`. */
+static int64_t first_bad(int threads, const int64_t *start, const int64_t *end, int64_t results, int64_t n)
+{
+    enum { PART = 4096 }; /* ranges that are looked at without a branch */
+    int64_t first = results;
+    const int64_t parts = (results + PART - 1) / PART;
+#pragma omp parallel for schedule(static) num_threads(tl_threads(parts > 16 ? threads : 1)) reduction(min : first)
+    for (int64_t p = 0; p < parts; p++) {
+        const int64_t a = p * PART, b = a + PART < results ? a + PART : results;
+        uint64_t bad = 0; /* its highest bit: of any number below 0 (no difference of others overflows) */
+        for (int64_t r = a; r < b; r++)
+            bad |= (uint64_t)start[r] | (uint64_t)end[r] | ((uint64_t)end[r] - (uint64_t)start[r]) |
+                   ((uint64_t)n - (uint64_t)end[r]);
+        for (int64_t r = a; r < b && bad >> 63 && first >= results; r++)
+            if (start[r] < 0 || end[r] < start[r] || end[r] > n) first = r;
+    }
+    return first;
 }
 
 tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *in, const int64_t *start,
@@ -59,10 +79,10 @@ tally_status tally_window_ranges(tally *ctx, const char *op, const tally_view *i
     if (!start || !end)
         return tl_fail(ctx, TALLY_INVALID, "%s is NULL: must be %lld places", start ? "end" : "start",
                        (long long)results);
-    for (int64_t r = 0; r < results; r++)
-        if (start[r] < 0 || end[r] < start[r] || end[r] > x.n)
-            return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
-                           (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
+    const int64_t r = first_bad(tally_threads(ctx), start, end, results, x.n);
+    if (r < results)
+        return tl_fail(ctx, TALLY_INVALID, "range %lld is %lld..%lld: must be 0 <= start <= end <= %lld = in->n",
+                       (long long)r, (long long)start[r], (long long)end[r], (long long)x.n);
     const tl_ranges ranges = {start, end, NULL, x.n, results, 0, 1, min_count};
     if (inputs) return tl_inputs_ranges(ctx, op, in, &ranges, &y);
     const int64_t step = tl_step(y.stride, plan.op->result_bytes);

@@ -9,13 +9,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { DIMS = 8, CACHE_MOST = 512 << 20 };
+enum { DIMS = 8, CACHE_MOST = 512 << 20, CACHE_USUAL = 16 << 20, CACHE_SLOTS = 4133 }; /* USUAL: the library's own */
 
 typedef struct {
     char *path; /* as given, owned */
     int file, open, group, variable;
     int64_t length; /* along the first dimension */
     tl_packing packing;
+    size_t chunk[DIMS];               /* elements that are stored together; 0: not in chunks */
+    size_t layer_bytes, layer_chunks; /* of the chunks side by side along all dimensions but the first; bytes 0: none */
+    enum { BY_LIBRARY, DIRECT, LAYERS } cache;
 } part;
 
 struct tl_netcdf {
@@ -148,19 +151,45 @@ static tally_status shape(tally_file *f, part *p, const int *dims, int ndims)
                    other, n->parts->path);
 }
 
-/* Layers of chunks that reads in order come back to stay in memory. */
-static void cache(const tally_file *f, const part *p)
+/* How the variable is stored. */
+static void look_at_chunks(tally_file *f, part *p)
 {
     const tl_netcdf_api *const api = f->netcdf->api;
-    size_t chunks[DIMS], bytes = tally_dtype_size(p->packing.stored), count = 1;
+    size_t bytes = tally_dtype_size(p->packing.stored), count = 1;
     int storage = 1;
-    if (f->info.ndim < 2 || api->nc_inq_var_chunking(p->group, p->variable, &storage, chunks) || storage) return;
+    if (f->info.ndim < 1 || api->nc_inq_var_chunking(p->group, p->variable, &storage, p->chunk) || storage) {
+        memset(p->chunk, 0, sizeof p->chunk);
+        return;
+    }
     for (int d = 0; d < f->info.ndim; d++) {
-        const size_t across = d && chunks[d] ? ((size_t)f->info.shape[d] + chunks[d] - 1) / chunks[d] : 1;
-        if (__builtin_mul_overflow(bytes, across * chunks[d], &bytes) || bytes > CACHE_MOST) return;
+        const size_t across = d && p->chunk[d] ? ((size_t)f->info.shape[d] + p->chunk[d] - 1) / p->chunk[d] : 1;
+        if (p == f->netcdf->parts) f->info.chunk[d] = p->chunk[d] < INT64_MAX ? (int64_t)p->chunk[d] : INT64_MAX;
+        if (__builtin_mul_overflow(bytes, across * p->chunk[d], &bytes) || bytes > CACHE_MOST) bytes = CACHE_MOST + 1;
         count *= across;
     }
-    api->nc_set_var_chunk_cache(p->group, p->variable, bytes, 10 * count + 1, 0.75f);
+    if (f->info.ndim < 2 || bytes > CACHE_MOST) return;
+    p->layer_bytes = bytes;
+    p->layer_chunks = count;
+}
+
+/* Which chunks the library keeps. Of a box of whole chunks none: what is not compressed then goes straight from the
+ * file to the caller (0.10 instead of 0.19 s per GB where a chunk has 4 MB). From the first box on that has parts of
+ * chunks a layer of them stays in memory, which reads in order come back to. */
+static void cache(const tally_file *f, part *p, const size_t *from, const size_t *n)
+{
+    const tl_netcdf_api *const api = f->netcdf->api;
+    int whole = 1;
+    if (!p->chunk[0] || p->cache == LAYERS) return;
+    for (int d = 0; d < f->info.ndim; d++) {
+        const size_t end = d ? (size_t)f->info.shape[d] : (size_t)p->length;
+        whole &= p->chunk[d] && from[d] % p->chunk[d] == 0 && (n[d] % p->chunk[d] == 0 || from[d] + n[d] == end);
+    }
+    if (whole && p->cache == BY_LIBRARY) api->nc_set_var_chunk_cache(p->group, p->variable, 0, 0, 0.75f);
+    if (!whole && p->layer_bytes)
+        api->nc_set_var_chunk_cache(p->group, p->variable, p->layer_bytes, 10 * p->layer_chunks + 1, 0.75f);
+    else if (!whole && p->cache == DIRECT)
+        api->nc_set_var_chunk_cache(p->group, p->variable, CACHE_USUAL, CACHE_SLOTS, 0.75f);
+    p->cache = whole ? DIRECT : LAYERS;
 }
 
 static tally_status open_part(tally_file *f, part *p, const tally_file_options *o)
@@ -199,7 +228,7 @@ static tally_status open_part(tally_file *f, part *p, const tally_file_options *
         return tl_fail(f->ctx, TALLY_INVALID, "%s: %s is %s, and in %s it is %s; --dtype f64 makes them the same",
                        p->path, what, tally_dtype_name(p->packing.given), n->parts->path,
                        tally_dtype_name(f->info.dtype));
-    cache(f, p);
+    look_at_chunks(f, p);
     return TALLY_OK;
 }
 
@@ -269,7 +298,10 @@ static tally_status read_part(tally_file *f, part *p, const int64_t *start, cons
     }
     char *const stored = tl_unpack_place(&p->packing, out, elements);
 #pragma omp critical(tally_netcdf)
-    error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    {
+        cache(f, p, from, n);
+        error = f->netcdf->api->nc_get_vara(p->group, p->variable, from, n, stored);
+    }
     if (error) return failed(f, p, error, f->netcdf->variable);
     if (tl_unpack(&p->packing, stored, out, elements, &bad)) return TALLY_OK;
     char place[8 * 24] = "", value[48];

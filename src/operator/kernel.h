@@ -118,7 +118,7 @@ typedef struct tl_lower {
     int dn, dfirst, stream;
     int64_t rows, width, row_step;
     int row_n, row_first;
-    const int32_t *counts;
+    const int32_t *counts, *firsts; /* firsts: with counts, NULL or the origins of one row */
 } tl_lower;
 
 /* A scan's down-sweep waits for stores, its up-sweep computes. So the first level of another tile's up-sweep can be
@@ -129,6 +129,17 @@ typedef struct tl_up {
     int64_t at;
     void *make; /* to where */
 } tl_up;
+
+/* Windows that are ranges of a tile (cpu/kernel/spans_kernel.h): window r is length[r] > 0 elements from from[r] on,
+ * of the n <= TL_TILE at x, which has index 0. results: a multiple of TL_ABREAST. levels: one more than the highest
+ * bit of any length. tables: so many staging buffers. Their states are staged from soa[0] on. */
+typedef struct tl_spans {
+    const void *x;
+    int64_t n, results;
+    const int32_t *from, *length;
+    int levels;
+    void *tables, *soa;
+} tl_spans;
 
 struct tl_window_work; /* cpu/kernel/window_work.h */
 
@@ -228,6 +239,9 @@ typedef struct tl_kernel {
     int lanes_out;
     void (*lanes_window)(const tl_lanes *k, int64_t w, tl_par p);
     void (*lanes_put)(const tl_lanes *k, int slot, int64_t lane, const tl_state *s);
+
+    void (*spans)(const tl_spans *k, tl_par p);
+    int64_t soa_bytes; /* of a staging buffer */
 
     /* Windows: cpu/kernel/window_kernel.h. A vector of states has vector_lanes lanes and vector_bytes bytes, and a row
      * window_vectors of them. */

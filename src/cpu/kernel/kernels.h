@@ -22,6 +22,7 @@
 #include "scan_kernel.h"
 #include "window_kernel.h"
 #include "lanes_kernel.h"
+#include "spans_kernel.h"
 #endif
 
 static const tl_kernel W(row) = {
@@ -62,6 +63,8 @@ static const tl_kernel W(row) = {
     .lanes_window = W(do_lanes_window),
     .lanes_put = W(do_lanes_put),
     .unstage = W(do_unstage),
+    .spans = W(do_spans),
+    .soa_bytes = sizeof(W(soa)),
 #endif
 #if TL_LOWERS
     .bare = TL_BARE,

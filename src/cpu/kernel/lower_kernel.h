@@ -86,7 +86,8 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
     TL_OUT_T *to = out;
     int64_t from = k->from, n = k->n, first = k->first;
     if (k->counts && OP_LANES == 2) {
-        for (int64_t j = 0; j < k->m; j++) W(lower_one)(to + j * OP_LANES, soa, from + j, k->counts[j], first, p);
+        for (int64_t j = 0; j < k->m; j++)
+            W(lower_one)(to + j * OP_LANES, soa, from + j, k->counts[j], k->firsts ? k->firsts[j] : first, p);
         return;
     }
 #if OP_LANES == 1
@@ -99,7 +100,13 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
                     memcpy(&counts, k->counts + j, sizeof counts);
                     count = TL_TO(counts, TL_REAL_T);
                 }
-                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, from + j), count, (TL_VE(idx)){0} + first, p);
+                TL_VE(idx) origin = (TL_VE(idx)){0} + first;
+                if (k->firsts) {
+                    int32_t firsts __attribute__((vector_size(TL_V * sizeof(int32_t))));
+                    memcpy(&firsts, k->firsts + j, sizeof firsts);
+                    origin = TL_TO(firsts, int64_t);
+                }
+                TL_VE(result) x = TL_VE(lower)(W(soa_load)(soa, from + j), count, origin, p);
                 x = TL_RESULT(x, p);
                 memcpy(to + j, &x, sizeof x);
             }
@@ -121,6 +128,6 @@ static void W(do_lower_rows)(void *out, const void *soa, const tl_lower *k, tl_p
 static void W(do_lower_row)(void *out, const void *soa, int64_t from, int64_t m, int64_t n, int dn, int64_t first,
                             int dfirst, int stream, tl_par p)
 {
-    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL};
+    const tl_lower row = {from, m, n, first, dn, dfirst, stream, 1, 0, 0, 0, 0, NULL, NULL};
     W(do_lower_rows)(out, soa, &row, p);
 }

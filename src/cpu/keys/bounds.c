@@ -144,9 +144,79 @@ static inline __attribute__((always_inline)) void part_of(const line given, tall
     }
 }
 
+/* ---- integer keys whose limits are numbers of 64 bits too ---- */
+
+/* Keys as signed numbers in the same order: those of u64 less 2^63. */
+static inline int64_t whole_at(const line *l, tally_dtype dtype, int64_t p)
+{
+    const char *const x = l->data + p * l->step;
+    int32_t narrow;
+    int64_t whole;
+    if (dtype == TALLY_I32) {
+        memcpy(&narrow, x, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&whole, x, sizeof whole);
+    return dtype == TALLY_U64 ? whole ^ INT64_MIN : whole;
+}
+
+/* An end of the interval is the first place whose key is not below key[p] + add; it is not before `place`. */
+typedef struct {
+    int64_t add, place;
+} edge;
+
+/* Is the interval the same for all rows, and no limit beyond 64 bits? low and high: what to add for the edges. */
+static int is_whole(const line *l, const tally_key_window *w, int64_t a, int64_t b, edge *low, edge *high)
+{
+    int64_t sum;
+    if (l->dtype == TALLY_F64 || w->lows || w->highs || a >= b) return 0;
+    const int64_t least = whole_at(l, l->dtype, a), most = whole_at(l, l->dtype, b - 1);
+    if (__builtin_add_overflow(w->low, w->low_open != 0, &low->add) ||
+        __builtin_add_overflow(w->high, w->high_open == 0, &high->add))
+        return 0;
+    return !__builtin_add_overflow(least, low->add, &sum) && !__builtin_add_overflow(most, low->add, &sum) &&
+           !__builtin_add_overflow(least, high->add, &sum) && !__builtin_add_overflow(most, high->add, &sum);
+}
+
+static inline __attribute__((always_inline)) void whole_part(const line given, tally_dtype dtype, int descending,
+                                                             const tally_key_window *w, int64_t a, int64_t b, edge low,
+                                                             edge high, int64_t *start, int64_t *end)
+{
+    const line *const l = &given;
+    const int64_t n = l->n;
+    const int row_ends = w->ties == TALLY_TIES_ROW;
+    int64_t first = low.place, stop = high.place;
+    for (int64_t p = a; p < b; p++) {
+        const int64_t row = descending ? n - 1 - p : p, k = whole_at(l, dtype, p), from_key = k + low.add,
+                      stop_key = k + high.add;
+        while (first < n && whole_at(l, dtype, first) < from_key) first++;
+        while (stop < n && whole_at(l, dtype, stop) < stop_key) stop++;
+        int64_t from = descending ? n - stop : first, to = descending ? n - first : stop;
+        if (row_ends && to > row + 1) to = row + 1;
+        if (from > to) from = to;
+        start[row] = from;
+        end[row] = to;
+    }
+}
+
 static void part(const line *l, int descending, const tally_key_window *w, int64_t a, int64_t b, int64_t *start,
                  int64_t *end)
 {
+    edge low = {0, 0}, high = {0, 0};
+    if (is_whole(l, w, a, b, &low, &high)) {
+        const key k = at(l, a);
+        low.place = halve(l, moved(l, k, w->low, 0), w->low_open, before_first);
+        high.place = halve(l, moved(l, k, w->high, 0), w->high_open, before_end);
+        if (l->dtype == TALLY_I64 && l->step == sizeof(int64_t) && !descending)
+            whole_part((line){l->data, l->n, sizeof(int64_t), TALLY_I64}, TALLY_I64, 0, w, a, b, low, high, start, end);
+        else if (l->dtype == TALLY_I64)
+            whole_part(*l, TALLY_I64, descending, w, a, b, low, high, start, end);
+        else if (l->dtype == TALLY_I32)
+            whole_part(*l, TALLY_I32, descending, w, a, b, low, high, start, end);
+        else
+            whole_part(*l, TALLY_U64, descending, w, a, b, low, high, start, end);
+        return;
+    }
     switch (l->dtype) {
     case TALLY_I32:
         part_of(*l, TALLY_I32, descending, w, a, b, start, end);
