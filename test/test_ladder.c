@@ -67,7 +67,9 @@ static void answers(void)
         for (int d = 0; d < 8; d++)
             for (int op = 0; op < 3; op++)
                 for (int i = check_quick ? (int)check_below(d || op ? size_count : 5) : 0; i < size_count;
-                     i += check_quick ? (d || op ? size_count : 5) : d || op ? 3 : 1) { /* quick: the seed's sizes */
+                     i += check_quick ? (d || op ? size_count : 5)
+                          : d || op   ? 3
+                                      : 1) { /* quick: the seed's sizes */
                     o.dtype = dtypes[d];
                     o.operation = operations[op];
                     kind k;

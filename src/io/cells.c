@@ -278,7 +278,8 @@ void tl_cells(tl_chunk *c, const tl_layout *l, tally_dtype dtype)
     c->bad = NULL;
     c->real = c->frame = 0;
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (!ONCE && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */
+    if (!ONCE && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2")) { /* every processor with bmi2 has lzcnt */
         cells_bmi(c, l, dtype);
         return;
     }
