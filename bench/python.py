@@ -71,7 +71,6 @@ with open("/proc/cpuinfo") as f:
 # ---- a call ----
 x = np.ones(64, "f4")
 out = np.empty((), "f4")
-rows, rows_out = np.ones((8, 8), "f4"), np.empty(8, "f4")
 with_out, without, nothing = best(lambda: tally.sum(x, out=out), lambda: tally.sum(x), lambda: None)
 print(
     f"tally.sum of 64 f32 with out= {1e9 * (with_out - nothing):.0f} ns, without {1e9 * (without - nothing):.0f} ns"
@@ -88,7 +87,6 @@ if options.tally:
     seconds = cell.get("seconds") or cell["cells"][0]["seconds"]
     over = 1e9 * (with_out - nothing - seconds)
     verdict = "kept" if over <= 1000 else "MISSED"
-    verdict = "kept" if over <= 1000 else "MISSED"
     print(f"the call in C {1e9 * seconds:.0f} ns, so Python adds {over:.0f} ns  bar 1000: {verdict}")
 
 # ---- sums ----
@@ -100,18 +98,44 @@ for n, bar, label in ((64, 0.5, "64"), (1 << 16, 2, "256 KB"), (1 << 27, 1.3, "5
     say(f"sum of f32, {label}, against numpy", mine, theirs, bar)
 del x
 
-# ---- rolling means ----
+# ---- rolling windows ----
 x = np.random.default_rng(1).standard_normal(1 << (16 if options.quick else 20))
 peers = {
-    "pandas": (20, lambda pd: lambda s=pd.Series(x): s.rolling(50).mean()),
-    "bottleneck": (3, lambda bn: lambda: bn.move_mean(x, 50)),
-    "numbagg": (2, lambda nb: lambda: nb.move_mean(x, window=50, min_count=50)),
+    "pandas": (20, lambda pd: lambda x: lambda s=pd.Series(x): s.rolling(50).mean()),
+    "bottleneck": (3, lambda bn: lambda x: lambda: bn.move_mean(x, 50)),
+    "numbagg": (2, lambda nb: lambda x: lambda: nb.move_mean(x, window=50, min_count=50)),
 }
 for name, (bar, make) in peers.items():
     try:
-        peer = importlib.import_module(name)
+        peer = make(importlib.import_module(name))
     except ImportError:
         print(f"{name} is not installed")
         continue
-    mine, theirs = best(lambda: tally.rolling(x, 50).mean(), make(peer))
-    say(f"rolling(x, 50).mean(), {x.size} f64, against {name}", mine, theirs, bar)
+    for n, wanted in ((4096, None), (x.size, bar)):
+        mine, theirs = best(lambda: tally.rolling(x[:n], 50).mean(), peer(x[:n]))
+        say(f"rolling(x, 50).mean(), {n} f64, against {name}", mine, theirs, wanted)
+out = np.empty_like(x)
+with_out, without, copy = best(
+    lambda: tally.window(x, "mean", 50, out=out), lambda: tally.window(x, "mean", 50), lambda: np.copyto(out, x)
+)
+print(f"window(x, 'mean', 50) of {x.size} f64 with out= {1e6 * with_out:.0f} us, without {1e6 * without:.0f} us,")
+print(f"    numpy.copyto {1e6 * copy:.0f} us, tally.count {1e6 * best(lambda: tally.count(x))[0]:.0f} us")
+others = {
+    "sum": (lambda pd, r: r.sum, lambda bn: bn.move_sum),
+    "min": (lambda pd, r: r.min, lambda bn: bn.move_min),
+    "max": (lambda pd, r: r.max, lambda bn: bn.move_max),
+    "var": (lambda pd, r: r.var, lambda bn: lambda x, w: bn.move_var(x, w, ddof=1)),
+    "std": (lambda pd, r: r.std, lambda bn: lambda x, w: bn.move_std(x, w, ddof=1)),
+}
+for op, (of_pandas, of_bottleneck) in others.items():
+    mine = getattr(tally.Rolling, op)
+    for name, make in (
+        ("pandas", lambda pd: of_pandas(pd, pd.Series(x).rolling(50))),
+        ("bottleneck", lambda bn: lambda: of_bottleneck(bn)(x, 50)),
+    ):
+        try:
+            peer = make(importlib.import_module(name))
+        except ImportError:
+            continue
+        mine_s, theirs = best(lambda: mine(tally.rolling(x, 50)), peer)
+        say(f"rolling(x, 50).{op}(), {x.size} f64, against {name}", mine_s, theirs)

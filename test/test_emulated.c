@@ -16,14 +16,25 @@
 #include <unistd.h>
 
 enum { SKIPPED = 77, ROUNDS = 24, MOST = 300000, SHIFTS = 64, STRIDES = 3, NODES_ROOM = 4096, TILE_LEAST_LOG = 13 };
-enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16 };
+enum { REDUCE = 1, SCAN = 2, TWO = 4, BITMAPS = 8, WINDOW = 16, ALL_SHAPES = 31 };
 enum { WARPS_THREADS = 256, BOARD_NODES = 1 << 12, SCAN_MOST = 180000, GROUPS_MOST = 8, WINDOW_MOST = 9000 };
+
+/* What else kernels in place read (PART in_place of params.def). */
+#define IN_PLACE                                                                                                       \
+    const void *y, long long y_byte, const void *x_there, long long x_bit, const void *y_there, long long y_bit,       \
+        long long left_out
+static struct {
+    int on; /* else there is none */
+    const void *y, *x_there, *y_there;
+    long long x_bit, y_bit, left_out;
+} also;
+#define ALSO also.y, 0, also.x_there, also.x_bit, also.y_there, also.y_bit, also.left_out
 
 /* The parameters of `once` (src/gpu/kernel/params.def). */
 typedef void once_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                          long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
-                         long long out_stride, void *nodes, unsigned *ticket, long long more);
+                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
+                         long long out_row_stride, long long out_stride, void *nodes, unsigned *ticket, long long more);
 static struct {
     once_kernel *kernel;
     const void *data;
@@ -35,8 +46,8 @@ static struct {
 } call;
 static void run_call(void)
 {
-    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0, call.out, 0, 0, 1,
-                call.nodes, &call.ticket, call.more);
+    call.kernel(call.data, 0, 0, call.stride, call.n, 1, 0, NULL, NULL, NULL, call.parameter, 0, ALSO, call.out, 0, 0,
+                1, call.nodes, &call.ticket, call.more);
 }
 
 static const char *compiler(void)
@@ -76,17 +87,62 @@ static tally_view view_of(const tl_scalar *op, char *x, int64_t rows, int64_t n,
     return in;
 }
 
+/* ---- in place: two inputs, bitmaps ---- */
+
+static struct {
+    tl_form form;
+    tally_view in, next;
+    int two, bits;
+} pair;
+
+/* A NaN with the bits of the mark is a value like any other. */
+static void put_mark(char *to, int bytes)
+{
+    memset(to, 0xff, (size_t)bytes);
+    to[bytes - 1] = 0x7f;
+}
+
+/* The shape that reads what there is. */
+static const char *shape_of(const char *plain, const char *two, const char *bits)
+{
+    return !also.on ? plain : pair.bits ? bits : two;
+}
+
+/* pair.in, and `also` for it, of rows that lie side by side. */
+static void take_inputs(int64_t rows, int64_t n, int k)
+{
+    enum { ROOM = SCAN_MOST * 8 + SHIFTS };
+    static _Alignas(64) char room[2][ROOM], bitmap[2][SCAN_MOST / 8 + 16];
+    const tally_dtype dtype = pair.form.op->dtype;
+    const int bytes = (int)tally_dtype_size(dtype);
+    for (int i = 0; i <= pair.two; i++) {
+        tally_view *v = i ? &pair.next : &pair.in;
+        *v = tally_rows(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, rows, n);
+        check_fill(v->data, dtype, rows * n, k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
+        if (k % 3 == 0) put_mark((char *)v->data + check_below(rows * n) * bytes, bytes);
+        if (!pair.bits || (pair.two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
+        v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
+        for (size_t b = 0; b < sizeof bitmap[i]; b++) bitmap[i][b] = (char)(check_below(256) | check_below(256));
+    }
+    if (pair.two) pair.in.next = &pair.next;
+    const tally_view *y = pair.two ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
+    if (!y->valid) y = x;
+    also.y = pair.two ? pair.next.data : NULL, also.left_out = (long long)pair.form.fill;
+    also.x_there = x->valid, also.x_bit = x->valid_offset, also.y_there = y->valid, also.y_bit = y->valid_offset;
+}
+
 static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
 {
     static char room[SHIFTS + MOST * STRIDES * 16 + 64], want[64];
     const int bytes = op->elem_bytes,
               shift = k % 4 ? (int)check_below(SHIFTS) / (k % 7 ? bytes : 1) * (k % 7 ? bytes : 1) : 0;
-    const int64_t stride = k % 9 == 8 ? 1 + check_below(STRIDES) : 1;
+    const int64_t stride = k % 9 == 8 && !also.on ? 1 + check_below(STRIDES) : 1;
     const int64_t n =
         1024 + check_below(k % 3 == 0 ? 9000 : MOST - 1024) / (k % 3 == 1 ? 1024 : 1) * (k % 3 == 1 ? 1024 : 1);
     char *x = room + shift;
     check_fill(x, op->dtype, ((n - 1) * stride + 1) * op->inputs, (tl_data)(k % TL_DATA_KINDS));
     tally_view second, in = view_of(op, x, 1, n, stride, &second);
+    if (also.on) take_inputs(1, n, k), in = pair.in, x = in.data;
     memset(call.out, 0, sizeof call.out);
     memset(want, 0, sizeof want);
     memset(call.nodes, 0xa5, sizeof call.nodes);
@@ -105,9 +161,10 @@ static void round_of(tally *ctx, const char *name, const tl_scalar *op, int k)
 /* The parameters of scan_once and scan_few. */
 typedef void scan_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                          long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                         double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
-                         long long out_stride, void *board, long long ticket0, long long epoch, long long tiles,
-                         long long levels, long long jobs, long long exclusive, long long seeded, const void *init);
+                         double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
+                         long long out_row_stride, long long out_stride, void *board, long long ticket0,
+                         long long epoch, long long tiles, long long levels, long long jobs, long long exclusive,
+                         long long seeded, const void *init);
 static struct {
     scan_kernel *kernel;
     const char *data, *init;
@@ -120,7 +177,7 @@ static struct {
 static void run_scan(void)
 {
     scan.kernel(scan.data, 0, scan.n * scan.stride, scan.stride, scan.n, scan.rows, 0, NULL, NULL, NULL, scan.parameter,
-                0, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
+                0, ALSO, scan.out, 0, scan.n * scan.out_stride, scan.out_stride, scan.board, scan.ticket0, scan.epoch,
                 scan.tiles, scan.levels, scan.tiles * scan.rows, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE,
                 scan.init);
 }
@@ -132,7 +189,7 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     const int bytes = op->elem_bytes, result = op->result_bytes, log = tl_gpu_once_log(op, scan.few);
     const int shift = k % 3 ? (int)check_below(SHIFTS / bytes) * (k % 5 == 4 ? 1 : bytes) : 0;
     const int to = k % 4 == 3 ? (int)check_below(8) * result + k % 8 / 7 : 0;
-    scan.stride = k % 7 == 6 ? 1 + check_below(STRIDES) : 1, scan.out_stride = k % 9 == 8 ? 2 : 1;
+    scan.stride = k % 7 == 6 && !also.on ? 1 + check_below(STRIDES) : 1, scan.out_stride = k % 9 == 8 ? 2 : 1;
     scan.rows = k % 6 == 5 ? 1 + check_below(3) : 1;
     scan.n = (1024 + check_below((SCAN_MOST >> 2 * scan.few) - 1024)) / scan.rows;
     if (k % 2) scan.n = scan.n >> log ? scan.n >> log << log : scan.n;
@@ -140,11 +197,12 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     scan.tiles = (scan.n + ((int64_t)1 << log) - 1) >> log;
     for (scan.levels = 0; (scan.tiles - 1) >> (RADIX_LOG * (scan.levels + 1)); scan.levels++) continue;
     check_fill(room + shift, op->dtype, scan.rows * scan.n * scan.stride * op->inputs, (tl_data)(k % TL_DATA_KINDS));
-    scan.init = op->seedable && k % 4 == 1 ? room + shift : NULL;
-    scan.data = room + shift, scan.out = got + to, scan.epoch++;
+    scan.init = op->seedable && k % 4 == 1 && !also.on ? room + shift : NULL;
+    if (also.on) take_inputs(scan.rows, scan.n, k);
+    scan.data = also.on ? pair.in.data : room + shift, scan.out = got + to, scan.epoch++;
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
     tally_view second;
-    const tally_view in = view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
+    const tally_view in = also.on ? pair.in : view_of(op, room + shift, scan.rows, scan.n, scan.stride, &second);
     const tally_view out = {want + to, op->out, scan.rows, scan.n, scan.n * scan.out_stride, scan.out_stride, NULL};
     char init[64];
     if (scan.init) memcpy(init, scan.init, sizeof init), scan.init = init;
@@ -154,9 +212,9 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
     const int64_t jobs = scan.tiles * scan.rows,
                   groups = jobs <= GROUPS_MOST && (jobs == 1 || k % 3) ? jobs : 1 + k % 2;
     if (!check(fibers_launch(run_scan, (int)groups, ONCE_THREADS), "out of memory")) return;
-    check_same(got, want, ROOM, 1, "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s",
+    check_same(got, want, ROOM, 1, "%s %s %s rows=%lld n=%lld shift=%d stride=%lld to=%d out=%lld exclusive=%lld%s%s",
                scan.few ? "scan_few" : "scan_once", name, tally_dtype_name(op->dtype), scan.rows, scan.n, shift,
-               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "");
+               scan.stride, to, scan.out_stride, scan.exclusive, scan.init ? " init" : "", also.on ? " in place" : "");
     scan.ticket0 += jobs + (groups < jobs ? (STAGES + 1) * groups : 0); /* as gpu/shapes.c counts */
     check((long long)scan.board[0] == scan.ticket0, "%s %s: ticket %lld instead of %lld", name,
           tally_dtype_name(op->dtype), (long long)scan.board[0], scan.ticket0);
@@ -165,8 +223,8 @@ static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
 static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int few,
                      const char *what)
 {
-    const char *kernel = few ? "scan_few" : "scan_once";
-    void *object = tl_gpu_once_blocks(op, few) ? load(ctx, op, "scan", kernel, what) : NULL;
+    const char *kernel = few ? "scan_few" : "scan_once", *shape = shape_of("scan", "scan_two", "scan_bits");
+    void *object = tl_gpu_once_blocks(op, few) ? load(ctx, op, shape, kernel, what) : NULL;
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     scan.kernel = (scan_kernel *)dlsym(object, kernel);
@@ -179,99 +237,15 @@ static void try_scan(tally *ctx, const char *name, const tl_scalar *op, const tl
     dlclose(object);
 }
 
-/* ---- once_in_place: two inputs, bitmaps ---- */
-
-typedef void in_place_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
-                             long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                             double parameter, long long origin, const void *y, long long y_byte, const void *x_there,
-                             long long x_bit, const void *y_there, long long y_bit, long long left_out, void *out,
-                             long long out_byte, long long out_row_stride, long long out_stride, void *nodes,
-                             unsigned *ticket, long long more);
-static struct {
-    in_place_kernel *kernel;
-    tl_form form;
-    tally_view in, next;
-} pair;
-static void run_in_place(void)
-{
-    const tally_view *y = pair.in.next ? &pair.next : &pair.in, *x = pair.in.valid ? &pair.in : y;
-    if (!y->valid) y = x;
-    pair.kernel(pair.in.data, 0, 0, 1, pair.in.n, 1, 0, NULL, NULL, NULL, pair.form.par.value, 0, pair.next.data, 0,
-                x->valid, x->valid_offset, y->valid, y->valid_offset, (long long)pair.form.fill, call.out, 0, 0, 1,
-                call.nodes, &call.ticket, call.more);
-}
-
-/* A NaN with the bits of the mark is a value like any other. */
-static void put_mark(char *to, int bytes)
-{
-    memset(to, 0xff, (size_t)bytes);
-    to[bytes - 1] = 0x7f;
-}
-
-static void in_place_round(tally *ctx, const char *name, tally_dtype dtype, int two, int bits, int k)
-{
-    enum { MOST_HERE = 100000, ROOM = MOST_HERE * 8 + SHIFTS };
-    static _Alignas(64) char room[2][ROOM], bitmap[2][MOST_HERE / 8 + 16], want[64];
-    const int bytes = (int)tally_dtype_size(dtype);
-    const int64_t n = 1024 + check_below(k % 3 == 0 ? 9000 : MOST_HERE - 1024);
-    for (int i = 0; i <= two; i++) {
-        tally_view *v = i ? &pair.next : &pair.in;
-        *v = tally_flat(room[i] + (k % 4 == 3 ? check_below(SHIFTS / bytes) * bytes : 0), dtype, n);
-        check_fill(v->data, dtype, n, k % 3 ? TL_DATA_PLAIN : (tl_data)((k + i) / 3 % TL_DATA_KINDS));
-        if (k % 3 == 0) put_mark((char *)v->data + check_below(n) * bytes, bytes);
-        if (!bits || (two && k % 3 == 2 - i)) continue; /* with two inputs one of them may have none */
-        v->valid = bitmap[i], v->valid_offset = k % 8 == 3 ? check_below(40) : k % 4 + 4 * check_below(10);
-        for (size_t b = 0; b < sizeof bitmap[i]; b++) bitmap[i][b] = (char)(check_below(256) | check_below(256));
-    }
-    if (two) pair.in.next = &pair.next;
-    memset(call.out, 0, sizeof call.out);
-    memset(want, 0, sizeof want);
-    memset(call.nodes, 0xa5, sizeof call.nodes);
-    if (!check_ok(ctx, tally_reduce(ctx, name, &pair.in, want), name)) return;
-    call.more = check_below(4);
-    const int64_t tiles = n >> (TILE_LEAST_LOG + call.more);
-    const int groups = tiles ? (int)(k % 2 ? tiles : 1 + check_below(tiles)) : 1;
-    if (!check(fibers_launch(run_in_place, groups, WARPS_THREADS), "out of memory")) return;
-    check_same(call.out, want, 1, pair.form.op->result_bytes, "in place: %s %s n=%lld, %s, bits from %lld and %lld on",
-               name, tally_dtype_name(dtype), (long long)n, bits ? "bits" : "no bits", (long long)pair.in.valid_offset,
-               (long long)pair.next.valid_offset);
-    check(call.ticket == 0, "the ticket is %u after a launch", call.ticket);
-    call.ticket = 0;
-}
-
-static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits)
-{
-    tally_operator_info info;
-    char what[80];
-    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype), bits ? ", bits" : "");
-    if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
-    const int two = info.inputs == 2;
-    if (!two && !bits) return;
-    tally_view x = tally_flat(what, dtype, 1), y = x;
-    x.valid = bits ? what : NULL, x.next = two ? &y : NULL;
-    if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
-    if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
-    const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
-    void *object = load(ctx, &op, bits ? "reduce_bits" : "reduce_two", "once_in_place", what);
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    pair.kernel = (in_place_kernel *)dlsym(object, "once_in_place");
-    if (check(at && pair.kernel, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) in_place_round(ctx, name, dtype, two, bits, k);
-    }
-    dlclose(object);
-}
-
 /* ---- window_flat ---- */
 
 /* The parameters of window_flat. */
 typedef void window_kernel(const void *data, long long byte, long long row_stride, long long stride, long long n,
                            long long seqs, long long flags, const void *offsets, const void *ids, const void *first,
-                           double parameter, long long origin, void *out, long long out_byte, long long out_row_stride,
-                           long long out_stride, long long before, long long after, long long valid, long long least,
-                           long long count, long long jobs, long long each, long long edges, long long top_level,
-                           long long kept_levels);
+                           double parameter, long long origin, IN_PLACE, void *out, long long out_byte,
+                           long long out_row_stride, long long out_stride, long long before, long long after,
+                           long long valid, long long least, long long count, long long jobs, long long each,
+                           long long edges, long long top_level, long long kept_levels);
 static struct {
     window_kernel *kernel;
     const char *data;
@@ -283,7 +257,7 @@ static struct {
 static void run_window(void)
 {
     window.kernel(window.data, 0, window.n * window.stride, window.stride, window.n, 1, 0, NULL, NULL, NULL,
-                  window.parameter, 0, window.out, 0, window.count * window.out_stride, window.out_stride,
+                  window.parameter, 0, ALSO, window.out, 0, window.count * window.out_stride, window.out_stride,
                   window.before, window.after, window.valid, window.least, window.count, window.jobs, window.each,
                   EDGES_TOO, window.levels.top, window.levels.kept);
 }
@@ -300,16 +274,19 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
     const tl_batch batch = {.plan = &plan};
     const int log = tl_gpu_whole_log(op, prelude, TL_TILES);
     const int64_t w = k < 20 ? k + 1 : 1 + check_below((1 << (log - 1)) - 1);
-    window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + k % 7 / 6, window.out_stride = 1 + k % 9 / 8;
+    window.n = w + check_below(WINDOW_MOST - w), window.stride = 1 + (k % 7 / 6 && !also.on);
+    window.out_stride = 1 + k % 9 / 8;
     window.valid = k % 2, window.after = k % 3 ? check_below(w) : 0, window.before = w - 1 - window.after;
     window.least = w, window.count = window.n - (window.valid ? w - 1 : 0);
     window.levels = tl_whole_levels(&device, &batch, w, TL_TILES), window.each = ((1 << log) - (w - 1)) & -QUAD;
     window.jobs = (window.count + window.each - 1) / window.each;
     const int shift = (int)check_below(8) * op->elem_bytes, to = (int)check_below(8) * op->result_bytes;
-    check_fill(room + shift, op->dtype, window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
+    check_fill(room + shift, op->dtype, also.on ? 0 : window.n * window.stride, (tl_data)(k % TL_DATA_KINDS));
     memset(got, 0xa5, ROOM), memset(want, 0xa5, ROOM);
-    window.data = room + shift, window.out = got + to;
-    const tally_view in = {room + shift, op->dtype, 1, window.n, window.n, window.stride, NULL};
+    if (also.on) take_inputs(1, window.n, k);
+    window.data = also.on ? pair.in.data : room + shift, window.out = got + to;
+    const tally_view dense = {room + shift, op->dtype, 1, window.n, window.n, window.stride, NULL};
+    const tally_view in = also.on ? pair.in : dense;
     const tally_view out = {want + to, op->out, 1, window.count, window.count, window.out_stride, NULL};
     const tally_window_options options = {window.before, window.after,
                                           window.valid ? TALLY_EDGES_VALID : TALLY_EDGES_MISSING, 0};
@@ -323,7 +300,7 @@ static void window_round(tally *ctx, const char *name, const tl_scalar *op, int 
 static void try_window(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
                        const char *what)
 {
-    void *object = load(ctx, op, "window", "window_flat", what);
+    void *object = load(ctx, op, shape_of("window", "window_two", "window_bits"), "window_flat", what);
     if (!object) return;
     emulator **at = dlsym(object, "emulated");
     window.kernel = (window_kernel *)dlsym(object, "window_flat");
@@ -335,6 +312,48 @@ static void try_window(tally *ctx, const char *name, const tl_scalar *op, const 
     dlclose(object);
 }
 
+static void try_reduce(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds,
+                       const char *what)
+{
+    void *object = load(ctx, op, shape_of("reduce", "reduce_two", "reduce_bits"), "once", what);
+    if (!object) return;
+    emulator **at = dlsym(object, "emulated");
+    call.kernel = (once_kernel *)dlsym(object, "once");
+    call.parameter = par->value;
+    if (check(at && call.kernel, "%s: no kernel", what)) {
+        *at = &fibers;
+        for (int k = 0; k < rounds; k++) round_of(ctx, name, op, k);
+    }
+    dlclose(object);
+}
+
+static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const tl_par *par, int rounds, int shapes,
+                       const char *what)
+{
+    const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
+    for (int few = 0; few < 2 && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
+    if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
+    if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);
+}
+
+static void try_in_place(tally *ctx, const char *name, tally_dtype dtype, int rounds, int bits, int shapes)
+{
+    tally_operator_info info;
+    char what[80];
+    snprintf(what, sizeof what, "%s %s in place%s", name, tally_dtype_name(dtype), bits ? ", bits" : "");
+    if (!check_ok(ctx, tally_operator(ctx, name, dtype, &info), what)) return;
+    pair.two = info.inputs == 2, pair.bits = bits;
+    if (!pair.two && !bits) return;
+    tally_view x = tally_flat(what, dtype, 1), y = x;
+    x.valid = bits ? what : NULL, x.next = pair.two ? &y : NULL;
+    if (!check_ok(ctx, tl_form_of(ctx, name, &x, &pair.form), what)) return;
+    if (pair.form.kind == TL_FORM_STATES || pair.form.op->dtype != dtype) return;
+    const tl_scalar op = tl_gpu_variant_of(pair.form.op, pair.form.par.marked);
+    also.on = 1;
+    try_shapes(ctx, name, &op, &pair.form.par, rounds, shapes, what);
+    memset(&also, 0, sizeof also);
+}
+
 static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int rounds, int shapes)
 {
     const tl_scalar *op;
@@ -343,22 +362,11 @@ static void try_one(tally *ctx, const char *op_name, tally_dtype dtype, int roun
     snprintf(name, sizeof name, "%s%s", op_name, tl_sample_parameter(op_name, parameter));
     snprintf(what, sizeof what, "%s %s", name, tally_dtype_name(dtype));
     if (!check_ok(ctx, tl_resolve(ctx, name, dtype, &op, &par), what)) return;
-    if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0);
-    if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1);
+    if (shapes & TWO) try_in_place(ctx, name, dtype, rounds, 0, shapes);
+    if (shapes & BITMAPS) try_in_place(ctx, name, dtype, rounds, 1, shapes);
     const tl_scalar pairs = tl_gpu_variant_of(op, 0);
     if (op->inputs == 2) op = &pairs;
-    for (int few = 0; few < 2 && shapes & SCAN; few++) try_scan(ctx, name, op, &par, rounds, few, what);
-    if (shapes & WINDOW) try_window(ctx, name, op, &par, rounds, what);
-    void *object = shapes & REDUCE ? load(ctx, op, "reduce", "once", what) : NULL;
-    if (!object) return;
-    emulator **at = dlsym(object, "emulated");
-    call.kernel = (once_kernel *)dlsym(object, "once");
-    call.parameter = par.value;
-    if (check(at && call.kernel, "%s: no kernel", what)) {
-        *at = &fibers;
-        for (int k = 0; k < rounds; k++) round_of(ctx, name, op, k);
-    }
-    dlclose(object);
+    if (!(shapes & (TWO | BITMAPS)) || shapes == ALL_SHAPES) try_shapes(ctx, name, op, &par, rounds, shapes, what);
 }
 
 int main(int argc, char **argv)
@@ -373,16 +381,15 @@ int main(int argc, char **argv)
                 {"sum", TALLY_F32},   {"var", TALLY_F64},    {"max", TALLY_I8},        {"sum", TALLY_I8},
                 {"max", TALLY_F32},   {"argmin", TALLY_I16}, {"last", TALLY_F64},      {"nanmin", TALLY_F16},
                 {"mean", TALLY_U32},  {"sum", TALLY_F32},    {"ema", TALLY_F32},       {"argmax", TALLY_F32}};
-    enum { WINDOWS = 2, SCANS = 8, IN_PLACE = 5 }; /* the last ones, and those before them */
+    enum { WINDOWS = 2, SCANS = 8, ROWS_IN_PLACE = 8 }; /* the last ones, and those before them */
     static const struct {
         const char *op;
         tally_dtype dtype;
         int shapes;
-    } in_place[IN_PLACE] = {{"dot", TALLY_F64, TWO},
-                            {"dot", TALLY_F64, SCAN},
-                            {"sum", TALLY_F32, BITMAPS},
-                            {"mean", TALLY_F16, BITMAPS},
-                            {"dot", TALLY_I16, BITMAPS}};
+    } in_place[ROWS_IN_PLACE] = {{"dot", TALLY_F64, TWO | REDUCE},      {"dot", TALLY_F64, SCAN},
+                                 {"dot", TALLY_F32, TWO | WINDOW},      {"sum", TALLY_F32, BITMAPS | REDUCE},
+                                 {"sum", TALLY_F32, BITMAPS | SCAN},    {"mean", TALLY_F32, BITMAPS | WINDOW},
+                                 {"mean", TALLY_F16, BITMAPS | REDUCE}, {"dot", TALLY_I16, BITMAPS | REDUCE}};
     const size_t count = sizeof some / sizeof *some;
     char command[200];
     tally *ctx;
@@ -398,8 +405,7 @@ int main(int argc, char **argv)
     fibers.group_barrier = fiber_group_barrier;
     if (check_ok(NULL, tally_open(&ctx, "cpu"), "open")) {
         if (argc > 2)
-            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS,
-                    REDUCE | SCAN | TWO | BITMAPS | WINDOW);
+            try_one(ctx, argv[1], tally_dtype_parse(argv[2]), argc > 3 ? atoi(argv[3]) : ROUNDS, ALL_SHAPES);
         else
             for (size_t i = 0; i < count; i++) {
                 if (!check_long && check_below(2)) continue; /* the compiler takes most of the time */
@@ -408,7 +414,7 @@ int main(int argc, char **argv)
                         : i + WINDOWS + SCANS >= count ? SCAN
                                                        : REDUCE);
             }
-        for (int i = 0; i < IN_PLACE && argc < 3; i++)
+        for (int i = 0; i < ROWS_IN_PLACE && argc < 3; i++)
             if (check_long || check_below(2))
                 try_one(ctx, in_place[i].op, in_place[i].dtype, ROUNDS, in_place[i].shapes);
         tally_close(ctx);

@@ -515,7 +515,7 @@ static void known_pairs(tally *ctx)
 static void states(tally *ctx, tally_dtype d, int kind)
 {
     const int64_t bytes = (int64_t)tally_dtype_size(d), n = 3000, cut = check_below(n);
-    tally_exact once, parts, part, none;
+    tally_exact once, parts, part, none, some, these;
     tally_view x = tally_flat(data, d, n), a = tally_flat(data, d, cut), b = tally_flat(data + cut * bytes, d, n - cut),
                back = {data + (n - 1) * bytes, d, 1, n, n, -1, NULL};
     fill(data, d, n, kind);
@@ -536,6 +536,23 @@ static void states(tally *ctx, tally_dtype d, int kind)
     check_ok(ctx, tally_exact_add(ctx, &once, &back), "add");
     tally_exact_merge(&parts, &part);
     check_same(&parts, &once, 1, sizeof once, "backwards %s kind %d", tally_dtype_name(d), kind);
+    /* of elements with bits: those that are there, on both sides of a cut and by columns backwards */
+    static unsigned char there[3000 / 8 + 4];
+    for (size_t i = 0; i < sizeof there; i++) there[i] = (unsigned char)check_below(256);
+    tally_exact_init(&some);
+    tally_exact_init(&these);
+    for (int64_t i = 0; i < n; i++) {
+        const tally_view one = tally_flat(data + i * bytes, d, 1);
+        if (there[(i + 5) >> 3] >> ((i + 5) & 7) & 1) check_ok(ctx, tally_exact_add(ctx, &these, &one), "add");
+    }
+    x.valid = there;
+    x.valid_offset = 5;
+    tally_view columns = {data + 29 * bytes, d, 30, n / 30, -1, 30, NULL, there, 5 + 29, NULL};
+    check_ok(ctx, tally_exact_add(ctx, &some, &columns), "add with bits");
+    check_same(&some, &these, 1, sizeof some, "bits %s kind %d", tally_dtype_name(d), kind);
+    check_ok(ctx, tally_exact_subtract(ctx, &some, &x), "subtract with bits");
+    tally_exact_init(&these);
+    check_same(&some, &these, 1, sizeof some, "bits taken back %s kind %d", tally_dtype_name(d), kind);
     for (int k = 0; k < 67; k++) check(once.word[k] >= 0 && once.word[k] >> 32 == 0, "word %d is not settled", k);
     /* words of many states, added as integers by somebody else */
     memset(&parts, 0, sizeof parts);
@@ -700,6 +717,9 @@ static void errors(tally *ctx)
     refused(ctx, tally_exact_add(ctx, &s, NULL), TALLY_INVALID, "x is NULL");
     refused(ctx, tally_exact_add(ctx, &s, &v), TALLY_INVALID, "x->data is NULL");
     refused(NULL, tally_exact_add(NULL, &s, &v), TALLY_INVALID, "x->data is NULL");
+    i.valid = &s;
+    i.valid_offset = -1;
+    refused(ctx, tally_exact_add(ctx, &s, &i), TALLY_INVALID, "x->valid_offset is -1");
     i.dtype = TALLY_U8;
     refused(NULL, tally_exact_add(NULL, &s, &i), TALLY_UNSUPPORTED, "not u8");
     refused(ctx, tally_exact_value(ctx, &s, "sum", TALLY_F64, &r), TALLY_INVALID, "must be sum:exact");

@@ -102,8 +102,7 @@ static tally_status d_launch(tl_gpu *g, tally *c, tl_program *p, const char *nam
     check(number > 0 && (spread == TL_SHARED_JOBS || number <= 4 * 32), "%s: %lld groups or jobs", name,
           (long long)number);
     check(threads == (k->threads ? k->threads : 32 * warps), "%s: groups of %d", name, threads);
-    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place),
-          "%s: jobs are shared by `once` alone", name);
+    check((spread == TL_SHARED_JOBS) == (id == TL_KERNEL_once), "%s: jobs are shared by `once` alone", name);
     for (int i = 0; i < count; i++) {
         if (arguments[i].kind == TL_ARG_MEMORY)
             check(arguments[i].memory.address != 0, "%s: argument %d is no memory", name, i + 1);
@@ -244,9 +243,8 @@ static void call_all(int cuda)
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 ||
-                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_once_in_place || id == TL_KERNEL_scan_once ||
-                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
+        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
+                                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }
@@ -281,15 +279,15 @@ static void check_wrong(void)
     check_ok(ctx, tl_go(&l, TL_KERNEL_up, 1, TL_GROUPS, (const tl_argument *)&right, all), "up");
     tl_arguments_up a = right;
     a.level = (tl_i64_argument){0};
-    check_refused(ctx, &a, all, "kernel up: argument 14, level, is nothing: must be an i64");
+    check_refused(ctx, &a, all, "kernel up: argument 21, level, is nothing: must be an i64");
     a = right;
     a.nodes.is = tl_i64(0).is;
-    check_refused(ctx, &a, all, "kernel up: argument 13, nodes, is an i64: must be memory");
+    check_refused(ctx, &a, all, "kernel up: argument 20, nodes, is an i64: must be memory");
     a = right;
     a.batch.parameter.is = tl_i64(0).is;
     check_refused(ctx, &a, all, "kernel up: argument 11, parameter, is an i64: must be an f64");
-    check_refused(ctx, &right, all - 1, "kernel up: argument 15, jobs, is nothing: must be an i64");
-    check_refused(ctx, &right, all + 1, "kernel up: 16 arguments: must be 15");
+    check_refused(ctx, &right, all - 1, "kernel up: argument 22, jobs, is nothing: must be an i64");
+    check_refused(ctx, &right, all + 1, "kernel up: 23 arguments: must be 22");
     close_none(ctx, cpu);
 }
 

@@ -74,8 +74,9 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
-    static const char *const shapes[] = {"reduce", "scan",    "window",     "window_long",
-                                         "law",    "prepare", "reduce_two", "reduce_bits"};
+    static const char *const shapes[] = {"reduce",     "scan",        "window",     "window_long",
+                                         "law",        "prepare",     "reduce_two", "scan_two",
+                                         "window_two", "reduce_bits", "scan_bits",  "window_bits"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -84,7 +85,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
-    for (int s = 0; s < 8; s++)
+    for (int s = 0; s < (int)(sizeof shapes / sizeof *shapes); s++)
         if (shape ? !strcmp(shape, shapes[s]) : s < 4)
             try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
 }

@@ -33,6 +33,14 @@ static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int s
     const int64_t bytes = (int64_t)tally_dtype_size(a->dtype);
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
     const int dims = a->size && !a->chunks ? pt_join(dim, a->ndim) : 0;
+    if (a->valid) {
+        pt_sequence s;
+        const tally_status status = pt_sequence_open(a, NULL, &s);
+        if (status) return status;
+        const tally_status added = call(ctx, sum, &s.view);
+        pt_sequence_close(&s);
+        return added;
+    }
     tally_view v = {.data = a->data, .dtype = a->dtype, .rows = 1, .n = a->size, .stride = 1};
     if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in % bytes == 0))) {
         if (a->size && dims) v.stride = dim[0].in / bytes;
@@ -55,19 +63,19 @@ static tally_status add(tally *ctx, tally_exact *sum, const pt_operand *a, int s
     return status;
 }
 
-/* exact_add(state, x, sign) -> state */
+/* exact_add(state, x, sign, where) -> state */
 PyObject *pt_exact_add(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a;
+    pt_operand a, b;
+    const pt_operand *next;
     tally_exact sum;
-    if (pt_count("exact_add", count, 3) || read_state(args[0], &sum)) return NULL;
+    if (pt_count("exact_add", count, 4) || read_state(args[0], &sum)) return NULL;
     const long sign = PyLong_AsLong(args[2]);
-    if ((sign == -1 && PyErr_Occurred()) || pt_open_plain(args[1], "x", "an exact sum", &a)) return NULL;
-    pt_slot *slot = NULL;
+    if (sign == -1 && PyErr_Occurred()) return NULL;
+    if (pt_open_inputs(args[1], Py_None, args[3], "an exact sum", &a, &b, &next)) return NULL;
+    pt_slot *slot = pt_take(NULL, NULL);
     PyObject *object = NULL;
-    if (a.device >= 0)
-        PyErr_SetString(PyExc_ValueError, "x is on a device: exact sums take host memory in this version");
-    else if ((slot = pt_take(NULL, NULL))) {
+    if (slot) {
         tally_status status;
         Py_BEGIN_ALLOW_THREADS status = add(slot->ctx, &sum, &a, (int)sign);
         Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);

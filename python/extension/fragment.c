@@ -15,11 +15,24 @@ static PyObject *saved(tally *ctx, tally_fragment *fragment)
     return object;
 }
 
+/* With elements that are left out, or a second array. */
+static tally_status make_of_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start,
+                                   tally_fragment **whole)
+{
+    pt_sequence s;
+    tally_status status = pt_sequence_open(a, verb->next, &s);
+    if (status) return status;
+    status = tally_fragment_of_view(ctx, verb->op, &s.view, start, whole);
+    pt_sequence_close(&s);
+    return status;
+}
+
 /* x's elements in C order, piece by piece, as the fragment that begins at `start`. No GIL. */
 static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, int64_t start, tally_fragment **whole)
 {
     enum { PIECE = 1 << 22 };
     pt_dim dim[PT_DIMS];
+    if (a->valid || verb->next) return make_of_inputs(ctx, verb, a, start, whole);
     for (int i = 0; i < a->ndim; i++) dim[i] = (pt_dim){a->shape[i], a->strides[i], 0};
     int dims = a->size ? pt_join(dim, a->ndim) : 0;
     if (!a->chunks && (!a->size || dims == 0 || (dims == 1 && dim[0].in == verb->in_bytes)))
@@ -51,21 +64,20 @@ static tally_status make(tally *ctx, const pt_verb *verb, const pt_operand *a, i
     return status;
 }
 
-/* fragment_make(op, x, start) -> bytes */
+/* fragment_make(op, x, start, next, where) -> bytes */
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a;
+    pt_operand a, b;
+    const pt_operand *next;
     pt_verb verb;
-    if (pt_count("fragment_make", count, 3)) return NULL;
+    if (pt_count("fragment_make", count, 5)) return NULL;
     PyObject *whole = PyNumber_Index(args[2]), *object = NULL;
     int64_t start = whole ? PyLong_AsLongLong(whole) : -1;
     Py_XDECREF(whole);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_plain(args[1], "x", "a fragment", &a)) return NULL;
-    pt_slot *slot = NULL;
-    if (a.device >= 0)
-        PyErr_SetString(PyExc_ValueError, "x is on a device: fragments take host memory in this version");
-    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
+    if (pt_open_inputs(args[1], args[3], args[4], "a fragment", &a, &b, &next)) return NULL;
+    pt_slot *slot = pt_take(NULL, NULL);
+    if (slot && !pt_verb_of(slot, args[0], Py_None, &a, next, &verb)) {
         tally_fragment *fragment = NULL;
         tally_status status;
         pt_begin(a.size);
@@ -74,35 +86,68 @@ PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t c
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
+    pt_close_next(next);
     pt_close(&a);
     return object;
+}
+
+/* fragment_none(op, dtype, start) -> bytes: of no elements yet */
+PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    tally_dtype dtype;
+    int is_bool;
+    pt_verb verb;
+    tally_fragment *fragment = NULL;
+    if (pt_count("fragment_none", count, 3) || pt_dtype_of(args[1], &dtype, &is_bool)) return NULL;
+    const long long start = PyLong_AsLongLong(args[2]);
+    pt_slot *slot = start == -1 && PyErr_Occurred() ? NULL : pt_take(NULL, NULL);
+    PyObject *object = NULL;
+    if (slot && !pt_verb_for(slot, args[0], dtype, is_bool, &verb)) {
+        tally_status status = tally_fragment_make(slot->ctx, verb.op, dtype, NULL, start, 0, &fragment);
+        if (status)
+            pt_raise(slot->ctx, status);
+        else
+            object = saved(slot->ctx, fragment);
+        tally_fragment_free(fragment);
+    }
+    pt_give_back(slot);
+    return object;
+}
+
+/* The rows of x, of two axes, as a view. */
+static int rows_of(const pt_operand *a, tally_view *v)
+{
+    const int64_t bytes = pt_bytes(a);
+    if (a->chunks || a->ndim != 2)
+        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
+    else if (a->size && (a->strides[0] % bytes || a->strides[1] % bytes))
+        PyErr_SetString(PyExc_ValueError, "x has elements that are not whole elements apart: copy it");
+    else {
+        *v = pt_view(a, a->data, a->shape[0], a->shape[1], a->strides[0], a->strides[1]);
+        return 0;
+    }
+    return -1;
 }
 
 /* fragment_rows(op, x, start) -> bytes: the rows of x, of two axes, as sequences */
 PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a;
+    pt_operand a, b;
+    const pt_operand *next;
     pt_verb verb;
+    tally_view x;
     if (pt_count("fragment_rows", count, 3)) return NULL;
     const long long start = PyLong_AsLongLong(args[2]);
     if (start == -1 && PyErr_Occurred()) return NULL;
-    if (pt_open_plain(args[1], "x", "a fragment", &a)) return NULL;
+    if (pt_open_inputs(args[1], Py_None, Py_None, "a fragment", &a, &b, &next)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
-    if (a.device >= 0 || a.chunks || a.ndim != 2)
-        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
-    else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
+    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb)) {
         tally_fragment *fragment = NULL;
-        tally_status status = TALLY_OK;
-        tally_view x = {.data = a.data, .dtype = a.dtype, .rows = a.shape[0], .n = a.shape[1]};
-        x.row_stride = a.strides[0] / verb.in_bytes, x.stride = a.strides[1] / verb.in_bytes;
-        if (a.strides[0] % verb.in_bytes || a.strides[1] % verb.in_bytes) {
-            PyErr_SetString(PyExc_ValueError, "x has elements that are not whole elements apart: copy it");
-        } else {
-            Py_BEGIN_ALLOW_THREADS status = tally_fragment_of_view(slot->ctx, verb.op, &x, start, &fragment);
-            Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
-            else object = saved(slot->ctx, fragment);
-        }
+        tally_status status;
+        Py_BEGIN_ALLOW_THREADS status = tally_fragment_of_view(slot->ctx, verb.op, &x, start, &fragment);
+        Py_END_ALLOW_THREADS if (status) pt_raise(slot->ctx, status);
+        else object = saved(slot->ctx, fragment);
         tally_fragment_free(fragment);
     }
     pt_give_back(slot);
@@ -185,26 +230,24 @@ PyObject *pt_fragment_read(PyObject *module, PyObject *const *args, Py_ssize_t c
 /* scan_rows(op, x, before, exclusive, init) -> the results: the rows of x, of two axes, go on after `before` */
 PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
-    pt_operand a;
+    pt_operand a, b;
+    const pt_operand *next;
     pt_verb verb;
+    tally_view x;
     char start[16];
     if (pt_count("scan_rows", count, 5)) return NULL;
-    if (pt_open_plain(args[1], "x", "a scan of rows", &a)) return NULL;
+    if (pt_open_inputs(args[1], Py_None, Py_None, "a scan of rows", &a, &b, &next)) return NULL;
     PyObject *object = NULL;
     pt_slot *slot = NULL;
     tally_fragment *before = NULL;
     tally_stream *s = NULL;
     tally_scan_options o = {.exclusive = PyObject_IsTrue(args[3]) > 0};
-    if (a.device >= 0 || a.chunks || a.ndim != 2) {
-        PyErr_SetString(PyExc_ValueError, "x must have two axes, in one piece of host memory");
-    } else if ((slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
-               (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
-               (before = pt_fragment_load(slot, args[2]))) {
+    if (!rows_of(&a, &x) && (slot = pt_take(NULL, NULL)) && !pt_verb_of(slot, args[0], Py_None, &a, NULL, &verb) &&
+        (args[4] == Py_None || !pt_value_from(args[4], "init", verb.info.output, start)) &&
+        (before = pt_fragment_load(slot, args[2]))) {
         const int64_t shape[3] = {a.shape[0], a.shape[1], verb.info.lanes};
         if (args[4] != Py_None) o.init = start;
         object = pt_array_new(verb.info.output, 0, 2 + (verb.info.lanes > 1), shape);
-        tally_view x = {.data = a.data, .dtype = a.dtype, .rows = a.shape[0], .n = a.shape[1]};
-        x.row_stride = a.strides[0] / verb.in_bytes, x.stride = a.strides[1] / verb.in_bytes;
         if (object) {
             const tally_view out = tally_rows(pt_array_data(object), verb.info.output, a.shape[0], a.shape[1]);
             tally_status status;

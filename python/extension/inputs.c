@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t bytes_of(const pt_operand *a) { return (int64_t)tally_dtype_size(a->dtype); }
-
 /* ---- shapes ---- */
 
 /* b's shape becomes a's, as NumPy broadcasts: axes that are missing or of 1 element repeat. */
@@ -75,7 +73,7 @@ static void set_bits(uint8_t *bits, int64_t at, const uint8_t *where, const pt_d
 /* The places that elements have: low (0 or less) to high. 0 if they are not worth a bit each. */
 static int has_places(const pt_operand *a, int64_t *low, int64_t *high)
 {
-    const int64_t bytes = bytes_of(a);
+    const int64_t bytes = pt_bytes(a);
     *low = *high = 0;
     if (!pt_even(a, bytes) || !pt_distinct(a, bytes)) return 0;
     for (int i = 0; i < a->ndim; i++) {
@@ -88,7 +86,7 @@ static int has_places(const pt_operand *a, int64_t *low, int64_t *high)
 /* a's elements, and its bits, in C order in memory of its own. */
 static int own(pt_operand *a)
 {
-    const int64_t bytes = bytes_of(a);
+    const int64_t bytes = pt_bytes(a);
     pt_dim dim[PT_DIMS];
     int64_t reach = bytes;
     char *copy = malloc((size_t)(a->size * bytes));
@@ -137,7 +135,7 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
     }
     if (!failed && a->size) {
         pt_dim dim[PT_DIMS];
-        const int64_t bytes = bytes_of(a);
+        const int64_t bytes = pt_bytes(a);
         uint8_t *bits = calloc((size_t)((high - low) / 8 + 1), 1);
         for (int i = 0; i < a->ndim; i++)
             dim[i] = (pt_dim){.n = a->shape[i], .in = w.strides[i], .out = a->strides[i] / bytes};
@@ -166,7 +164,7 @@ int pt_has_nulls(const pt_operand *a)
 
 int pt_flatten(pt_operand *a)
 {
-    const int64_t bytes = bytes_of(a);
+    const int64_t bytes = pt_bytes(a);
     const int nulls = pt_has_nulls(a);
     int64_t at = 0;
     if (!a->chunks) return 0;
@@ -210,8 +208,8 @@ PyObject *pt_present(PyObject *module, PyObject *const *args, Py_ssize_t count)
         } else if ((there = pt_array_new(TALLY_U8, 1, 1, &a.size))) {
             uint8_t *to = pt_array_data(there);
             for (int64_t i = 0; i < a.size; i++)
-                to[i] = (uint8_t)(pt_is_valid(&a, i * (a.strides[0] / bytes_of(&a))) &&
-                                  (!next || pt_is_valid(next, i * (next->strides[0] / bytes_of(next)))));
+                to[i] = (uint8_t)(pt_is_valid(&a, i * (a.strides[0] / pt_bytes(&a))) &&
+                                  (!next || pt_is_valid(next, i * (next->strides[0] / pt_bytes(next)))));
         }
         pt_close_next(next);
     }
@@ -237,6 +235,23 @@ int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_ope
 void pt_close_next(const pt_operand *given)
 {
     if (given) pt_close((pt_operand *)(uintptr_t)given);
+}
+
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a, pt_operand *second,
+                   const pt_operand **given)
+{
+    *given = NULL;
+    if (pt_open(x, "x", a)) return -1;
+    if (a->device >= 0) {
+        PyErr_Format(PyExc_ValueError, "x is on a device: %s takes host memory in this version", what);
+    } else if (!pt_leave_out(a, where, "where", 0) && !(pt_has_nulls(a) && pt_flatten(a)) &&
+               !pt_open_next(next, a, second, given)) {
+        if (!*given || second->device < 0) return 0;
+        PyErr_Format(PyExc_ValueError, "next is on a device: %s takes host memory in this version", what);
+    }
+    pt_close_next(*given);
+    pt_close(a);
+    return -1;
 }
 
 tally_dtype pt_common(tally_dtype a, tally_dtype b)

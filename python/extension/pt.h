@@ -5,6 +5,7 @@
  *
  *   operand.c    which protocol an object speaks; from_*.c read the protocols; array.c is the array of our own
  *   inputs.c     elements that are left out (nulls, masks, where=), and second arrays
+ *   sequence.c   arrays as views, copied where no stride walks them
  *   dims.c       axes, and the fewest strides that walk them; walk.c calls the verbs over them
  *   context.c    contexts, one for each call under way; errors
  *   progress.c   what happens between the pieces of a long call: Ctrl-C, a callback
@@ -85,11 +86,15 @@ int pt_leave_out(pt_operand *a, PyObject *where, const char *name, int inverted)
 /* Opens a second array, and broadcasts it to a. None: *given is NULL. */
 int pt_open_next(PyObject *object, pt_operand *a, pt_operand *next, const pt_operand **given);
 void pt_close_next(const pt_operand *given);
+/* x without what `where` leaves out, and the second array, all of host memory: `what` takes no other. */
+int pt_open_inputs(PyObject *x, PyObject *next, PyObject *where, const char *what, pt_operand *a, pt_operand *second,
+                   const pt_operand **given);
 /* Chunks become one piece of memory. */
 int pt_flatten(pt_operand *a);
 int pt_has_nulls(const pt_operand *a);
 /* The type in which two arrays are calculated (doc/inputs.md). */
 tally_dtype pt_common(tally_dtype a, tally_dtype b);
+static inline int64_t pt_bytes(const pt_operand *a) { return (int64_t)tally_dtype_size(a->dtype); }
 static inline int pt_is_valid(const pt_operand *a, int64_t place)
 {
     const int64_t bit = a->valid_offset + place;
@@ -207,6 +212,22 @@ int pt_distinct(const pt_operand *a, int64_t bytes);
 /* Is every stride a multiple of the element? */
 int pt_even(const pt_operand *a, int64_t bytes);
 
+/* ---- views (sequence.c) ---- */
+
+/* Rows of a's elements, from `at` on; strides in bytes. */
+tally_view pt_view(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride, int64_t stride);
+/* Elements in C order of these axes (NULL: of its own), and their bits, in memory of the operand's own. */
+tally_status pt_pack_axes(const pt_operand *a, const int *axes, pt_operand *dense);
+void pt_unpack_axes(pt_operand *dense);
+/* x, and the second array, as one sequence in C order: where they are if one stride walks each, else in copies. */
+typedef struct pt_sequence {
+    tally_view view, second;
+    pt_operand copy[2];
+    int copies;
+} pt_sequence;
+tally_status pt_sequence_open(const pt_operand *a, const pt_operand *next, pt_sequence *s);
+void pt_sequence_close(pt_sequence *s);
+
 /* ---- long calls ---- */
 
 /* A call on so many elements begins; it turns out to have more. Calls do not nest. */
@@ -244,6 +265,10 @@ typedef struct pt_verb {
  * may be NULL. */
 int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a, const pt_operand *next,
                pt_verb *verb);
+/* The same for what comes later: arrays of one type, as many as the operator takes. */
+int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb);
+/* A second array must be given exactly where the operator takes two. */
+int pt_check_inputs(const pt_verb *verb, const pt_operand *next);
 /* Checks that an `out` that was given is an array of these results. */
 int pt_fits(const pt_operand *out, const pt_verb *verb, int ndim, const int64_t *shape);
 /* The place of results of *ndim axes, to which the operator's lanes may add one: `out`, which is open as *result if
@@ -264,6 +289,7 @@ PyObject *pt_window(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_segments(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_rolling(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_make(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *pt_fragment_none(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_scan_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *pt_fragment_join(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -210,23 +210,93 @@ static tally_status look_for_nan(tally *ctx, rolling *r)
     return status;
 }
 
+/* ---- NaN, seen in the results ----
+ * Where the results of an operator in which a NaN wins are in a cache, they say at less cost than the elements whether
+ * there is one. A few of them are enough, whose windows side by side have all elements:
+ *
+ *   elements  . . . . . . . . . . .        results  . . r . . r . . r . r       (windows of 3)
+ *
+ * If one of these is NaN, it may also be one of inf - inf: then the elements are read after all. Where NaNs are many or
+ * come first, a look at the first elements saves the windows, which would be of no use. */
+
+enum { CACHED = 1 << 22 }; /* bytes */
+
+/* The operator itself, of rows, gives results of the wanted type, with NaN where an element is NaN. */
+static int shows_nan(const rolling *r)
+{
+    static const char *const names[] = {"sum", "mean", "min", "max", "prod", "var", "std"};
+    const char *op = r->plain.op;
+    const size_t length = strcspn(op, ":");
+    if (r->a.size * (int64_t)tally_dtype_size(r->wanted) >= CACHED) return 0; /* the library stores past the caches */
+    if (r->rows || r->next || r->start || r->every != 1 || r->a.valid || r->a.dtype < TALLY_F16 || r->after < 0 ||
+        r->before < 0 || r->minimum < 1 || r->minimum > r->before + r->after + 1 || r->plain.info.output != r->wanted ||
+        strstr(op, ":exact"))
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == length && !strncmp(op, names[i], length)) return 1;
+    return 0;
+}
+
+/* Is there a NaN in the results whose windows have all elements? */
+static int results_have_nan(const rolling *r, const char *out)
+{
+    const int64_t n = r->a.shape[r->axis], w = r->before + r->after + 1;
+    int64_t inner = 1;
+    int nan = 0;
+    for (int i = r->axis + 1; i < r->a.ndim; i++) inner *= r->a.shape[i];
+    for (int64_t block = 0; block < r->a.size && !nan; block += n * inner)
+        for (int64_t first = 0; first < n; first += w) {
+            const int64_t row = (first + r->before < n ? first + r->before : n - 1) * inner + block;
+            for (int64_t i = row; i < row + inner; i++)
+                nan |= r->wanted == TALLY_F32 ? isnan(((const float *)(const void *)out)[i])
+                                              : isnan(((const double *)(const void *)out)[i]);
+        }
+    return nan;
+}
+
+/* Folds by the operator itself. *good: there is no NaN, so these are the results; 0: there may be one. */
+static tally_status try_plain(tally *ctx, rolling *r, const pt_operand *out, int *good)
+{
+    enum { FIRST = 1024, WORTH = 8192 };
+    int64_t numbers;
+    *good = 0;
+    if (r->a.ndim == 1 && r->a.size >= WORTH && pt_even(&r->a, pt_bytes(&r->a))) {
+        const tally_view first = pt_view(&r->a, r->a.data, 1, FIRST, 0, r->a.strides[0]);
+        const tally_status status = tally_reduce(ctx, r->count.op, &first, &numbers);
+        if (status || numbers < FIRST) return status;
+    }
+    set_window(&r->plain, r);
+    const tally_status status = pt_walk_series(ctx, &r->plain, &r->a, r->axis, out);
+    *good = !status && !results_have_nan(r, out->data);
+    return status;
+}
+
 /* The work, without the GIL; out is dense. */
 static tally_status run(tally *ctx, rolling *r, pt_operand *out)
 {
     char *values = NULL, *counts = NULL;
-    tally_status status = look_for_nan(ctx, r);
+    int folded = 0;
+    tally_status status = r->a.size && shows_nan(r) ? try_plain(ctx, r, out, &folded) : TALLY_OK;
+    if (!status && folded) {
+        r->rows = 1;
+        status = pt_went_on(r->a.size);
+    } else if (!status) {
+        status = look_for_nan(ctx, r);
+    }
     pt_verb *verb = r->rows ? &r->plain : &r->verb;
     int64_t length = r->start ? INT64_MAX : r->before + r->after + 1;
-    double nothing; /* what no elements say: as floats have it, also of integers, which have no NaN */
-    int nan = empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
+    double nothing = 0; /* what no elements say: as floats have it, also of integers, which have no NaN */
+    const int empty = (r->minimum == 0 || length <= 0) &&
+                      empty_is_nan(ctx, verb->op, r->a.dtype < TALLY_F16 ? TALLY_F64 : r->a.dtype, &nothing);
     int direct = verb->info.output == r->wanted && r->every == 1 && !r->start;
-    r->least = nan && r->minimum == 0 ? 1 : r->minimum;
+    r->least = empty && r->minimum == 0 ? 1 : r->minimum;
     r->missing = length <= 0 && r->least == 0 ? nothing : NAN;
     if (status || !r->a.size) return status;
     if (length > 0 && r->least <= length) {
         set_window(verb, r);
         set_window(&r->count, r);
-        status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &r->a, &values);
+        if (!folded)
+            status = direct ? pt_walk_series(ctx, verb, &r->a, r->axis, out) : windows(ctx, r, verb, &r->a, &values);
         if (!status && !r->rows && r->least > 0) pt_more(r->a.size);
         if (!status && !r->rows && r->least > 0)
             status = windows(ctx, r, &r->count, r->next ? &r->pairs : &r->a, &counts);

@@ -48,12 +48,9 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
         return NULL;
     stream *s = (stream *)PyType_GenericAlloc(type, 0);
     if (!s) return NULL;
-    pt_operand a = {.device = -1};
-    if (pt_dtype_of(dtype, &a.dtype, &a.is_bool) || !(s->slot = pt_take(NULL, NULL)) ||
-        pt_verb_of(s->slot, op, Py_None, &a, NULL, &s->verb))
+    if (pt_dtype_of(dtype, &s->dtype, &s->is_bool) || !(s->slot = pt_take(NULL, NULL)) ||
+        pt_verb_for(s->slot, op, s->dtype, s->is_bool, &s->verb))
         goto failed;
-    s->dtype = a.dtype;
-    s->is_bool = a.is_bool;
     tally_scan_options scan = {exclusive, 0, NULL};
     tally_window_options window = {before, after, (tally_edges)edges, min_count};
     s->verb.what = what == PT_SCAN ? PT_SCAN : PT_WINDOW;
@@ -61,8 +58,9 @@ static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *names)
         if (pt_value_from(init, "init", s->verb.info.output, start)) goto failed;
         scan.init = start;
     }
-    tally_status status = what == PT_SCAN ? tally_stream_scan(s->slot->ctx, s->verb.op, a.dtype, &scan, &s->stream)
-                                          : tally_stream_window(s->slot->ctx, s->verb.op, a.dtype, &window, &s->stream);
+    tally_status status = what == PT_SCAN
+                              ? tally_stream_scan(s->slot->ctx, s->verb.op, s->dtype, &scan, &s->stream)
+                              : tally_stream_window(s->slot->ctx, s->verb.op, s->dtype, &window, &s->stream);
     if (!status && (fragment == Py_None || !resume(s, fragment))) return (PyObject *)s;
     if (status) pt_raise(s->slot->ctx, status);
 failed:
@@ -82,17 +80,26 @@ static PyObject *results(const stream *s, const pt_operand *like, const char *fr
     return pt_give(like, object, 1);
 }
 
-static tally_status push_run(stream *s, const pt_operand *a, char *room, int64_t *made)
+/* Without the GIL: the results of x's elements, which are `known`, or of dense ones at most. */
+static tally_status push_run(stream *s, const pt_operand *a, const pt_operand *next, char *room, int64_t *made)
 {
-    char *packed = NULL;
-    const void *x = a->data;
-    if (a->size > 1 && a->strides[0] != s->verb.in_bytes) {
-        if (!(packed = malloc((size_t)(a->size * s->verb.in_bytes)))) return TALLY_NO_MEMORY;
-        pt_pack(packed, a->data, &(pt_dim){a->size, a->strides[0], 0}, 1, 0, a->size, s->verb.in_bytes);
-        x = packed;
+    pt_sequence x;
+    tally_status status = pt_sequence_open(a, next, &x);
+    if (status) return status;
+    if (a->valid || next) {
+        *made = tally_stream_results(s->stream, a->size);
+        const tally_view out = tally_flat(room, s->verb.info.output, *made);
+        status = tally_stream_push_view(s->stream, &x.view, &out);
+    } else if (a->size > 1 && x.view.stride != 1) {
+        pt_operand dense;
+        if (!(status = pt_pack_axes(a, NULL, &dense))) {
+            status = tally_stream_push(s->stream, dense.data, a->size, room, made);
+            pt_unpack_axes(&dense);
+        }
+    } else {
+        status = tally_stream_push(s->stream, x.view.data, a->size, room, made);
     }
-    tally_status status = tally_stream_push(s->stream, x, a->size, room, made);
-    free(packed);
+    pt_sequence_close(&x);
     return status;
 }
 
@@ -104,24 +111,45 @@ static int enter(stream *s)
     return -1;
 }
 
-static PyObject *push(PyObject *self, PyObject *object)
+/* Does the stream take these? */
+static int fits(const stream *s, const pt_operand *a, const pt_operand *next)
 {
+    const tally_dtype dtype = next ? pt_common(a->dtype, next->dtype) : a->dtype;
+    if (pt_check_inputs(&s->verb, next)) return -1;
+    if (a->ndim > 1 || dtype != s->dtype || (!next && a->is_bool != s->is_bool)) {
+        PyErr_Format(PyExc_ValueError, "%s %s with %d axes: this stream takes %s with one",
+                     next ? "x and next are" : "x is", pt_dtype_name(dtype, a->is_bool && !next), a->ndim,
+                     pt_dtype_name(s->dtype, s->is_bool));
+        return -1;
+    }
+    if (!a->valid || !strstr(s->verb.op, ":exact")) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "x has elements that are left out (nulls, a mask, where): a stream of '%s' takes arrays without",
+                 s->verb.op);
+    return -1;
+}
+
+/* push(x, *, next=None, where=None) */
+static PyObject *push(PyObject *self, PyObject *args, PyObject *names)
+{
+    static const char *const words[] = {"", "next", "where", NULL};
     stream *s = (stream *)self;
-    pt_operand a;
-    PyObject *given = NULL;
-    if (pt_open_plain(object, "x", "a stream", &a)) return NULL;
-    if (a.ndim > 1 || a.chunks || a.device >= 0 || a.dtype != s->dtype || a.is_bool != s->is_bool) {
-        PyErr_Format(PyExc_ValueError,
-                     "x is %s with %d axes: this stream takes %s with one, in one piece of host memory",
-                     pt_dtype_name(a.dtype, a.is_bool), a.ndim, pt_dtype_name(s->dtype, s->is_bool));
-    } else if (!enter(s)) {
-        int64_t room = tally_stream_room(s->stream, a.size), made = 0, bytes;
+    pt_operand a, b;
+    const pt_operand *next;
+    PyObject *x, *second = Py_None, *where = Py_None, *given = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, names, "O|$OO:push", (char **)(uintptr_t)words, &x, &second, &where))
+        return NULL;
+    if (pt_open_inputs(x, second, where, "a stream", &a, &b, &next)) return NULL;
+    if (!pt_flatten(&a) && !fits(s, &a, next) && !enter(s)) {
+        const int64_t most = tally_stream_room(s->stream, a.size), known = tally_stream_results(s->stream, a.size);
+        int64_t made = 0, bytes;
         char *out = NULL;
-        if (__builtin_mul_overflow(room, s->verb.out_bytes, &bytes) || !(out = malloc((size_t)bytes + 1))) {
+        if (__builtin_mul_overflow(most > known ? most : known, s->verb.out_bytes, &bytes) ||
+            !(out = malloc((size_t)bytes + 1))) {
             PyErr_NoMemory();
         } else {
             tally_status status;
-            Py_BEGIN_ALLOW_THREADS status = push_run(s, &a, out, &made);
+            Py_BEGIN_ALLOW_THREADS status = push_run(s, &a, next, out, &made);
             Py_END_ALLOW_THREADS s->kind = a.kind == PT_NUMPY ? PT_NUMPY : PT_OWN;
             if (status)
                 pt_raise(s->slot->ctx, status);
@@ -131,6 +159,7 @@ static PyObject *push(PyObject *self, PyObject *object)
         free(out);
         atomic_store(&s->busy, 0);
     }
+    pt_close_next(next);
     pt_close(&a);
     return given;
 }
@@ -154,7 +183,8 @@ static PyObject *finish(PyObject *self, PyObject *unused)
     return given;
 }
 
-static PyMethodDef methods[] = {{"push", push, METH_O, "push(x) -> the results that became known"},
+static PyMethodDef methods[] = {{"push", (PyCFunction)(void (*)(void))push, METH_VARARGS | METH_KEYWORDS,
+                                 "push(x, *, next=None, where=None) -> the results that became known"},
                                 {"finish", finish, METH_NOARGS, "finish() -> the results that were left"},
                                 {NULL, NULL, 0, NULL}};
 static PyType_Slot slots[] = {{Py_tp_dealloc, dealloc}, {Py_tp_new, create}, {Py_tp_methods, methods}, {0, NULL}};

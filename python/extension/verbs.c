@@ -24,11 +24,10 @@ static int is_truth(pt_slot *slot, const pt_verb *verb, tally_dtype in)
     return in != TALLY_U8 || (!tally_operator(slot->ctx, verb->op, TALLY_I8, &info) && info.output == TALLY_U8);
 }
 
-/* Not before it is known that the operator exists. */
-static int check_inputs(const pt_verb *verb, const char *text, const pt_operand *next)
+int pt_check_inputs(const pt_verb *verb, const pt_operand *next)
 {
     if ((verb->info.inputs == 2) == (next != NULL)) return 0;
-    PyErr_Format(PyExc_ValueError, "next: '%s' takes %s", text,
+    PyErr_Format(PyExc_ValueError, "next: '%s' takes %s", verb->op,
                  next ? "one array, and a second one was given" : "two arrays, x and next");
     return -1;
 }
@@ -54,7 +53,7 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     verb->scan = (tally_scan_options){0};
     tally_status status = tally_operator(slot->ctx, verb->op, in, &verb->info);
     if (status) return pt_raise(slot->ctx, status);
-    if (check_inputs(verb, text, next)) return -1;
+    if (pt_check_inputs(verb, next)) return -1;
     verb->out_bool = is_truth(slot, verb, in) || (a->is_bool && verb->info.output == TALLY_U8);
     verb->out = a->is_bool && verb->info.output == TALLY_U64 ? TALLY_I64 : verb->info.output;
     if (dtype != Py_None) {
@@ -76,6 +75,17 @@ int pt_verb_of(pt_slot *slot, PyObject *op, PyObject *dtype, const pt_operand *a
     }
     verb->in_bytes = (int64_t)tally_dtype_size(a->dtype);
     verb->out_bytes = (int64_t)tally_dtype_size(verb->info.output) * verb->info.lanes;
+    return 0;
+}
+
+int pt_verb_for(pt_slot *slot, PyObject *op, tally_dtype dtype, int is_bool, pt_verb *verb)
+{
+    tally_operator_info info;
+    const pt_operand a = {.dtype = dtype, .is_bool = is_bool, .device = -1};
+    const char *text = PyUnicode_Check(op) ? PyUnicode_AsUTF8AndSize(op, NULL) : NULL;
+    const int two = text && !tally_operator(slot->ctx, text, dtype, &info) && info.inputs == 2;
+    if (PyErr_Occurred() || pt_verb_of(slot, op, Py_None, &a, two ? &a : NULL, verb)) return -1;
+    verb->next = NULL;
     return 0;
 }
 

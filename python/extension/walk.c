@@ -35,19 +35,6 @@ static int step(const pt_dim *dim, int dims, int64_t *at, place *p)
     return 0;
 }
 
-static int64_t bytes_of(const pt_operand *a) { return (int64_t)tally_dtype_size(a->dtype); }
-
-/* Rows of a's elements, from `at` on; strides in bytes. */
-static tally_view view_of(const pt_operand *a, const char *at, int64_t rows, int64_t n, int64_t row_stride,
-                          int64_t stride)
-{
-    const int64_t bytes = bytes_of(a);
-    tally_view v = {(char *)(uintptr_t)at, a->dtype, rows, n, row_stride / bytes, stride / bytes, NULL, NULL, 0, NULL};
-    v.valid = a->valid;
-    if (a->valid) v.valid_offset = a->valid_offset + (at - a->data) / bytes;
-    return v;
-}
-
 /* How many of these rows go into one call. */
 static int64_t rows_now(int64_t rows, int64_t n)
 {
@@ -135,45 +122,6 @@ static tally_status reduce_packed(tally *ctx, const pt_verb *verb, tally_dtype d
     return status;
 }
 
-/* Elements in C order of these axes, and their bits, in memory of the operand's own. */
-static tally_status pack_axes(const pt_operand *a, const int *axes, pt_operand *dense)
-{
-    pt_dim dim[PT_DIMS];
-    const int64_t bytes = bytes_of(a);
-    *dense = *a;
-    dense->valid_offset = 0;
-    dense->bits = NULL;
-    int64_t reach = bytes;
-    for (int i = a->ndim - 1; i >= 0; i--) {
-        dim[i] = (pt_dim){.n = a->shape[axes[i]], .in = a->strides[axes[i]]};
-        dense->strides[axes[i]] = reach;
-        reach *= a->shape[axes[i]];
-    }
-    const int dims = pt_join(dim, a->ndim);
-    dense->copy = dense->data = malloc((size_t)reach);
-    if (a->valid) dense->valid = dense->bits = calloc((size_t)(a->size / 8 + 1), 1);
-    if (!dense->copy || (a->valid && !dense->bits)) {
-        free(dense->copy);
-        free(dense->bits);
-        return TALLY_NO_MEMORY;
-    }
-    pt_pack(dense->data, a->data, dim, dims, 0, a->size, bytes);
-    if (a->valid) {
-        int64_t at[PT_DIMS] = {0};
-        place p = {a->data, NULL, NULL};
-        uint8_t *bits = dense->bits;
-        for (int64_t i = 0; i < a->size; i++, step(dim, dims, at, &p))
-            if (pt_is_valid(a, (p.in - a->data) / bytes)) bits[i >> 3] |= (uint8_t)(1 << (i & 7));
-    }
-    return TALLY_OK;
-}
-
-static void unpack_axes(pt_operand *dense)
-{
-    free(dense->copy);
-    free(dense->bits);
-}
-
 /* The same with two inputs or validity, which no stream takes: all of it is packed, rows after rows. */
 static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_operand *a, uint64_t mask, int64_t n,
                                   char *out)
@@ -183,17 +131,17 @@ static tally_status reduce_inputs(tally *ctx, const pt_verb *verb, const pt_oper
     for (int fold = 0; fold < 2; fold++)
         for (int i = 0; i < a->ndim; i++)
             if ((int)(mask >> i & 1) == fold) axes[count++] = i;
-    tally_status status = pack_axes(a, axes, &x);
+    tally_status status = pt_pack_axes(a, axes, &x);
     if (status) return status;
     const int64_t rows = a->size / n;
-    tally_view v = view_of(&x, x.data, rows, n, n * bytes_of(&x), bytes_of(&x)), w;
-    if (verb->next && !(status = pack_axes(verb->next, axes, &y))) {
-        w = view_of(&y, y.data, rows, n, n * bytes_of(&y), bytes_of(&y));
+    tally_view v = pt_view(&x, x.data, rows, n, n * pt_bytes(&x), pt_bytes(&x)), w;
+    if (verb->next && !(status = pt_pack_axes(verb->next, axes, &y))) {
+        w = pt_view(&y, y.data, rows, n, n * pt_bytes(&y), pt_bytes(&y));
         v.next = &w;
     }
     if (!status) status = tally_reduce(ctx, verb->op, &v, out);
-    if (v.next) unpack_axes(&y);
-    unpack_axes(&x);
+    if (v.next) pt_unpack_axes(&y);
+    pt_unpack_axes(&x);
     return status;
 }
 
@@ -229,7 +177,7 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     nk = pt_join(keep, nk);
     place p = {a->data, b ? b->data : NULL, out};
     tally_status status = TALLY_OK;
-    if (nf > 1 || !pt_even(a, bytes_of(a)) || (b && !pt_even(b, bytes_of(b)))) {
+    if (nf > 1 || !pt_even(a, pt_bytes(a)) || (b && !pt_even(b, pt_bytes(b)))) {
         if (b || a->valid) return reduce_inputs(ctx, verb, a, mask, n, out);
         do status = reduce_packed(ctx, verb, a->dtype, p.in, fold, nf, n, p.out);
         while (!status && !(status = pt_went_on(n)) && step(keep, nk, at, &p));
@@ -237,12 +185,12 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
     }
     pt_dim rows = nk ? keep[--nk] : (pt_dim){.n = 1}, one = nf ? fold[0] : (pt_dim){.n = 1};
     if (nf == 0) { /* of one element no stride matters */
-        one.in = bytes_of(a);
-        one.next = b ? bytes_of(b) : 0;
+        one.in = pt_bytes(a);
+        one.next = b ? pt_bytes(b) : 0;
     }
-    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == bytes_of(a) && a->device < 0 && !b &&
+    if (n > 2 * pt_piece(LONG_PIECE) && rows.n == 1 && nk == 0 && one.in == pt_bytes(a) && a->device < 0 && !b &&
         !a->valid) {
-        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
+        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, out);
     }
     do {
@@ -250,9 +198,9 @@ tally_status pt_walk_reduce(tally *ctx, const pt_verb *verb, const pt_operand *a
             place q = p;
             move(&q, &rows, row);
             now = rows_now(rows.n - row, n);
-            tally_view v = view_of(a, q.in, now, n, rows.in, one.in), w;
+            tally_view v = pt_view(a, q.in, now, n, rows.in, one.in), w;
             if (b) {
-                w = view_of(b, q.next, now, n, rows.next, one.next);
+                w = pt_view(b, q.next, now, n, rows.next, one.next);
                 v.next = &w;
             }
             status = tally_reduce(ctx, verb->op, &v, p.out + row * verb->out_bytes);
@@ -324,12 +272,12 @@ static tally_status packed_series(tally *ctx, const pt_verb *verb, const pt_oper
     pt_verb with = *verb;
     int axes[PT_DIMS];
     for (int i = 0; i < a->ndim; i++) axes[i] = i;
-    tally_status status = pack_axes(a, axes, &x);
+    tally_status status = pt_pack_axes(a, axes, &x);
     if (status) return status;
-    if (verb->next && !(status = pack_axes(verb->next, axes, &y))) with.next = &y;
+    if (verb->next && !(status = pt_pack_axes(verb->next, axes, &y))) with.next = &y;
     if (!status) status = pt_walk_series(ctx, &with, &x, axis, out);
-    if (with.next != verb->next) unpack_axes(&y);
-    unpack_axes(&x);
+    if (with.next != verb->next) pt_unpack_axes(&y);
+    pt_unpack_axes(&x);
     return status;
 }
 
@@ -337,7 +285,7 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
 {
     const pt_operand *b = verb->next;
     tally_status status = TALLY_OK;
-    if (out->size && a->size && (!pt_even(a, bytes_of(a)) || (b && !pt_even(b, bytes_of(b)))))
+    if (out->size && a->size && (!pt_even(a, pt_bytes(a)) || (b && !pt_even(b, pt_bytes(b)))))
         return packed_series(ctx, verb, a, axis, out);
     pt_dim keep[PT_DIMS];
     int nk = 0;
@@ -366,9 +314,9 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
     pt_dim row = widest < 0 ? (pt_dim){.n = 1} : keep[widest];
     if (widest >= 0) memmove(keep + widest, keep + widest + 1, (size_t)(--nk - widest) * sizeof *keep);
     const int64_t ob = verb->out_bytes;
-    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == bytes_of(a) && one.out == ob &&
+    if (n > 2 * pt_piece(LONG_PIECE) && row.n == 1 && nk == 0 && one.in == pt_bytes(a) && one.out == ob &&
         !verb->scan.reverse && a->device < 0 && out->device < 0 && !b && !a->valid && verb->what != PT_RANGES) {
-        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = bytes_of(a)};
+        pieces parts = {.from = p.in, .dims = -1, .n = n, .bytes = pt_bytes(a)};
         return stream_pieces(ctx, verb, a->dtype, &parts, n, p.out);
     }
     do {
@@ -376,10 +324,10 @@ tally_status pt_walk_series(tally *ctx, const pt_verb *verb, const pt_operand *a
             place q = p;
             move(&q, &row, at_row);
             now = rows_now(row.n - at_row, n);
-            tally_view v = view_of(a, q.in, now, n, row.in, one.in), second;
+            tally_view v = pt_view(a, q.in, now, n, row.in, one.in), second;
             const tally_view w = {q.out, verb->info.output, now, m, row.out / ob, one.out / ob, NULL, NULL, 0, NULL};
             if (b) {
-                second = view_of(b, q.next, now, n, row.next, one.next);
+                second = pt_view(b, q.next, now, n, row.next, one.next);
                 v.next = &second;
             }
             status = one_call(ctx, verb, &v, &w);

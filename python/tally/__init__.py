@@ -200,7 +200,7 @@ def bounds(keys, low, high, /, *, closed="both", ties="all"):
 def runs(keys, /):
     """Cuts ``keys``, of one axis, into runs of equal neighbours: the offsets of :func:`segments`.
 
-    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, and -0 equals 0.
+    Run ``r`` has elements ``offsets[r]`` to ``offsets[r + 1] - 1``. NaN equals NaN, -0 equals 0, and a null a null.
 
     >>> import tally
     >>> tally.runs([7, 7, 5, 7]).tolist()
@@ -213,7 +213,8 @@ def groups(codes, groups, /):
     """Where the elements of each group are: ``(order, offsets)`` of integers ``codes`` from 0 to ``groups - 1``.
 
     ``order[offsets[g]:offsets[g + 1]]`` are the places of the elements equal to ``g``, ascending.
-    ``pandas.factorize`` and ``numpy.unique(keys, return_inverse=True)`` make codes of any keys.
+    ``pandas.factorize`` and ``numpy.unique(keys, return_inverse=True)`` make codes of any keys. A code that is null, or
+    masked, belongs to no group (``numpy.ma.masked_less(codes, 0)`` are those of ``pandas.factorize`` of keys with NaN).
 
     >>> import tally
     >>> order, offsets = tally.groups([1, 0, 1], 2)
@@ -226,7 +227,7 @@ def groups(codes, groups, /):
 
 
 def take(x, order, /):
-    """The elements of ``x``, of one axis, at the places ``order`` (int64).
+    """The elements of ``x``, of one axis, at the places ``order`` (int64). What is null or masked stays so.
 
     >>> import tally
     >>> tally.take([1.5, 2.5], [1, 1, 0]).tolist()
@@ -234,15 +235,19 @@ def take(x, order, /):
 
     ValueError: a place that ``x`` does not have.
     """
-    return _core.take(_plain_array(x), _plain_array(order), False)
+    x, order = _plain_array(x), _plain_array(order)
+    there = _core.present(x, None, None)
+    if there is None:
+        return _core.take(x, order, False)
+    return _kinds.with_nulls(x, _core.take(x, order, True), _core.take(there, order, True))
 
 
 def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """Reduces each group of ``x``: one result for each code from 0 to ``groups - 1`` (default: to the largest).
 
-    ``codes`` are those of :func:`groups`, one for each element of ``x``. A group's elements keep their order, so its
-    bits are those of the group alone. An empty group gives the operator's empty value. ``next`` and ``where``, of one
-    axis too, are those of :func:`reduce`.
+    ``codes`` are those of :func:`groups`, one for each element of ``x``; where the code is null, the element belongs to
+    no group. A group's elements keep their order, so its bits are those of the group alone. An empty group gives the
+    operator's empty value. ``next`` and ``where``, of one axis too, are those of :func:`reduce`.
 
     >>> import tally
     >>> tally.by_key([1.5, 2.5, 4.0], [1, 0, 1], "sum").tolist()
@@ -252,11 +257,12 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
     """
     x, codes = _plain_array(x), _plain_array(codes)
     if groups is None:
-        some = _core.like(codes)[1] != (0,)
+        some = int(_reduce("count", codes, None, False, None, None, None, None))
         groups = 1 + int(_reduce("max", codes, None, False, None, None, None, None)) if some else 0
     order, offsets = _core.groups(codes, groups)
-    if _core.like(x)[1] != order.shape:
-        raise ValueError(f"x has shape {_core.like(x)[1]}, codes {order.shape}: one axis, and a code for each element")
+    shape, wanted = _core.like(x)[1], _core.like(codes, "codes")[1]
+    if shape != wanted:
+        raise ValueError(f"x has shape {shape}, codes {wanted}: one axis, and a code for each element")
     there = _core.present(x, where, next)
     if there is not None:
         there = _core.take(there, order, True)
@@ -268,7 +274,7 @@ def by_key(x, codes, op, /, *, groups=None, dtype=None, next=None, where=None):
 
 def _plain_array(x):
     """Without an index, which places do not have."""
-    return x.values if _kinds._library(x) == "pandas" else x
+    return getattr(x, "values", x) if _kinds._library(x) == "pandas" else x
 
 
 def rolling(
@@ -299,18 +305,7 @@ def rolling(
     ValueError: a window that is no number of elements and no length of time, ``min_periods`` above a number of
     elements, times that are not sorted.
     """
-    return Rolling(
-        x,
-        window,
-        axis=axis,
-        on=on,
-        center=center,
-        closed=closed,
-        min_periods=min_periods,
-        step=step,
-        ties=ties,
-        dtype=dtype,
-    )
+    return Rolling(x, window, axis, on, center, closed, min_periods, step, ties, dtype)
 
 
 def _reach(w, before, after, center):

@@ -69,11 +69,11 @@ class Array:
 
 class Exact:
     __hash__: ClassVar[None]  # type: ignore[assignment]
-    def __init__(self, x: _Input | None = None) -> None: ...
+    def __init__(self, x: _Input | None = None, *, where: _Input | None = None) -> None: ...
     @classmethod
     def from_bytes(cls, data: Buffer) -> Self: ...
-    def add(self, x: _Input) -> None: ...
-    def subtract(self, x: _Input) -> None: ...
+    def add(self, x: _Input, *, where: _Input | None = None) -> None: ...
+    def subtract(self, x: _Input, *, where: _Input | None = None) -> None: ...
     def sum(self, *, dtype: _DType = "float64", skipna: bool = False) -> float: ...
     def mean(self, *, dtype: _DType = "float64", skipna: bool = False) -> float: ...
     @property
@@ -85,7 +85,9 @@ class Exact:
     def __reduce__(self) -> Any: ...
 
 class Fragment:
-    def __init__(self, op: str, x: _Input, start: SupportsIndex = 0) -> None: ...
+    def __init__(
+        self, op: str, x: _Input, start: SupportsIndex = 0, *, next: _Input | None = None, where: _Input | None = None
+    ) -> None: ...
     @classmethod
     def from_bytes(cls, data: Buffer) -> Self: ...
     def result(self) -> Any: ...
@@ -104,12 +106,12 @@ class Fragment:
     def __reduce__(self) -> Any: ...
 
 class _Results(Protocol):
-    def push(self, x: _Input, /) -> Any: ...
+    def push(self, x: _Input, /, *, next: _Input | None = None, where: _Input | None = None) -> Any: ...
     def finish(self) -> Any: ...
 
 class Stream:
     def __init__(self, op: str, dtype: _DType, start: SupportsIndex = 0) -> None: ...
-    def push(self, x: _Input) -> None: ...
+    def push(self, x: _Input, *, next: _Input | None = None, where: _Input | None = None) -> None: ...
     def result(self) -> Any: ...
     @property
     def fragment(self) -> Fragment: ...
@@ -143,7 +145,6 @@ class Rolling:
         self,
         x: _Input,
         window: _Window,
-        *,
         axis: _Axis = 0,
         on: Any = None,
         center: bool = False,
@@ -295,16 +296,20 @@ def std(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def skew(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def kurt(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def sumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def norm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def min(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -319,7 +324,8 @@ def minmax(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def range(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def argmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -365,6 +371,10 @@ def ema(
     x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
+def drawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
 def dot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
@@ -385,8 +395,21 @@ def slope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
-def drawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+def wvar(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def wstd(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def atmin(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def atmax(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansum(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -409,16 +432,20 @@ def nanstd(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanskew(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nankurt(
-    x: _Input, /, *, axis: _Axes = None, sample: bool = False, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, sample: bool = False, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nansumsq(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nannorm(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -433,7 +460,8 @@ def nanminmax(
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanrange(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
 def nanargmin(
     x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
@@ -463,6 +491,10 @@ def nanema(
     x: _Input, /, alpha: float, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
+def nandrawdown(
+    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
 def nandot(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
@@ -483,6 +515,19 @@ def nanslope(
     x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
     keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...
-def nandrawdown(
-    x: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None, keepdims: bool = False, out: _Output | None = None
+def nanwvar(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanwstd(
+    x: _Input, y: _Input, /, *, correction: float = 0, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanatmin(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
+) -> Any: ...
+def nanatmax(
+    x: _Input, y: _Input, /, *, axis: _Axes = None, dtype: _DType | None = None,
+    keepdims: bool = False, where: _Input | None = None, out: _Output | None = None
 ) -> Any: ...

@@ -7,10 +7,11 @@ __all__ = ["Exact"]
 
 
 class Exact:
-    """The real sum of floats, without rounding: ``Exact(x)``, and ``a + b``, ``a - b`` of two sums.
+    """The real sum of floats, without rounding: ``Exact(x, where=None)``, and ``a + b``, ``a - b`` of two sums.
 
     No order of the elements, and no way to cut them, changes a bit: :meth:`sum` is the real sum, rounded once, which is
-    what ``math.fsum`` gives. Elements may be taken back. A sum is a value of 576 bytes. It compares and pickles, and
+    what ``math.fsum`` gives. Elements may be taken back. Nulls, masked elements and those for which ``where`` is False
+    are left out, and not counted. A sum is a value of 576 bytes. It compares and pickles, and
     ``bytes(a)`` is the C library's ``tally_exact``. ``tally.reduce(x, "sum:exact")`` gives the same for one array.
 
     >>> from array import array
@@ -20,6 +21,8 @@ class Exact:
     >>> a.add(array("f", [0.5]))
     >>> (a - tally.Exact([1.0])).sum()
     0.5
+    >>> tally.Exact([0.1, 0.2, 9.0], where=[True, True, False]).sum()
+    0.30000000000000004
 
     ValueError, TypeError: elements that are no floats, or not in host memory.
     """
@@ -28,10 +31,10 @@ class Exact:
     __module__ = "tally"
     __hash__ = None  # type: ignore[assignment]  # it may change
 
-    def __init__(self, x=None):
+    def __init__(self, x=None, *, where=None):
         self._state = bytes(576)
         if x is not None:
-            self.add(x)
+            self.add(x, where=where)
 
     @classmethod
     def from_bytes(cls, data):
@@ -40,13 +43,13 @@ class Exact:
         self._state = _core.exact_join(self._state, bytes(data), 1)
         return self
 
-    def add(self, x):
+    def add(self, x, *, where=None):
         """Adds the elements of ``x``: float16, bfloat16, float32 or float64, in any shape."""
-        self._state = _core.exact_add(self._state, x, 1)
+        self._state = _core.exact_add(self._state, x, 1, where)
 
-    def subtract(self, x):
+    def subtract(self, x, *, where=None):
         """Takes the elements of ``x`` back."""
-        self._state = _core.exact_add(self._state, x, -1)
+        self._state = _core.exact_add(self._state, x, -1, where)
 
     def sum(self, *, dtype="float64", skipna=False):
         """The sum, rounded once to ``dtype`` (float64 or float32); ``skipna`` leaves NaN out."""

@@ -13,20 +13,26 @@ class Fragment:
     order and with gaps; parts that overlap are refused. :meth:`result` is what ``tally.reduce`` gives for the whole
     sequence, in bits, however it was cut, once nothing from element 0 on is missing. A fragment is a value of at
     most some kilobytes. It compares, hashes and pickles, and ``bytes(fragment)`` is its portable form, which the C
-    library and other machines read.
+    library and other machines read. ``next`` and ``where`` are those of :func:`tally.reduce`; nulls of Arrow and masked
+    elements are left out too. Parts with them and parts without join.
 
     >>> from array import array
     >>> x = array("d", [0.1] * 1000)
     >>> left, right = tally.Fragment("sum", x[:377]), tally.Fragment("sum", x[377:], start=377)
     >>> (left + right).result() == tally.sum(x)
     True
+    >>> part = tally.Fragment("wmean", [1.0, 2.0, 9.0], next=[3, 1, 1], where=[True, True, False])
+    >>> part.result(), part.end
+    (1.25, 3)
+
+    ValueError, TypeError: as in :func:`tally.reduce`; parts that overlap, or are of other operators or types.
     """
 
     __slots__ = ("_bytes",)
     __module__ = "tally"
 
-    def __init__(self, op, x, start=0):
-        self._bytes = _core.fragment_make(op, x, start)
+    def __init__(self, op, x, start=0, *, next=None, where=None):
+        self._bytes = _core.fragment_make(op, x, start, next, where)
 
     @classmethod
     def from_bytes(cls, data):
@@ -99,7 +105,8 @@ class Stream:
     ``Stream(op, dtype, start=0)`` reduces: :meth:`push` chunks, and :meth:`result` at any time. It pickles, and ``a +
     b`` joins two of them, where ``b`` was made with ``start`` at ``a``'s end. ``Stream.scan`` and ``Stream.window``
     make streams whose ``push(x)`` gives the results that became known, and whose ``finish()`` gives those that were
-    left.
+    left. ``push(x, next=, where=)`` takes a second array, and elements that are left out, as :func:`tally.reduce` does;
+    chunks with nulls and chunks without may follow each other.
 
     >>> from array import array
     >>> stream = tally.Stream("sum", "float64")
@@ -107,19 +114,23 @@ class Stream:
     ...     stream.push(array("d", chunk))
     >>> stream.result() == tally.sum(array("d", [0.1, 0.2, 0.3]))
     True
+    >>> last = tally.Stream.window("sum", "float64", 2)
+    >>> last.push([1.0, 2.0, 4.0], where=[True, False, True]).tolist(), last.push([8.0]).tolist()
+    ([0.0, 1.0, 4.0], [12.0])
     """
 
     __slots__ = ("_fragment",)
     __module__ = "tally"
 
     def __init__(self, op, dtype, start=0):
-        self._fragment = Fragment(op, _core.empty((0,), dtype), start)
+        self._fragment = Fragment.from_bytes(_core.fragment_none(op, dtype, start))
 
-    def push(self, x):
-        """Folds the elements of ``x``, which must have the stream's dtype."""
+    def push(self, x, *, next=None, where=None):
+        """Folds the elements of ``x``, which must have the stream's dtype; of two arrays, ``x`` and ``next``, their
+        common type must be it."""
         fragment = self._fragment
         op, dtype, _, end, _ = _core.fragment_read(fragment._bytes, False)
-        part = Fragment(op, x, end)
+        part = Fragment(op, x, end, next=next, where=where)
         if part.dtype != dtype:
             raise ValueError(f"x has elements of {part.dtype}: this stream takes {dtype}")
         self._fragment = fragment + part

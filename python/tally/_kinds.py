@@ -132,7 +132,36 @@ def _to_arrow(result):
         return pyarrow.scalar(
             result[()], type=pyarrow.bool_() if result.dtype == "bool" else _arrow_type(result.dtype)
         )
+    if result.ndim == 1 and result.dtype == "bool":  # Arrow has bits for them
+        bytes = pyarrow.Array.from_buffers(pyarrow.uint8(), len(result), [None, pyarrow.py_buffer(result)])
+        return bytes.cast(pyarrow.bool_())
     return pyarrow.array(result) if result.ndim == 1 else result
+
+
+def with_nulls(object, values, there):
+    """`values`, of the kind of `object`, with a null where `there`, a tally.Array of bool, is False."""
+    library = _library(object)
+    if library in ("pyarrow", "polars"):
+        import pyarrow
+        import pyarrow.compute
+
+        values = values if library == "pyarrow" else values.to_arrow()
+        values = pyarrow.compute.if_else(_to_arrow(there), values, pyarrow.scalar(None, values.type))
+        return values if library == "pyarrow" else sys.modules["polars"].Series(values)
+    import numpy
+
+    values, mask = numpy.asarray(values), ~numpy.asarray(there)
+    if isinstance(object, numpy.ma.MaskedArray):
+        return numpy.ma.masked_array(values, mask)
+    import pandas
+
+    if isinstance(object, (pandas.arrays.IntegerArray, pandas.arrays.FloatingArray, pandas.arrays.BooleanArray)):
+        return type(object)(values, mask)
+    if isinstance(object, pandas.arrays.ArrowExtensionArray):
+        import pyarrow
+
+        return type(object)(pyarrow.array(values, mask=mask))
+    raise ValueError(f"x is of type {type(object).__name__}: take gives nulls for arrays of NumPy, pandas and Arrow")
 
 
 def _arrow_type(dtype):

@@ -34,7 +34,6 @@ class Rolling:
         self,
         x,
         window,
-        *,
         axis=0,
         on=None,
         center=False,
@@ -137,8 +136,10 @@ _NAMES = frozenset(_core.operators())
 
 
 def _method(name):
+    form = _nan_form(name)
+
     def method(self):
-        return self.agg(name)
+        return self._fold(form, name, False)
 
     method.__name__ = name
     method.__qualname__ = f"Rolling.{name}"

@@ -68,7 +68,7 @@ def _starts(lengths):
 
 
 def _make(op, block, start):
-    return tally.Fragment(op, np.asarray(block), start)
+    return tally.Fragment(op, np.asanyarray(block), start)  # masks stay
 
 
 def _merge(parts):
@@ -79,7 +79,7 @@ def _merge(parts):
 
 
 def _make_rows(op, block, axes, start):
-    block = np.asarray(block)
+    block = np.asanyarray(block)
     kept = [a for a in range(block.ndim) if a not in axes]
     n = int(np.prod([block.shape[a] for a in axes], dtype=object))
     rows = int(np.prod([block.shape[a] for a in kept], dtype=object))
@@ -91,7 +91,7 @@ def _value(fragment, dtype, shape):
 
 
 def _make_exact(block):
-    return tally.Exact(np.asarray(block))
+    return tally.Exact(np.asanyarray(block))
 
 
 def _exact_value(total, op, dtype):
@@ -101,11 +101,11 @@ def _exact_value(total, op, dtype):
 
 def _go_on(block, op, dtype, exclusive, init, before):
     stream = tally.Stream.scan(op, dtype, exclusive=exclusive, init=init, after=before)
-    return np.asarray(stream.push(np.asarray(block)))
+    return np.asarray(stream.push(np.asanyarray(block)))
 
 
 def _scan_rows(op, block, axis, before, exclusive, init, dtype, lanes):
-    block = np.moveaxis(np.asarray(block), axis, -1)
+    block = np.moveaxis(np.asanyarray(block), axis, -1)
     rows = block.reshape(int(np.prod(block.shape[:-1], dtype=object)), block.shape[-1])
     found = tally._core.scan_rows(op, rows, bytes(before), exclusive, init)
     return np.moveaxis(np.asarray(found, dtype).reshape(*block.shape, *lanes), block.ndim - 1, axis)

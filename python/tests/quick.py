@@ -3,6 +3,7 @@
 compared with if it is there. What is tested with care is in the other files here, which pytest runs."""
 
 import ctypes
+import math
 import os
 import pickle
 import random
@@ -84,7 +85,7 @@ expect(whole.result() == tally.sum(x), "fragments")
 stream = tally.Stream.window("mean", "float64", 9)
 pushed = [v for a, b in zip(cuts, cuts[1:]) for v in stream.push(x[a:b])] + stream.finish().tolist()
 expect(bits(array("d", pushed)) == bits(tally.window(x, "mean", 9)), "stream")
-expect(tally.Exact(x).sum() == __import__("math").fsum(x), "exact")
+expect(tally.Exact(x).sum() == math.fsum(x), "exact")
 
 # what is left out, second arrays, ranges, times
 where = bytes(rng.randrange(2) for _ in x)
@@ -98,6 +99,18 @@ start, end = tally.bounds(array("q", [0, 1, 1, 5]), -1, 0)
 expect(tally.ranges(x[:4], start, end, "sum")[2] == tally.sum(x[:3]), "ranges")
 expect(tally.rolling(x[:4], 2, on=array("q", [0, 1, 1, 5])).sum().tolist()[3] == x[3], "times")
 expect(tally.by_key(array("d", [1, 2, 4]), [1, 0, 1], "sum").tolist() == [2.0, 5.0], "keys")
+parts = [tally.Fragment("mean", x[a:b], a, where=where[a:b]) for a, b in zip(cuts, cuts[1:])]
+expect((parts[1] + parts[0]).end == cuts[2] and parts[0].result() == tally.mean(x[: cuts[1]], where=where[: cuts[1]]))
+stream = tally.Stream.scan("dot", "float64")
+pushed = [stream.push(x[a:b], next=x[a:b], where=where[a:b]) for a, b in zip(cuts, cuts[1:])]
+expect(b"".join(map(bytes, pushed)) == bytes(tally.scan(x, "dot", next=x, where=where)), "streams of two")
+expect(tally.Exact(x, where=where).sum() == math.fsum(kept), "exact, where")
+for at in (0, 77, len(x) - 1):
+    nan = array("d", x)
+    nan[at] = math.nan
+    for n in (200, len(x)):
+        seen = tally.rolling(nan[-n:], 9, min_periods=1).min()
+        expect(bits(seen) == bits(tally.window(nan[-n:], "nanmin", 9, edges="shrink")), "NaN", at, n)
 with tally.progress(lambda done, total: None):
     expect(tally.digest(tally.window(x, "std", 50)) == want, "progress")
 

@@ -170,3 +170,20 @@ def test_errors():
     ):
         with pytest.raises((ValueError, TypeError), match=words):
             wrong()
+
+
+def test_masked_chunks_stay_masked(rng):
+    x, mask = rng.standard_normal((40, 6)), rng.random((40, 6)) < 0.4
+    whole = np.ma.masked_array(x, mask)
+    parts = da.ma.masked_array(da.from_array(x, chunks=(7, 3)), da.from_array(mask, chunks=(7, 3)))
+    for op in ("sum", "mean", "argmax"):
+        for axis in (None, 0, 1):
+            mine = tally.dask.reduce(parts, op, axis=axis).compute()
+            assert same_bits(np.asarray(mine), np.asarray(tally.reduce(whole, op, axis=axis)))
+        for axis in (0, 1):
+            assert same_bits(tally.dask.scan(parts, op, axis=axis).compute(), tally.scan(whole, op, axis=axis))
+            mine = tally.dask.window(parts, op, 4, axis=axis).compute()
+            assert same_bits(np.asarray(mine), tally.window(whole, op, 4, axis=axis))
+    for op in ("sum:exact", "mean:exact"):
+        assert tally.dask.reduce(parts, op).compute() == tally.reduce(whole, op)
+    assert same_bits(tally.dask.scan(parts[:, 0], "sum").compute(), tally.scan(whole[:, 0], "sum"))

@@ -35,9 +35,9 @@ def test_docstrings():
         assert runner.failures == 0 and runner.tries > (8 if module is _fragment else 100) - 1
 
 
-def test_readme():
-    path = HERE / "README.md"
-    assert doctest.testfile(str(path), module_relative=False).failed == 0
+@pytest.mark.parametrize("name", ["README.md", "nulls.md"])
+def test_pages(name):
+    assert doctest.testfile(str(HERE / name), module_relative=False).failed == 0
 
 
 def test_every_operator_has_a_function():

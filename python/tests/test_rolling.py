@@ -151,3 +151,32 @@ def test_words_that_cannot_be_said():
         tally.rolling(x, 3).agg("minmax")
     with pytest.raises(ValueError, match="axis is 1: x has 1 axes"):
         tally.rolling(x, 3, axis=1).sum()
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "min", "max", "prod", "var", "std"])
+def test_one_nan_at_every_place(op, rng):
+    """The results show that there is a NaN, wherever it is; windows by keys look at the elements."""
+    n = 23
+    for w in (1, 2, 5, 22, 23, 30):
+        for dtype, closed in (("f4", "right"), ("f8", "right"), ("f8", "both"), ("f8", "left")):
+            for wrong in (np.nan, np.inf):
+                for at in (*range(n), None):
+                    x = rng.standard_normal(n).astype(dtype)
+                    if at is not None:
+                        x[[at, (at + 1) % n]] = wrong, -wrong if wrong == np.inf else x[0]
+                    least = int(rng.integers(1, w + 1))
+                    rows = getattr(tally.rolling(x, w, closed=closed, min_periods=least), op)()
+                    keys = tally.rolling(x, w, closed=closed, min_periods=least, on=np.arange(n))
+                    assert same_bits(rows, getattr(keys, op)()), (w, closed, at)
+                    grid = np.stack([rng.standard_normal(n).astype(dtype), x])
+                    both = getattr(tally.rolling(grid, w, axis=1, closed=closed, min_periods=least), op)()
+                    if wrong == np.inf or at is None:
+                        assert same_bits(both[1], rows)
+                    else:
+                        assert np.array_equal(np.isnan(both[1]), np.isnan(rows))
+    long = rng.standard_normal(20_000)
+    for at in (3, 1500, 19_999):
+        x = long.copy()
+        x[at] = np.nan
+        rows, keys = tally.rolling(x, 50), tally.rolling(x, 50, on=np.arange(20_000), min_periods=50)
+        assert same_bits(getattr(rows, op)(), getattr(keys, op)())

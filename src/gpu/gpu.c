@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum { GROUPS_A_PROCESSOR = 32, MEMORY_LEAST = 64 << 10 };
-static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool */
+static const size_t POOL_BYTES = (size_t)1 << 30; /* no more than this stays in the pool, */
+enum { POOL_SHARE = 8 };                          /* unless it is a small share of what is free beside it */
 
 /* ---- open ---- */
 
@@ -217,6 +218,15 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
     return status;
 }
 
+/* (A copy of 2^28 elements of f32 that was allocated and freed by every call took longer than the call.) */
+static int may_stay(const tl_gpu_device *d, size_t pooled)
+{
+    size_t free_ = 0, once = 0;
+    if (pooled <= POOL_BYTES) return 1;
+    d->gpu->calls->room(d->gpu, &free_, &once);
+    return pooled <= free_ / POOL_SHARE;
+}
+
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
 {
     size_t pooled = 0;
@@ -226,7 +236,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
         pooled += d->pool[i].bytes;
         if (!d->pool[i].bytes) empty = i;
     }
-    if (empty >= 0 && pooled + memory->bytes <= POOL_BYTES)
+    if (empty >= 0 && may_stay(d, pooled + memory->bytes))
         d->pool[empty] = *memory;
     else
         release(d, memory);

@@ -118,6 +118,12 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
         .to = tl_memory_of(&p->memory), .counts = tl_memory_of(p->counted ? &p->counts : &p->memory));
 }
 
+int tl_is_counted(const tl_inputs_call *c)
+{
+    return c->verb == TL_WINDOW && c->window->min_count > 0 &&
+           (c->form->kind != TL_FORM_PLAIN || c->form->named->masked);
+}
+
 tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p)
 {
     const tl_form *const form = c->form;
@@ -162,14 +168,27 @@ static int is_aligned(const tl_gpu_device *d, const tally_view *v)
     return (memory.address + offset) % bytes == 0;
 }
 
-int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in)
+/* Do the kernels of the verb read such elements? Those of scans by lines (scan_lines.cl) and of windows of class X, of
+ * long windows and of windows whose elements are counted read dense ones alone. */
+static int verb_takes(const tl_inputs_call *c)
 {
+    const tl_scalar op = tl_gpu_variant_of(c->form->op, c->form->par.marked);
+    if (c->verb == TL_SCAN) return !c->scan->reverse && (c->in->n < CHUNK || !tl_gpu_once_lines(&op));
+    if (c->verb != TL_WINDOW) return 1;
+    return !op.exact && !tl_is_counted(c) &&
+           c->window->before + c->window->after < (int64_t)1 << (tl_gpu_room_log(&op) - 1);
+}
+
+int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c)
+{
+    const tally_view *const in = c->in;
+    const tl_form *const form = c->form;
     for (const tally_view *v = in; v; v = v->next)
         if (v->dtype != form->op->dtype || v->stride != 1 || (v->rows > 1 && v->row_stride != in->row_stride) ||
             !is_aligned(d, v))
             return 0;
-    return !in->offsets && in->n >= CHUNK && form->kind != TL_FORM_STATES &&
-           !(in->rows > 1 && llabs(in->row_stride) < in->n);
+    return !in->offsets && form->kind != TL_FORM_STATES && !(in->rows > 1 && llabs(in->row_stride) < in->n) &&
+           verb_takes(c);
 }
 
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
@@ -199,13 +218,4 @@ void tl_in_place_close(tl_gpu_device *d, tl_in_place *p)
 {
     if (p->x.bits_owned) tl_gpu_give(d, &p->x.bits);
     close_source(d, &p->y);
-}
-
-tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p)
-{
-    const tl_memory *none = &p->y.data; /* the kernel does not read it */
-    return TL_ARGUMENTS(in_place_part, .y_data = tl_memory_of(&p->y.data), .y_byte = tl_i64(p->y.byte),
-                        .x_there = tl_memory_of(p->bits ? &p->x.bits : none), .x_bit = tl_i64(p->x.bit),
-                        .y_there = tl_memory_of(p->bits ? &p->y.bits : none), .y_bit = tl_i64(p->y.bit),
-                        .left_out = tl_i64(p->fill));
 }

@@ -336,11 +336,15 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
 {
     buffer b = {NULL, 0, 0, 0};
     char name[64];
-    const int in_place = !strcmp(shape, "reduce_two") || !strcmp(shape, "reduce_bits");
+    static const char *const bases[] = {"reduce", "scan", "window"}; /* with _two, _bits: in place */
+    const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
+    const int bits = dash && !strcmp(dash, "_bits"), in_place = bits || (dash && !strcmp(dash, "_two"));
+    for (size_t i = 0; in_place && i < sizeof bases / sizeof *bases; i++)
+        if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
     const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
-    if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", shape[7] == 'b');
+    if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
     add_file(&b, prelude);
     add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
@@ -352,36 +356,34 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (in_place) add_file(&b, "gpu/kernel/inputs/in_place.cl");
     if (!law && !window) {
-        add_chunks(&b, in_place ? "reduce" : shape, is_cuda(prelude));
+        add_chunks(&b, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
         add_file(&b, "gpu/kernel/level.cl");
     }
     if (window) add_file(&b, "gpu/kernel/window_place.cl");
     snprintf(name, sizeof name, "gpu/kernel/%s%s.cl", strcmp(shape, "prepare") ? "" : "inputs/",
-             window     ? "window"
-             : in_place ? "reduce"
-                        : shape);
+             window ? "window" : shape);
     add_file(&b, name);
-    if (is_cuda(prelude) && in_place) add_file(&b, "gpu/kernel/once.cl");
-    if (!strcmp(shape, "reduce")) {
+    if (is_cuda(prelude) && in_place && !strcmp(shape, "reduce")) add_file(&b, "gpu/kernel/once.cl");
+    if (!strcmp(shape, "reduce") && !in_place) {
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
     }
-    if (!law && !window && !in_place) {
+    if (!law && !window) {
         add_file(&b, "gpu/kernel/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/forest_%s.cl", shape);
         add_file(&b, name);
     }
     if (!strcmp(shape, "scan") && is_cuda(prelude) && tl_gpu_once_blocks(op, 0)) add_scan_once(&b, op);
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
-    if (window) add_file(&b, "gpu/kernel/window_columns.cl");
-    if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
+    if (window && !in_place) add_file(&b, "gpu/kernel/window_columns.cl");
+    if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
     if (b.failed) {
         free(b.text);
-        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, whole_shape);
     }
-    dump(op, kernel ? kernel : shape, prelude, &b);
+    dump(op, kernel ? kernel : whole_shape, prelude, &b);
     *text = b.text;
     *length = b.length;
     return TALLY_OK;

@@ -24,10 +24,7 @@ static tally_status make_nodes(const tl_launch *l, const tl_batch *b, tl_memory 
         const int64_t jobs = (b->rows + LANES - 1) / LANES * tl_level_count(b->n, 1);
         status = TL_GO(l, columns, jobs, .batch = batch, .to = to, .jobs = tl_i64(jobs));
     } else {
-        status = b->in_place
-                     ? TL_GO(l, nodes_in_place, b->counts[1], .batch = batch,
-                             .in_place = tl_in_place_arguments(b->in_place), .to = to, .jobs = tl_i64(b->counts[1]))
-                     : TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
+        status = TL_GO(l, nodes, b->counts[1], .batch = batch, .to = to, .jobs = tl_i64(b->counts[1]));
     }
     for (int k = 2; !status && k <= b->levels; k++)
         status =
@@ -56,10 +53,6 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
     if (!status) status = tl_gpu_take(d, l->ctx, all * (size_t)tl_gpu_state_bytes(b->plan->op), nodes);
     if (status) return status;
     const tl_arguments_batch_part batch = tl_batch_arguments(b, TL_LONG_SEQUENCES);
-    if (b->in_place)
-        return TL_GO_AS(l, once_in_place, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = batch,
-                        .in_place = tl_in_place_arguments(b->in_place), .results = tl_results_arguments(r),
-                        .nodes = tl_memory_of(nodes), .ticket = tl_memory_of(&d->ticket), .more = tl_i64(more));
     return TL_GO_AS(l, once, tiles ? tiles : 1, TL_SHARED_JOBS, .batch = batch, .results = tl_results_arguments(r),
                     .nodes = tl_memory_of(nodes), .ticket = tl_memory_of(&d->ticket), .more = tl_i64(more));
 }
@@ -67,10 +60,6 @@ static tally_status reduce_once(const tl_launch *l, const tl_batch *b, const tl_
 /* The last step of the long sequences; nodes: theirs. */
 static tally_status finish(const tl_launch *l, const tl_batch *b, const tl_results *r, const tl_memory *nodes)
 {
-    if (b->in_place)
-        return TL_GO(l, finish_in_place, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES),
-                     .in_place = tl_in_place_arguments(b->in_place), .nodes = tl_memory_of(nodes),
-                     .top = tl_i64(b->levels), .results = tl_results_arguments(r));
     return TL_GO(l, finish, b->longs, .batch = tl_batch_arguments(b, TL_LONG_SEQUENCES), .nodes = tl_memory_of(nodes),
                  .top = tl_i64(b->levels), .results = tl_results_arguments(r));
 }
@@ -85,8 +74,8 @@ tally_status tl_gpu_reduce_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b
     const tl_launch l = {d, ctx, &program};
     const int once = d->gpu->calls->once && in->rows == 1 && !b->listed && b->longs;
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
-    const char *shape = !b->in_place ? "reduce" : b->in_place->bits ? "reduce_bits" : "reduce_two";
-    if (!status) status = tl_gpu_program(d, ctx, op, shape, &program);
+    if (!status)
+        status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "reduce", "reduce_two", "reduce_bits"), &program);
     if (!status && once) status = reduce_once(&l, b, &r, &nodes);
     if (!status && b->longs && !once) status = make_nodes(&l, b, &nodes);
     if (!status && b->shorts) status = tl_forest_reduce(&l, b, &r);
@@ -274,7 +263,7 @@ tally_status tl_gpu_scan_batch(tl_gpu_device *d, tally *ctx, const tl_batch *b, 
                       first ? &init : &b->x, o && o->exclusive};
     if (!status) status = tl_results_open(d, ctx, b->piece, out, op->result_bytes, &r);
     if (!status && first) status = tl_gpu_upload(d, ctx, first, first_bytes, &init);
-    if (!status) status = tl_gpu_program(d, ctx, op, "scan", &program);
+    if (!status) status = tl_gpu_program(d, ctx, op, tl_in_place_shape(b, "scan", "scan_two", "scan_bits"), &program);
     const once_kernel once = status ? ONCE_NONE : takes_once(d, b);
     const int across = tl_batch_across(b), steps = b->longs && once == ONCE_NONE;
     if (once != ONCE_NONE) status = scan_once(&l, b, &r, once == ONCE_FEW, &from);

@@ -156,7 +156,8 @@ tally_status tl_window_tiles(tl_gpu_device *d, tally *ctx, const tl_batch *b, co
     const int edges = takes == TL_TAKES_WHOLE ? EDGES_APART : EDGES_TOO;
     tl_built program = {0};
     const tl_launch l = {d, ctx, &program};
-    tally_status status = tl_gpu_program(d, ctx, b->plan->op, "window", &program);
+    tally_status status =
+        tl_gpu_program(d, ctx, b->plan->op, tl_in_place_shape(b, "window", "window_two", "window_bits"), &program);
     if (!status && takes != TL_TAKES_NONE) status = launch(d, b, r, g, &l, TL_KERNEL_window_whole, edges);
     if (!status && takes != TL_TAKES_ALL) status = launch(d, b, r, g, &l, TL_KERNEL_window, edges);
     return status;

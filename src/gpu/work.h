@@ -128,7 +128,7 @@ typedef struct tl_batch {
     int64_t longs, longest, counts[TL_GPU_LEVELS + 1]; /* sequences; elements of the longest; nodes of each level */
     int shorts;                                        /* are there any? */
     int levels;
-    const struct tl_in_place *in_place; /* reduce: NULL, or what else the kernels read */
+    const struct tl_in_place *in_place; /* NULL, or what else the kernels read */
     const struct tl_batch *counts_of; /* windows: NULL, or the same sequences of bytes, 1 for an element that counts */
 } tl_batch;
 tally_status tl_batch_open(tl_gpu_device *d, tally *ctx, const tl_plan *plan, const tl_piece *piece,
@@ -144,6 +144,8 @@ int tl_batch_across(const tl_batch *b);
 /* The parameters nearly every kernel begins with, for all sequences or the long ones alone. */
 typedef enum tl_which { TL_ALL_SEQUENCES, TL_LONG_SEQUENCES } tl_which;
 tl_arguments_batch_part tl_batch_arguments(const tl_batch *b, tl_which which);
+/* The shape that reads what the batch has: only x; y too; bits. */
+const char *tl_in_place_shape(const tl_batch *b, const char *plain, const char *two, const char *bits);
 
 /* Where results go: device memory of the caller's, or a dense copy that comes to the host at the end. */
 typedef struct tl_results {
@@ -177,6 +179,8 @@ typedef struct tl_prepared {
     tl_memory memory, counts;
     int counted;
 } tl_prepared;
+/* Of windows: are the elements of each counted one by one, for its minimum? */
+int tl_is_counted(const tl_inputs_call *c);
 /* The form is not of states. After a failure close it too. */
 tally_status tl_prepare(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c, int counted, tl_prepared *p);
 void tl_prepared_close(tl_gpu_device *d, tl_prepared *p);
@@ -188,13 +192,12 @@ typedef struct tl_in_place {
     int64_t fill;
     int bits; /* there are bitmaps */
 } tl_in_place;
-/* Can reductions of it be made so? */
-int tl_in_place_takes(const tl_gpu_device *d, const tl_form *form, const tally_view *in);
+/* Can the call be made so? */
+int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
 /* b, and *p for it; after a failure close both too. */
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
                               tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
-tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

@@ -3,16 +3,16 @@
  * operator's text: before it, so that its functions get other names (plain_lift, ...); after it, where the operator's
  * names are defined over those.
  *
- *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked element is lifted to the
- *             neutral state
+ *   NEUTRAL   the text has OP_NEUTRAL, and counts nothing (OP_COUNTS, OP_SIZES): a masked element is the neutral state
  *   ABSENT    the text has OP_ABSENT, a key m that is of no element: that is the key of a masked one; lower of it is
  *             `empty`
  *   COUNTED   any other: a field more, `kept`, the elements of a node that are not masked. Of 0 the state is absent:
- *             combine takes the other side, and lower is `empty`. Else `kept` is the n that the text's lower gets, and
- *             the number that its combine gets (OP_SIZES).
+ *             combine takes the other side, and lower is `empty`. Else `kept` is the n of the text's lower and combine
  *
- * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, which get elements widened by
- * OP_NAN_WIDEN. */
+ * On the processors a nan form has kernels of its own, or those of OP_NAN_CORE, of elements widened by OP_NAN_WIDEN. */
+#ifndef kept_to_real /* the number of a node's elements for combine; GPUs have their own */
+#define kept_to_real idx_to_real
+#endif
 #define plain_state   TL_N(plain_state)
 #define plain_lift    TL_N(plain_lift)
 #define plain_combine TL_N(plain_combine)
@@ -165,7 +165,7 @@ fn state lift(INPUTS, idx i, par p)
 fn state combine(state a, state b)
 {
 #if OP_SIZES /* what the place in the tree says counts absent elements too */
-    plain_state s = plain_combine(plain_of(a), plain_of(b), idx_to_real(a.kept), idx_to_real(b.kept));
+    plain_state s = plain_combine(plain_of(a), plain_of(b), kept_to_real(a.kept), kept_to_real(b.kept));
 #else
     plain_state s = plain_combine(plain_of(a), plain_of(b));
 #endif

@@ -24,12 +24,16 @@ typedef struct {
     batch b;                                                                                                           \
     b.x = in_data + in_byte, b.row_stride = in_row_stride, b.stride = in_stride, b.n = in_n, b.seqs = in_seqs,         \
     b.flags = in_flags, b.offsets = in_offsets, b.ids = in_ids, b.first = in_first, b.p.value = parameter,             \
-    b.p.origin = origin
+    b.p.origin = origin IN_PLACE_OF_PARAMETERS
 
 #define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE)
+#if TL_IN_PLACE
 #define IN_PLACE_OF_PARAMETERS                                                                                         \
-    b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit,                 \
-    b.left_out = (u64)left_out
+    , b.y = y_data + y_byte, b.x_there = x_there, b.x_bit = x_bit, b.y_there = y_there, b.y_bit = y_bit,               \
+      b.left_out = (u64)left_out
+#else
+#define IN_PLACE_OF_PARAMETERS
+#endif
 
 fn i64 row_of(batch b, i64 s) { return b.flags & CHOSEN ? b.ids[s] : s; }
 fn i64 length_of(batch b, i64 s)
@@ -278,8 +282,8 @@ fn int near_load_e(batch b, i64 first) { return SKIPS && b.stride == 1 && ADDRES
 #define near_load_h near_load_e
 #define near_load_d near_load_e
 #define near_load_r near_load_e
-fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 #endif
+fn void put_quad(elem *e, quad q) { e[0] = q.x, e[1] = q.y, e[2] = q.z, e[3] = q.w; }
 fn int can_load_s(batch b, i64 first) { return 1; }
 #define near_load_s(b, first) 0
 fn void get_states(state *v, GLOBAL const state *x, i64 i, i64 limit)

@@ -26,6 +26,9 @@ typedef i64 amount;
  *
  *   TL_IN_PLACE   the kernels read the caller's own arrays: in_place.cl
  *   TL_BITS       and a bitmap for each of them */
+#ifndef TL_IN_PLACE
+#define TL_IN_PLACE 0
+#endif
 #if TL_IN_PLACE
 typedef elem input;
 enum { INPUT_BYTES = TL_SIZE };

@@ -207,6 +207,16 @@ fn void stage_elements(const forest *f, window *w, batch b)
     const int lane = lane_index();
     LOCAL elem *x = f->x;
     w->off = 0;
+#if TL_IN_PLACE
+    if (b.row_stride == f->n || w->count == 1) {
+        stage_beside(x, b, w->first * b.row_stride, w->elements);
+    } else {
+        for (int e = lane; e < w->elements; e += LANES) {
+            const int j = (int)((u32)e / (u32)f->n);
+            x[e] = element_at(b, (w->first + j) * b.row_stride + e - j * f->n);
+        }
+    }
+#else
 #ifdef COPY_UNIT
     if (f->low) {
         GLOBAL const u8 *from = b.x + w->base * TL_SIZE;
@@ -232,6 +242,7 @@ fn void stage_elements(const forest *f, window *w, batch b)
         const int u = f->listed ? 0 : (int)((u32)e / (u32)by), v = e - u * by, j = across ? v : u, i = across ? u : v;
         x[j * f->n + i] = load_element(b.x + (first + j * b.row_stride + i * b.stride) * TL_SIZE);
     }
+#endif
 }
 
 /* Sequences of a job; 0 if there is no such job. */
@@ -334,7 +345,7 @@ fn window window_after(const forest *f, window w, batch b)
 fn void find_range(forest *f, batch b)
 {
     f->low = f->high = 0;
-#ifdef COPY_UNIT
+#if defined(COPY_UNIT) && !TL_IN_PLACE
     const i64 first = f->listed ? b.offsets[0] : 0, end = f->listed ? b.offsets[b.seqs] : b.seqs * b.n;
     if (b.stride == 1 && (f->listed || b.row_stride == b.n || b.seqs == 1) && ADDRESS(b.x) % TL_SIZE == 0)
         f->low = b.x + first * TL_SIZE, f->high = b.x + end * TL_SIZE;

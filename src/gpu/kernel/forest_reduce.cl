@@ -35,9 +35,11 @@ KERNEL_OF(reduce_rows)
     RESULTS_OF_PARAMETERS;
     forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 0);
 }
+#if !TL_IN_PLACE
 KERNEL_OF(reduce_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     forest_reduce(b, out, longest, each, jobs, (int)warps, ROOM_OF_PARAMETER, 1);
 }
+#endif

@@ -97,9 +97,11 @@ KERNEL_OF(scan_rows)
     RESULTS_OF_PARAMETERS;
     forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 0);
 }
+#if !TL_IN_PLACE
 KERNEL_OF(scan_segments)
 {
     BATCH_OF_PARAMETERS;
     RESULTS_OF_PARAMETERS;
     forest_scan(b, out, longest, each, jobs, (int)warps, exclusive, seeded, init, ROOM_OF_PARAMETER, 1);
 }
+#endif

@@ -2,16 +2,9 @@
  * The nodes of chunks, level by level, for reduce and scan. */
 
 /* Level 1: node `job` is a full chunk of elements. */
-#if TL_IN_PLACE
-KERNEL_OF(nodes_in_place)
-{
-    BATCH_OF_PARAMETERS;
-    IN_PLACE_OF_PARAMETERS;
-#else
 KERNEL_OF(nodes)
 {
     BATCH_OF_PARAMETERS;
-#endif
     BOX
     for (i64 job = warp_index(); job < jobs; job += warp_count()) {
         i64 s = sequence_of(b, 1, 0, job);

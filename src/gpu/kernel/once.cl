@@ -150,16 +150,9 @@ fn void fold_tiles(batch b, tiling d, int dense, GLOBAL state *nodes, LOCAL stat
     }
 }
 
-#if TL_IN_PLACE
-KERNEL_OF(once_in_place)
-{
-    BATCH_OF_PARAMETERS;
-    IN_PLACE_OF_PARAMETERS;
-#else
 KERNEL_OF(once)
 {
     BATCH_OF_PARAMETERS;
-#endif
     RESULTS_OF_PARAMETERS;
     BOX
     SHARED u32 order;

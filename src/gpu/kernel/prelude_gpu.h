@@ -143,3 +143,6 @@ fn real root(real x) { return sqrt_f64(x); }
 #define signed_to_real(x) ((real)(i64)(x))
 #define wide_to_real(x)   ((real)(u64)(x))
 #define idx_to_real(x)    ((real)(i64)(x))
+/* Of none 1: combine takes the other side whatever comes, and a division of 0 leaves the quick road of f64: a call
+ * for the whole warp as soon as one lane has an absent element. */
+#define kept_to_real(x) idx_to_real((x) + ((x) == 0))

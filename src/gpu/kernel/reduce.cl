@@ -2,16 +2,9 @@
  * reduce: after the nodes of all levels (level.cl) one warp a sequence puts S(n) together: what is left over of each
  * level, the highest first. Short sequences: forest.cl. */
 
-#if TL_IN_PLACE
-KERNEL_OF(finish_in_place)
-{
-    BATCH_OF_PARAMETERS;
-    IN_PLACE_OF_PARAMETERS;
-#else
 KERNEL_OF(finish)
 {
     BATCH_OF_PARAMETERS;
-#endif
     RESULTS_OF_PARAMETERS;
     BOX
     for (i64 s = warp_index(); s < b.seqs; s += warp_count()) {

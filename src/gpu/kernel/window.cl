@@ -94,6 +94,7 @@ KERNEL_OF(window)
     }
 }
 
+#if !TL_IN_PLACE
 /* y: level k at y + k * room. The elements with flat numbers lo .. lo + count - 1. */
 KERNEL_OF(lift_all)
 {
@@ -145,4 +146,5 @@ KERNEL_OF(blank)
             store_empty(place(out, b, i / results_each, i % results_each), b.p);
     }
 }
+#endif
 #endif

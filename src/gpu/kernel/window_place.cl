@@ -213,7 +213,8 @@ fn void stretch_of(LOCAL stretch *p, batch b, results out, windows w, i64 job, m
     p->x = b.x + (item + (listed ? b.offsets[0] : 0)) * b.stride * TL_SIZE;
     p->out_beside = listed || b.seqs == 1 || (!w.valid && out.row_stride == b.n * out.stride);
     p->out = out.x + (first_result + (listed ? b.offsets[0] : 0)) * out.stride * RESULT_BYTES;
-    p->dense_items = p->beside && b.stride == 1 && ADDRESS(p->x) % TL_SIZE == 0 && item >= 0 && item + room <= all;
+    p->dense_items = p->beside && b.stride == 1 && (TL_IN_PLACE || ADDRESS(p->x) % TL_SIZE == 0) && item >= 0 &&
+                     item + room <= all;
     p->quads = OP_LANES == 1 && p->out_beside && out.stride == 1 && ADDRESS(p->out) % QUAD_OUT_ALIGN == 0 &&
                length_in(w) >= w.least &&
                (p->inside || ((listed ? w.width == length_in(w) : length_in(w) < PLACES) && w.edges == EDGES_TOO &&
@@ -237,13 +238,29 @@ fn int place_of(int i)
     return PADDED ? i + (i >> 5 << 2) : i ^ (i >> 3 & 7);
 }
 
+/* Item i of a tile. DENSE_ITEM: of one whose items lie side by side. */
+fn elem item_of(LOCAL const stretch *p, batch b, windows w, int i)
+{
+    const i64 item = p->lo + w.shift + i;
+#if TL_IN_PLACE
+    const member m = member_of(b, item);
+    return element_at(b, p->beside ? item : m.s * b.row_stride + m.i);
+#else
+    return load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, item));
+#endif
+}
+#if TL_IN_PLACE
+#define DENSE_ITEM(p, b, w, i) element_at(b, (p)->lo + (w).shift + (i))
+#else
+#define DENSE_ITEM(p, b, w, i) ((GLOBAL const elem *)(p)->x)[i]
+#endif
+
 /* Y_0: items, lifted; in quads, or one after the other. Those that are no elements of the batch are in no result. */
 fn void load_items(LOCAL state *z, int quads, LOCAL const stretch *p, batch b, windows w)
 {
     const i64 item = p->lo + w.shift;
     for (int i = p->before + thread_index(); i < p->beyond; i += WINDOW_THREADS)
-        z[quads ? place_of(i) : i] = lift(
-            load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, item + i)), item + i, b.p);
+        z[quads ? place_of(i) : i] = lift(item_of(p, b, w, i), item + i, b.p);
 }
 fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w, int q)
 {
@@ -251,6 +268,7 @@ fn GLOBAL u8 *result_at(LOCAL const stretch *p, batch b, results out, windows w,
     return result_of(out, b, p->lo + q + (w.valid ? 0 : w.before));
 }
 
+#if !TL_IN_PLACE
 /* Of each tile of segments: its mark. */
 KERNEL_OF(tile_firsts)
 {
@@ -260,3 +278,4 @@ KERNEL_OF(tile_firsts)
         first[2 * job] = k, first[2 * job + 1] = b.offsets[k <= b.seqs ? k : b.seqs] - b.offsets[0];
     }
 }
+#endif

@@ -90,13 +90,11 @@ fn void load_elements(LOCAL elem *z, LOCAL const stretch *p, batch b, windows w)
     const int me = thread_index();
     if (p->dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
-        GLOBAL const elem *x = (GLOBAL const elem *)p->x + me;
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) z[k * WINDOW_THREADS + element_place(me)] = e[k];
     } else {
         for (int i = p->before + me; i < p->beyond; i += WINDOW_THREADS)
-            z[element_place(i)] =
-                load_element(p->beside ? p->x + i * b.stride * TL_SIZE : element_of(b, p->lo + w.shift + i));
+            z[element_place(i)] = item_of(p, b, w, i);
     }
 }
 /* Y_3 of a run; item: of its first element. */
@@ -147,9 +145,8 @@ fn void load_whole(LOCAL state *z, LOCAL const stretch *p, batch b, windows w)
     const int me = thread_index();
     if (p->dense_items) {
         elem e[WHOLE / WINDOW_THREADS];
-        GLOBAL const elem *x = (GLOBAL const elem *)p->x + me;
         const i64 item = p->lo + w.shift + me;
-        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = x[k * WINDOW_THREADS];
+        UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++) e[k] = DENSE_ITEM(p, b, w, me + k * WINDOW_THREADS);
         UNROLL for (int k = 0; k < WHOLE / WINDOW_THREADS; k++)
             z[k * WINDOW_THREADS + place_of(me)] = lift(e[k], item + k * WINDOW_THREADS, b.p);
     } else {

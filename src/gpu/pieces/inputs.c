@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * The verbs on views with validity, and of two inputs: their elements are prepared on the device, then they are views
- * like any other. What the device has no road for, or no memory, is left to the caller, who has the processors. */
+ * The verbs on views with validity, and of two inputs: kernels read them where they lie, or their elements are
+ * prepared on the device, then they are views like any other. What the device has no road for, or no memory, is left
+ * to the caller, who has the processors. */
 #include "pieces.h"
 
 /* Windows whose elements are counted one by one, for their minimum. */
@@ -32,13 +33,18 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_prepared *p, cons
                                   .window = c->window});
 }
 
-/* A reduction of arrays where they lie. */
+/* A call on arrays where they lie. */
 static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call *c)
 {
     tl_in_place p;
     tl_batch b;
     tally_status status = tl_in_place_open(d, ctx, c->form, c->in, &p, &b);
-    status = tl_gpu_reduce_batch(d, ctx, &b, c->in, c->out, status);
+    if (c->verb == TL_REDUCE)
+        status = tl_gpu_reduce_batch(d, ctx, &b, c->in, c->out, status);
+    else if (c->verb == TL_SCAN)
+        status = tl_gpu_scan_batch(d, ctx, &b, c->out, c->scan, status);
+    else
+        status = tl_gpu_window_batch(d, ctx, &b, &p.plan, c->out, c->window, status);
     tl_batch_close(d, &b);
     tl_in_place_close(d, &p);
     return status;
@@ -61,12 +67,11 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
     tally_status status = calls->enter(d->gpu, ctx);
     if (status) return status;
     int begun = 0;
-    if (c->verb == TL_REDUCE && tl_in_place_takes(d, form, c->in)) {
+    if (tl_in_place_takes(d, c)) {
         status = in_place(d, ctx, c);
+        begun = 1;
     } else {
-        const int counted =
-            c->verb == TL_WINDOW && c->window->min_count > 0 && (form->kind != TL_FORM_PLAIN || form->named->masked);
-        status = tl_prepare(d, ctx, c, counted, &p);
+        status = tl_prepare(d, ctx, c, tl_is_counted(c), &p);
         begun = !status;
         if (!status) status = run(d, ctx, &p, c);
         if (d->host) { /* a failure came before anybody waited for copies of the caller's arrays */

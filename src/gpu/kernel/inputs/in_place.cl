@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Elements of views with validity, or of two inputs, where the caller has them: the loads of batch.cl for reductions
- * that read x, y and the bitmaps themselves, without prepared elements (prepare.cl). Both inputs have the kernels' type
+ * Elements of views with validity, or of two inputs, where the caller has them: the loads of kernels that read x, y and
+ * the bitmaps themselves, without prepared elements (prepare.cl). Both inputs have the kernels' type
  * and lie side by side, the rows of both as far apart. Where they are aligned as quads, and the bits of a quad are in
  * one byte, a lane asks for quads; else for its elements one by one. */
 typedef QUAD_OF(input, INPUT_BYTES * 4 > 16 ? 16 : INPUT_BYTES * 4) input_quad;
@@ -109,6 +109,8 @@ fn void take(elem *e, asked a, batch b, i64 first)
     }
 LOAD_IN_PLACE(load_e, 8)
 LOAD_IN_PLACE(load_r, 1)
+LOAD_IN_PLACE(load_d, 2)
+LOAD_IN_PLACE(load_h, 4)
 
 /* A chunk that is asked for before it is folded (once.cl). */
 typedef asked strip[8];
@@ -123,4 +125,31 @@ fn void fold_dense(state *v, const asked *a, batch b, i64 from, i64 at)
         v[r] = TWIN(TWIN(lift_e(e[0], i, b.p), lift_e(e[1], i + 1, b.p), 1),
                     TWIN(lift_e(e[2], i + 2, b.p), lift_e(e[3], i + 3, b.p), 1), 2);
     }
+}
+
+/* `count` <= CHUNK elements from place `first` on to local memory, by a warp. */
+fn void stage_beside(LOCAL elem *to, batch b, i64 first, int count)
+{
+    enum { AT_A_TIME = 4, ROW = LANES * QUAD };
+    int at = 0;
+    if (can_load_e(b, first)) {
+        for (; at + ROW <= count; at += AT_A_TIME * ROW) {
+            asked a[AT_A_TIME];
+            UNROLL for (int r = 0; r < AT_A_TIME; r++)
+            {
+                if (at + (r + 1) * ROW <= count) ask(&a[r], 1, b, first + at + r * ROW);
+            }
+            UNROLL for (int r = 0; r < AT_A_TIME; r++)
+            {
+                elem e[QUAD];
+                quad q;
+                if (at + (r + 1) * ROW > count) continue;
+                take(e, a[r], b, first + at + r * ROW);
+                q.x = e[0], q.y = e[1], q.z = e[2], q.w = e[3];
+                ((LOCAL quad *)to)[(at + r * ROW) / QUAD + lane_index()] = q;
+            }
+        }
+        at = count & -ROW;
+    }
+    for (at += lane_index(); at < count; at += LANES) to[at] = element_at(b, first + at);
 }

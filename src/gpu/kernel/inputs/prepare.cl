@@ -89,18 +89,146 @@ fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
         to[i] = (u8)bits;
 }
 
+/* ---- elements side by side ---- */
+
+/* What is done with an element: `more`: NaNs have more than these bits, without the sign. */
+typedef struct {
+    u64 sign, quiet_more, quiet, masked_more, fill;
+} filling;
+fn filling filling_of(int type, i64 flags, i64 fill)
+{
+    const u64 all = ~(u64)0 >> (64 - 8 * TYPE_BYTES(type)), magnitude = all >> 1;
+    const u64 infinite = TYPE_KIND(type) < KIND_FLOAT  ? magnitude
+                         : TYPE_BYTES(type) == 8       ? 0x7ff0000000000000ul
+                         : TYPE_BYTES(type) == 4       ? 0x7f800000u
+                         : TYPE_KIND(type) == KIND_FLOAT ? 0x7c00
+                                                         : 0x7f80;
+    filling f;
+    f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
+    f.quiet_more = flags & PREPARE_QUIET ? infinite : magnitude;
+    f.masked_more = flags & PREPARE_MASKED ? infinite : magnitude;
+    return f;
+}
+
+far_fn i64 long_quotient(i64 j, i64 inner) { return j / inner; }
+fn i64 row_number(i64 j, i64 inner)
+{
+    return ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : long_quotient(j, inner);
+}
+
+/* Do the elements of a row lie side by side, of the prepared type, and do rows begin where units do? */
+fn int is_beside(source s, int type, i64 inner, i64 count, int each)
+{
+    return s.type == type && s.inner == 1 && ADDRESS(s.data) % TYPE_BYTES(type) == 0 &&
+           (inner >= count || inner % each == 0);
+}
+fn int is_aligned(source s, i64 inner, i64 count, int each)
+{
+    return ADDRESS(s.data) % (each * TYPE_BYTES(s.type)) == 0 && (inner >= count || s.outer % each == 0);
+}
+/* The bits of `each` <= 8 elements from a place on. */
+fn u32 bits_from(source s, i64 place, int each)
+{
+    const i64 b = s.bit + place;
+    if (!s.valid) return 255;
+    return ((u32)s.bits[b >> 3] | (u32)s.bits[(b + each - 1) >> 3] << 8) >> (b & 7);
+}
+
+/* The elements of a thread: PREPARE_UNITS units, whose loads run together. A unit: `each` elements, at most 16 bytes of
+ * what is written. The result: how many elements were taken; the others come after them. */
+enum { PREPARE_UNITS = 2 };
+#define BESIDE(name, word, each_, pairs)                                                                               \
+    fn i64 name(source x, source y, i64 count, i64 inner, filling f, int counted, GLOBAL u8 *to, GLOBAL u8 *counts)    \
+    {                                                                                                                  \
+        enum { EACH = each_, ALL = EACH * (1 + pairs), TILE = PREPARE_UNITS * PREPARE_THREADS };                       \
+        typedef struct ALIGNED(EACH * sizeof(word)) { word w[EACH]; } unit;                                            \
+        typedef struct ALIGNED(ALL * sizeof(word)) { word w[ALL]; } made;                                              \
+        const i64 units = count / EACH, step = group_count() * TILE;                                                   \
+        const int x_aligned = is_aligned(x, inner, count, EACH), y_aligned = is_aligned(y, inner, count, EACH);        \
+        const word sign = (word)f.sign;                                                                                \
+        for (i64 first = group_index() * TILE + thread_index(); first < units; first += step) {                        \
+            unit v[PREPARE_UNITS], w[PREPARE_UNITS];                                                                   \
+            u32 there[PREPARE_UNITS];                                                                                  \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                                             \
+            {                                                                                                          \
+                const i64 u = first + k * PREPARE_THREADS < units ? first + k * PREPARE_THREADS : first, j = u * EACH; \
+                const i64 outer = inner < count ? row_number(j, inner) : 0, in = j - outer * inner;                    \
+                GLOBAL const word *a = (GLOBAL const word *)x.data + (in + outer * x.outer);                           \
+                if (x_aligned) {                                                                                       \
+                    v[k] = *(GLOBAL const unit *)a;                                                                    \
+                } else {                                                                                               \
+                    UNROLL for (int c = 0; c < EACH; c++) v[k].w[c] = a[c];                                            \
+                }                                                                                                      \
+                there[k] = bits_from(x, in + outer * x.outer, EACH);                                                   \
+                if (!pairs) continue;                                                                                  \
+                a = (GLOBAL const word *)y.data + (in + outer * y.outer);                                              \
+                if (y_aligned) {                                                                                       \
+                    w[k] = *(GLOBAL const unit *)a;                                                                    \
+                } else {                                                                                               \
+                    UNROLL for (int c = 0; c < EACH; c++) w[k].w[c] = a[c];                                            \
+                }                                                                                                      \
+                there[k] &= bits_from(y, in + outer * y.outer, EACH);                                                  \
+            }                                                                                                          \
+            UNROLL for (int k = 0; k < PREPARE_UNITS; k++)                                                             \
+            {                                                                                                          \
+                const i64 u = first + k * PREPARE_THREADS;                                                             \
+                made m;                                                                                                \
+                u32 counting = there[k];                                                                               \
+                if (u >= units) continue;                                                                              \
+                UNROLL for (int c = 0; c < EACH; c++)                                                                  \
+                {                                                                                                      \
+                    word e = v[k].w[c], magnitude = (word)(e & ~sign);                                                 \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : e;                                            \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                                    \
+                    m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                                     \
+                    if (!pairs) continue;                                                                              \
+                    e = w[k].w[c], magnitude = (word)(e & ~sign);                                                      \
+                    counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                                    \
+                    m.w[pairs ? 2 * c + 1 : 0] = magnitude > (word)f.quiet_more ? (word)f.quiet : e;                   \
+                }                                                                                                      \
+                ((GLOBAL made *)to)[u] = m;                                                                            \
+                if (!counted) continue;                                                                                \
+                UNROLL for (int c = 0; c < EACH; c++) counts[u * EACH + c] = (u8)(counting >> c & 1);                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        return units * EACH;                                                                                           \
+    }
+BESIDE(beside_1, u8, 8, 0)
+BESIDE(beside_2, u16, 8, 0)
+BESIDE(beside_4, u32, 4, 0)
+BESIDE(beside_8, u64, 2, 0)
+BESIDE(pairs_1, u8, 8, 1)
+BESIDE(pairs_2, u16, 4, 1)
+BESIDE(pairs_4, u32, 2, 1)
+BESIDE(pairs_8, u64, 1, 1)
+
 KERNEL_OF(prepare)
 {
     const int pairs = (flags & PREPARE_PAIRS) != 0, type = (int)to_type, bytes = TYPE_BYTES(type);
+    const int counted = (flags & PREPARE_COUNTS) != 0;
     source x, y;
     x.data = x_data + x_byte, x.bits = x_bits, x.inner = x_inner, x.outer = x_outer, x.bit = x_bit;
     x.type = (int)x_type, x.valid = (flags & PREPARE_X_BITS) != 0;
     y.data = y_data + y_byte, y.bits = y_bits, y.inner = y_inner, y.outer = y_outer, y.bit = y_bit;
     y.type = (int)y_type, y.valid = (flags & PREPARE_Y_BITS) != 0;
     const i64 step = group_count() * PREPARE_THREADS;
-    for (i64 j = group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
-        i64 outer = 0;
-        if (inner < count) outer = ((j | inner) >> 32) == 0 ? (i64)((u32)j / (u32)inner) : j / inner;
+    const int each = pairs ? bytes == 1 ? 8 : 8 / bytes : bytes == 1 ? 8 : 16 / bytes;
+    i64 done = 0;
+    if (is_beside(x, type, inner, count, each) && (!pairs || is_beside(y, type, inner, count, each))) {
+        const filling f = filling_of(type, flags, fill);
+        if (pairs)
+            done = bytes == 4   ? pairs_4(x, y, count, inner, f, counted, to, counts)
+                   : bytes == 8 ? pairs_8(x, y, count, inner, f, counted, to, counts)
+                   : bytes == 2 ? pairs_2(x, y, count, inner, f, counted, to, counts)
+                                : pairs_1(x, y, count, inner, f, counted, to, counts);
+        else
+            done = bytes == 4   ? beside_4(x, y, count, inner, f, counted, to, counts)
+                   : bytes == 8 ? beside_8(x, y, count, inner, f, counted, to, counts)
+                   : bytes == 2 ? beside_2(x, y, count, inner, f, counted, to, counts)
+                                : beside_1(x, y, count, inner, f, counted, to, counts);
+    }
+    for (i64 j = done + group_index() * PREPARE_THREADS + thread_index(); j < count; j += step) {
+        const i64 outer = inner < count ? row_number(j, inner) : 0;
         const i64 in = j - outer * inner, at = in * x.inner + outer * x.outer, other = in * y.inner + outer * y.outer;
         u64 v = prepared(x, at, type, flags);
         int there = is_there(x, at);
@@ -113,6 +241,6 @@ KERNEL_OF(prepare)
             if (flags & PREPARE_MASKED) there &= !bits_are_nan(w, type);
         }
         if (flags & PREPARE_MASKED) there &= !bits_are_nan(v, type);
-        if (flags & PREPARE_COUNTS) counts[j] = (u8)there;
+        if (counted) counts[j] = (u8)there;
     }
 }
