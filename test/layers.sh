@@ -17,36 +17,39 @@ broken() {
     echo "layers: $*"
     bad=1
 }
-# includes FILE: what it includes in quotes or, of tally's own, in angle brackets
-includes() { sed -nE 's/^ *# *include *["<]([^">]+)[">].*/\1/p' "$1"; }
+# includes FILE...: a line "FILE INCLUDED" for each thing included in quotes or in angle brackets. One awk reads all the
+# files: a process for each of them takes a hundred times as long.
+includes() {
+    awk '/^ *# *include *["<]/ { sub(/^[^"<]*["<]/, ""); sub(/[">].*/, ""); print FILENAME, $0 }' "$@" </dev/null
+}
 
-for f in cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch]; do
-    [ -f "$f" ] || continue
-    for i in $(includes "$f"); do
-        [ "$i" = tally.h ] && continue
-        case $f:$i in bench/law.c:law/* | bench/law.c:context/*) continue ;; esac
-        case $i in *src/* | ../*) broken "$f includes $i: only tally.h of the library is for it" ;; esac
-        [ -f "src/$i" ] && [ ! -f "$(dirname "$f")/$i" ] && broken "$f includes $i, which is the library's own"
-    done
-done
+shopt -s nullglob
+while read -r f i; do
+    [ "$i" = tally.h ] && continue
+    case $f:$i in bench/law.c:law/* | bench/law.c:context/*) continue ;; esac
+    case $i in *src/* | ../*) broken "$f includes $i: only tally.h of the library is for it" ;; esac
+    [ -f "src/$i" ] && [ ! -f "${f%/*}/$i" ] && broken "$f includes $i, which is the library's own"
+done < <(includes cli/*.[ch] python/extension/*.[ch] bench/*.c bench/*.h bench/*.cpp bench/*.cc examples/*.[ch] test/consumer/*.[ch])
 
-for f in ladder/*.[ch] ladder/model/*.[ch]; do
-    for i in $(includes "$f"); do
-        case $f:$i in
-        ladder/place.c:gpu/* | ladder/place.c:store/* | *:tally.h) ;;
-        ladder/model/*:*) [ -f "ladder/model/$i" ] || case $i in *.h) [ -f "src/$i" ] && broken "$f includes $i: the model stands alone" ;; esac ;;
-        *:gpu/* | *:cpu/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
-        *) [ -f "src/$i" ] && [ ! -f "ladder/$i" ] && broken "$f includes $i, which is the library's own" ;;
-        esac
-    done
-done
-for row in $(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def); do
+while read -r f i; do
+    case $f:$i in
+    ladder/place.c:gpu/* | ladder/place.c:store/* | *:tally.h) ;;
+    ladder/model/*:*) [ -f "ladder/model/$i" ] || case $i in *.h) [ -f "src/$i" ] && broken "$f includes $i: the model stands alone" ;; esac ;;
+    *:gpu/* | *:cpu/* | *:op/* | *:../*) broken "$f includes $i: only ladder/place.c sees inside the library" ;;
+    *) [ -f "src/$i" ] && [ ! -f "ladder/$i" ] && broken "$f includes $i, which is the library's own" ;;
+    esac
+done < <(includes ladder/*.[ch] ladder/model/*.[ch])
+rungs=$(sed -nE 's/^RUNG\(([a-z]+), +([a-z0-9_]+),.*/\1\/\2/p' ladder/rungs.def)
+for row in $rungs; do
     [ -f "ladder/$row.cl" ] || [ -f "ladder/$row.txt" ] || broken "ladder/rungs.def has $row, and there is no such file"
 done
 for f in ladder/{reduce,scan,window,transpose,histogram}/*; do
     name=${f#ladder/}
-    grep -qE "^RUNG\(${name%%/*}, +$(basename "${name%.*}")," ladder/rungs.def || broken "$f has no row in ladder/rungs.def"
-    grep -q 'teaches: ' "$f" && grep -q 'source: ' "$f" && grep -q 'look at: ' "$f" || broken "$f does not say what it teaches, its source and what to look at"
+    [[ $'\n'$rungs$'\n' == *$'\n'"${name%.*}"$'\n'* ]] || broken "$f has no row in ladder/rungs.def"
+done
+for what in teaches source 'look at'; do
+    while read -r f; do broken "$f does not say what it teaches, its source and what to look at"; done < <(
+        grep -L "$what: " ladder/{reduce,scan,window,transpose,histogram}/*)
 done
 
 # A room, and the rooms whose headers it may include. `op` includes nothing: its tables are read by others.
@@ -76,21 +79,21 @@ declare -A sees=(
     [api]='op dtype operator law exact store context cpu cpu/exact cpu/keys cpu/grid cpu/inputs many'
     [io]='dtype law store context'
 )
-for f in $(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl'); do
-    room=$(dirname "${f#src/}")
-    [ -n "${sees[$room]+is}" ] || { broken "$f is in no room of the table in test/layers.sh"; continue; }
-    for i in $(includes "$f"); do
-        [ -f "src/$i" ] || continue # tally.h, the system's
-        [ "$room/$(basename "$i")" = "$i" ] && { broken "$f includes $i by the name of its own room"; continue; }
-        case $room:$i in
-        op:*) broken "$f includes $i: an operator includes nothing" ;;
-        *) [[ " ${sees[$room]} " == *" $(dirname "$i") "* ]] || broken "$f includes $i: $room does not see $(dirname "$i") (test/layers.sh)" ;;
-        esac
-    done
-    for i in $(includes "$f"); do
-        [[ $i == ../* ]] && broken "$f includes $i: a path begins at src/"
-    done
+files=$(find src -name '*.[ch]' -o -name '*.def' -o -name '*.cl')
+for f in $files; do
+    room=${f#src/} room=${room%/*}
+    [ -n "${sees[$room]+is}" ] || broken "$f is in no room of the table in test/layers.sh"
 done
+while read -r f i; do
+    [[ $i == ../* ]] && broken "$f includes $i: a path begins at src/"
+    room=${f#src/} room=${room%/*}
+    [ -n "${sees[$room]+is}" ] && [ -f "src/$i" ] || continue # tally.h, the system's
+    [ "$room/${i##*/}" = "$i" ] && { broken "$f includes $i by the name of its own room"; continue; }
+    case $room:$i in
+    op:*) broken "$f includes $i: an operator includes nothing" ;;
+    *) [[ " ${sees[$room]} " == *" ${i%/*} "* ]] || broken "$f includes $i: $room does not see ${i%/*} (test/layers.sh)" ;;
+    esac
+done < <(includes $files)
 for d in $(find src -mindepth 1 -type d); do
     [ -f "$d/README.md" ] || broken "$d has no README.md"
     [ $d = src/op ] && continue # one file for each operator, on purpose
@@ -99,25 +102,20 @@ done
 
 operators=$(sed -nE 's/^OPERATOR(_ALSO)?\(([a-z0-9_]+), *([a-z0-9_]+),.*/\2\n\3/p' src/op/ops.def | sort -u)
 [ -n "$operators" ] || broken "no operator found in src/op/ops.def"
-for f in $(find src/cpu src/gpu -name '*.[ch]'); do
-    for i in $(includes "$f"); do
-        case $i in op/forms.def) ;; op/*) broken "$f includes $i: a device names no operator" ;; esac
-    done
-    for op in $operators; do
-        grep -nE "\"(nan)?$op\"" "$f" | while read -r line; do echo "layers: $f:$line: a device names no operator"; done
-        grep -qE "\"(nan)?$op\"" "$f" && bad=1
-    done
-done
+while read -r f i; do
+    case $i in op/forms.def) ;; op/*) broken "$f includes $i: a device names no operator" ;; esac
+done < <(includes $(find src/cpu src/gpu -name '*.[ch]'))
+while read -r line; do broken "$line: a device names no operator"; done < <(
+    grep -rnE --include='*.[ch]' "\"(nan)?(${operators//$'\n'/|})\"" src/cpu src/gpu)
 
 while read -r line; do broken "$line: a parallel region that does not ask tl_threads"; done < <(
     grep -nE '^ *# *pragma +omp +(parallel|task|target|teams)|_Pragma\("omp' $(find src -name '*.[ch]') |
         grep -vE 'omp parallel .*num_threads\(tl_threads\(|^src/context/threads\.c:')
 
-for f in src/op/*.h; do
-    [ -z "$(includes "$f")" ] || broken "$f includes $(includes "$f" | head -n 1): an operator includes nothing"
-    name=$(basename "$f" .h)
-    grep -qE "^OPERATOR(_ALSO)?\([a-z0-9_]+, *$name," src/op/ops.def || broken "$f has no row in src/op/ops.def"
-done
+while read -r f i; do broken "$f includes $i: an operator includes nothing"; done < <(includes src/op/*.h)
+while read -r name; do broken "src/op/$name.h has no row in src/op/ops.def"; done < <(
+    comm -13 <(sed -nE 's/^OPERATOR(_ALSO)?\([a-z0-9_]+, *([a-z0-9_]+),.*/\2/p' src/op/ops.def | sort -u) \
+        <(basename -s .h src/op/*.h | sort))
 
 [ $bad -eq 0 ] && echo "layers: kept"
 exit $bad

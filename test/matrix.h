@@ -65,6 +65,19 @@ static inline void reference_prefixes(const tl_scalar *op, tl_par p, const void 
     }
 }
 
+/* As tl_spec_reduce, without init: the blocks of the binary counter, from the first on. */
+static inline void reference_reduce(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n, void *out)
+{
+    reference block[TL_MAX_LEVELS], whole = {.present = 0};
+    int top = 0;
+    for (int64_t i = 0; i < n; i++) {
+        block[top++] = reference_lift(op, p, (const char *)x + i * stride * op->elem_bytes, i);
+        for (int64_t c = i; c & 1; c >>= 1, top--) reference_combine(op, &block[top - 2], &block[top - 1]);
+    }
+    for (int k = 0; k < top; k++) reference_combine(op, &whole, &block[k]);
+    reference_lower(op, p, &whole, n, 0, out);
+}
+
 /* As tl_spec_scan, without init. */
 static inline void reference_scan(const tl_scalar *op, tl_par p, const void *x, int64_t stride, int64_t n,
                                   const tally_scan_options *o, void *out)
