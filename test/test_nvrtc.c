@@ -75,7 +75,7 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
     static const char *const shapes[] = {"reduce", "scan",    "window",     "window_long",
-                                         "law",    "prepare", "reduce_two", "reduce_bits"};
+                                         "law",    "prepare", "reduce_two", "reduce_bits", "exact"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -84,7 +84,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
     snprintf(name, sizeof name, "%s%s", op, tl_sample_parameter(op, parameter));
     if (tl_resolve(ctx, name, dtype, &scalar, &par)) return;
     const tl_scalar variant = tl_gpu_variant_of(scalar, marked);
-    for (int s = 0; s < 8; s++)
+    for (int s = 0; s < 9; s++)
         if (shape ? !strcmp(shape, shapes[s]) : s < 4)
             try_shape(scalar->inputs == 2 || marked ? &variant : scalar, op, shapes[s], arch, print);
 }
@@ -214,6 +214,8 @@ int main(int argc, char **argv)
     } else {
         for (size_t i = 0; i < sizeof few / sizeof *few; i++) try_one(few[i].op, few[i].dtype, NULL, "sm_90", 0);
         try_one("count", TALLY_F32, "prepare", "sm_90", 0);
+        try_one("sum:exact", TALLY_F32, "exact", "sm_90", 0);
+        try_one("dot:exact", TALLY_F64, "exact", "sm_90", 0);
         try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
         try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         const size_t one = (size_t)check_below(sizeof users / sizeof *users); /* the seed's; all in scripts/test long */

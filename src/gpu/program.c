@@ -331,6 +331,20 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     fclose(f);
 }
 
+/* The text, or that there was no memory for it. */
+static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what, const char *prelude, char **text,
+                        size_t *length)
+{
+    if (b->failed) {
+        free(b->text);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, what);
+    }
+    dump(op, what, prelude, b);
+    *text = b->text;
+    *length = b->length;
+    return TALLY_OK;
+}
+
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length)
 {
@@ -344,6 +358,14 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, prelude);
     add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
+    if (!strcmp(shape, "exact")) { /* no operator has such a state */
+        say(&b, "#define EXACT_PAIRS %d\n", op->inputs == 2);
+        add_file(&b, "gpu/kernel/constants.h");
+        add_file(&b, "gpu/kernel/exact/sum.cl");
+        add_file(&b, "gpu/kernel/exact/value.cl");
+        add_file(&b, "gpu/kernel/exact/kernels.cl");
+        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
+    }
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
     if (is_long) say(&b, "#define TL_LONG 1\n");
@@ -377,14 +399,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window) add_file(&b, "gpu/kernel/window_columns.cl");
     if (window) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
-    if (b.failed) {
-        free(b.text);
-        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, shape);
-    }
-    dump(op, kernel ? kernel : shape, prelude, &b);
-    *text = b.text;
-    *length = b.length;
-    return TALLY_OK;
+    return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
 }
 
 const char *tl_first_error(const char *log)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The verbs on views with validity, and of two inputs: their elements are prepared on the device, then they are views
  * like any other. What the device has no road for, or no memory, is left to the caller, who has the processors. */
+#include "exact/exact.h"
 #include "pieces.h"
 
 /* Windows whose elements are counted one by one, for their minimum. */
@@ -21,6 +22,8 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_prepared *p, cons
     const int reverse = c->verb == TL_SCAN && c->scan->reverse;
     const tally_view in = reverse ? tl_view_reversed(&p->view, p->plan.op->elem_bytes) : p->view,
                      out = reverse ? tl_view_reversed(c->out, p->plan.op->result_bytes) : *c->out;
+    if (tl_exact_form_of(c->form->op))
+        return tl_gpu_exact_whole(d, ctx, c->form->op, c->form->kind != TL_FORM_PLAIN, &in, &out);
     if (p->counted) return counted_windows(d, ctx, p, c);
     return tl_call_run(d, ctx,
                        &(tl_call){.verb = c->verb,
@@ -61,7 +64,7 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
     tally_status status = calls->enter(d->gpu, ctx);
     if (status) return status;
     int begun = 0;
-    if (c->verb == TL_REDUCE && tl_in_place_takes(d, form, c->in)) {
+    if (c->verb == TL_REDUCE && !tl_exact_form_of(form->op) && tl_in_place_takes(d, form, c->in)) {
         status = in_place(d, ctx, c);
     } else {
         const int counted =
