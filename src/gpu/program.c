@@ -18,6 +18,7 @@ typedef struct {
     char *text;
     size_t length, room;
     int failed;
+    char missing[64]; /* a file that is not there */
 } buffer;
 
 static void add(buffer *b, const char *text, size_t length)
@@ -129,7 +130,7 @@ static int add_from_folder(buffer *b, const char *folder, const char *name)
 {
     char path[512], part[4096];
     size_t got;
-    buffer whole = {NULL, 0, 0, 0};
+    buffer whole = {0};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
     FILE *f = fopen(path, "rb");
     if (!f) return 0;
@@ -152,6 +153,7 @@ static void add_file(buffer *b, const char *name)
             return;
         }
     b->failed = 1;
+    snprintf(b->missing, sizeof b->missing, "%s", name);
 }
 
 static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
@@ -337,6 +339,7 @@ static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *
 {
     if (b->failed) {
         free(b->text);
+        if (*b->missing) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", op->file, what, b->missing);
         return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, what);
     }
     dump(op, what, prelude, b);
@@ -348,7 +351,7 @@ static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length)
 {
-    buffer b = {NULL, 0, 0, 0};
+    buffer b = {0};
     char name[64];
     const int in_place = !strcmp(shape, "reduce_two") || !strcmp(shape, "reduce_bits");
     const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
