@@ -23,7 +23,7 @@ typedef struct {
     tl_built program;
     tl_plan plan; /* of the row whose program all operators of these elements share */
     int pairs;
-    int64_t flags, item, words; /* item: its bytes */
+    int64_t flags, item, words; /* item: bytes of an element */
     int64_t rows, longest, elements;
 } job;
 
@@ -39,8 +39,51 @@ static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
                  .count = tl_i64(count));
 }
 
+/* What the kernels read. y: the second input; of one input x again. */
+typedef struct {
+    tl_batch x, y;
+} arrays;
+
+static tl_arguments_second_part second(const arrays *a)
+{
+    return TL_ARGUMENTS(second_part, .y_data = tl_memory_of(&a->y.x), .y_byte = tl_i64(a->y.x_byte),
+                        .y_row_stride = tl_i64(a->y.row_stride), .y_stride = tl_i64(a->y.stride));
+}
+
+static void close_arrays(const job *j, arrays *a)
+{
+    tl_batch_close(j->l.d, &a->x);
+    tl_batch_close(j->l.d, &a->y);
+}
+
+static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
+{
+    int64_t low, high;
+    tl_view_extent(v, j->item, &low, &high);
+    return tl_batch_data(j->l.d, j->l.ctx, &j->plan, &tl_no_piece, v, low, high, b);
+}
+
+/* a: nothing, or closed. Pairs without in->next lie in one array, one after the other. */
+static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
+{
+    tally_view x = *in, y = *in;
+    *a = (arrays){0};
+    if (in->next) y = *in->next;
+    if (j->pairs && !in->next) {
+        x.stride *= 2, x.row_stride *= 2;
+        y = x;
+        y.data = tl_offset(x.data, j->item);
+    }
+    tally_status status = open_one(j, &x, &a->x);
+    if (!status && j->pairs) status = open_one(j, &y, &a->y);
+    if (!j->pairs) a->y = a->x, a->y.owned = 0;
+    if (!status && in->offsets)
+        status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
+    return status;
+}
+
 /* The parts of `rows` rows from `first` on, of at most `longest` items. */
-static tally_status parts(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first, int64_t rows,
+static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
                           int64_t longest)
 {
     const int64_t least = (longest + PART_LEAST - 1) / PART_LEAST, wave = GROUPS_EACH * j->l.d->gpu->calls->processors(j->l.d->gpu);
@@ -49,8 +92,8 @@ static tally_status parts(const job *j, const tl_batch *b, const tl_memory *bins
     int64_t each = (longest / count / CHUNK + 1) * CHUNK; /* so that parts are aligned as their row is */
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
-    return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows), .parts = tl_i64(count),
+    return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
+                 .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows), .parts = tl_i64(count),
                  .each = tl_i64(each), .flags = tl_i64(j->flags), .local_bytes = tl_room(j->words * 4));
 }
 
@@ -64,7 +107,7 @@ static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bin
                  .local_bytes = tl_room(LANES * (j->words + 1) * 4));
 }
 
-static tally_status long_rows(const job *j, const tl_batch *b, const tl_results *r)
+static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
 {
     const int64_t most = j->rows < BINNED_ROWS ? j->rows : BINNED_ROWS;
     tl_memory bins = {0};
@@ -72,21 +115,22 @@ static tally_status long_rows(const job *j, const tl_batch *b, const tl_results 
     for (int64_t first = 0; !status && first < j->rows; first += most) {
         const int64_t rows = j->rows - first < most ? j->rows - first : most;
         status = clear(j, &bins, rows);
-        if (!status) status = parts(j, b, &bins, first, rows, j->longest);
-        if (!status) status = finish(j, b, &bins, first, rows, -1, r);
+        if (!status) status = parts(j, a, &bins, first, rows, j->longest);
+        if (!status) status = finish(j, &a->x, &bins, first, rows, -1, r);
     }
     tl_gpu_give(j->l.d, &bins);
     return status;
 }
 
-static tally_status short_rows(const job *j, const tl_batch *b, const tl_results *r)
+static tally_status short_rows(const job *j, const arrays *a, const tl_results *r)
 {
+    const tl_batch *const b = &a->x;
     const int across = j->rows >= COLUMNS && !b->listed && llabs(b->row_stride) < llabs(b->stride);
     int64_t lanes = 1, mean = j->elements / j->rows;
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .results = tl_results_arguments(r), .lanes = tl_i64(lanes), .flags = tl_i64(j->flags),
+                 .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes), .flags = tl_i64(j->flags),
                  .local_bytes = tl_room(each * (j->words + 1) * 4));
 }
 
@@ -95,15 +139,11 @@ static tally_status whole(const job *j, const tally_view *in, const tl_results *
 {
     tl_gpu_device *d = j->l.d;
     const int few = j->rows < 4 * GROUPS_EACH * d->gpu->calls->processors(d->gpu);
-    int64_t low, high;
-    tl_batch b;
-    tl_view_extent(in, j->item, &low, &high);
-    tally_status status = tl_batch_data(d, j->l.ctx, &j->plan, &tl_no_piece, in, low, high, &b);
-    if (!status && in->offsets)
-        status = tl_gpu_upload(d, j->l.ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &b.offsets);
+    arrays a;
+    tally_status status = open_arrays(j, in, &a);
     if (!status)
-        status = j->longest > LONG || (few && j->longest > LONG_FEW) ? long_rows(j, &b, r) : short_rows(j, &b, r);
-    tl_batch_close(d, &b);
+        status = j->longest > LONG || (few && j->longest > LONG_FEW) ? long_rows(j, &a, r) : short_rows(j, &a, r);
+    close_arrays(j, &a);
     return status;
 }
 
@@ -112,19 +152,19 @@ static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, co
 {
     const int64_t most = bytes / j->item;
     tl_memory bins = {0};
-    tl_batch b = {0};
+    arrays a = {0};
     tally_status status = room_bins(j, 1, &bins);
     if (!status) status = clear(j, &bins, 1);
     for (int64_t at = 0; !status && at < in->n; at += most) {
         tally_view piece = *in;
         piece.n = in->n - at < most ? in->n - at : most;
         piece.data = tl_offset(in->data, at * j->item);
-        tl_batch_close(j->l.d, &b);
-        status = tl_batch_data(j->l.d, j->l.ctx, &j->plan, &tl_no_piece, &piece, 0, piece.n * j->item, &b);
-        if (!status) status = parts(j, &b, &bins, 0, 1, piece.n);
+        close_arrays(j, &a);
+        status = open_arrays(j, &piece, &a);
+        if (!status) status = parts(j, &a, &bins, 0, 1, piece.n);
     }
-    if (!status) status = finish(j, &b, &bins, 0, 1, in->n, r);
-    tl_batch_close(j->l.d, &b);
+    if (!status) status = finish(j, &a.x, &bins, 0, 1, in->n, r);
+    close_arrays(j, &a);
     tl_gpu_give(j->l.d, &bins);
     return status;
 }
@@ -157,13 +197,13 @@ tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *o
     j.l = (tl_launch){d, ctx, &j.program};
     j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) | (form->mean ? EXACT_MEAN : 0) |
               (op->out == TALLY_F64 ? EXACT_F64 : 0);
-    j.item = op->elem_bytes * (1 + j.pairs);
+    j.item = op->elem_bytes;
     j.words = EXACT_WORDS_OF(j.pairs);
     measure(&j, in);
     tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
     if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
     if (!status) {
-        const int cut = in->rows == 1 && !in->offsets && in->stride == 1 && j.item * in->n > most &&
+        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 && j.item * in->n > most &&
                         most >= CHUNK * j.item && !is_here(d, in->data);
         status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
     }

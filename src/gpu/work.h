@@ -199,7 +199,8 @@ tl_arguments_in_place_part tl_in_place_arguments(const tl_in_place *p);
 
 /* ---- exact.c ---- */
 
-/* The exact sums of a view's rows; between enter and leave. Of pairs: as tl_prepare makes them. marked: elements of -0
+/* The exact sums of a view's rows; between enter and leave. Of two inputs: with its next, or
+ * pairs as tl_prepare makes them. marked: elements of -0
  * are left out. */
 tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tally_view *in,
                                 const tally_view *out);

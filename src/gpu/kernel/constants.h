@@ -47,6 +47,9 @@ enum {
     EXACT_F64 = 8 /* results are f64, else f32 */
 };
 
+/* keys/runs.cl: threads of a group; keys of a tile for each, all, and words of their bits. */
+enum { RUN_THREADS = 256, RUN_KEYS = 8, RUN_TILE = RUN_THREADS * RUN_KEYS, RUN_WORDS = RUN_TILE / 32 };
+
 /* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
  * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */
 enum { TILE_WARPS_LOG = 3, TILE_WARPS = 1 << TILE_WARPS_LOG, TILE_MORE = 3, CHUNKS_MOST = TILE_WARPS << TILE_MORE };

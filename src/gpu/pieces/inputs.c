@@ -47,6 +47,14 @@ static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call 
     return status;
 }
 
+/* An exact sum of arrays where they lie: of the operator's own type, and nothing is left out. */
+static int exact_in_place(const tl_inputs_call *c)
+{
+    for (const tally_view *v = c->in; v; v = v->next)
+        if (v->dtype != c->form->op->dtype || v->valid) return 0;
+    return c->verb == TL_REDUCE && tl_exact_form_of(c->form->op);
+}
+
 /* Can the processors still do it? Not where results may be over the elements already. */
 static int may_leave(const tl_inputs_call *c, int begun) { return !begun || c->in->data != c->out->data; }
 
@@ -64,7 +72,9 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
     tally_status status = calls->enter(d->gpu, ctx);
     if (status) return status;
     int begun = 0;
-    if (c->verb == TL_REDUCE && !tl_exact_form_of(form->op) && tl_in_place_takes(d, form, c->in)) {
+    if (exact_in_place(c)) {
+        status = tl_gpu_exact_whole(d, ctx, form->op, 0, c->in, c->out);
+    } else if (c->verb == TL_REDUCE && !tl_exact_form_of(form->op) && tl_in_place_takes(d, form, c->in)) {
         status = in_place(d, ctx, c);
     } else {
         const int counted =

@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of exact sums: long rows in parts, or short ones by a few lanes each. Local memory is the launch's. */
 #define BATCH_PARAMETERS   PARAMETERS_OF(BATCH)
+#define SECOND_PARAMETERS  PARAMETERS_OF(SECOND)
 #define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
+
+/* Row r, whose offset is `from`. */
+fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i64 y_stride)
+{
+    exact_row row;
+    row.x = x, row.y = y, row.stride = stride, row.y_stride = y_stride;
+    return row;
+}
+#define EXACT_AT(r, from, stride, row_stride) ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
+#define EXACT_ROW(r, from)                                                                                             \
+    exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,                         \
+                 y_data + (y_byte + EXACT_AT(r, from, y_stride, y_row_stride)), y_stride)
 
 KERNEL_OF(exact_clear)
 {
@@ -19,15 +32,13 @@ KERNEL_OF(exact_parts)
         const i64 row = job / parts, r = first_row + row, at = (job - row * parts) * each,
                   from = in_flags & OFFSETS ? in_offsets[r] : 0,
                   all = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n,
-                  left = all - at, n = left < each ? left : each,
-                  start = in_flags & OFFSETS ? from * in_stride : r * in_row_stride;
+                  left = all - at, n = left < each ? left : each;
         for (int k = t; k < EXACT_WORDS; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
         if (n > 0) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, in_data + (in_byte + (start + at * in_stride) * EXACT_ITEM), in_stride, n, t, EXACT_THREADS,
-                      (int)(flags & EXACT_MARKED), own);
+            exact_add(&w, EXACT_ROW(r, from), at, n, t, EXACT_THREADS, (int)(flags & EXACT_MARKED), own);
             exact_lane_end(&w, own);
         }
         BARRIER();
@@ -78,15 +89,13 @@ KERNEL_OF(exact_rows)
     for (i64 row = group_index() * each; row < in_seqs; row += group_count() * each) {
         const i64 r = row + mine < in_seqs ? row + mine : in_seqs - 1,
                   from = in_flags & OFFSETS ? in_offsets[r] : 0,
-                  n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n,
-                  start = in_flags & OFFSETS ? from * in_stride : r * in_row_stride;
+                  n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n;
         for (int k = t; k < each * (EXACT_WORDS + 1); k += LANES) room[k] = 0;
         BARRIER();
         if (row + mine < in_seqs) {
             exact_lane w;
             exact_lane_begin(&w);
-            exact_add(&w, in_data + (in_byte + start * EXACT_ITEM), in_stride, n, at, (int)lanes,
-                      (int)(flags & EXACT_MARKED), own);
+            exact_add(&w, EXACT_ROW(r, from), 0, n, at, (int)lanes, (int)(flags & EXACT_MARKED), own);
             exact_lane_end(&w, own);
         }
         BARRIER();

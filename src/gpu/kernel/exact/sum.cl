@@ -14,13 +14,14 @@
  * atomic operations of 32 bits, whose carry is seen in what was there before; so no API needs any of 64 bits, and no order
  * matters. A value adds at most 3 2^32 to a bin and a job has at most EXACT_MOST items, so no bin overflows. Behind the
  * digits are four counts: elements that are NaN, +inf, -inf, left out. */
-#define EXACT_ITEM   (TL_SIZE << EXACT_PAIRS)
-#define EXACT_PACKS  4 /* of 16 bytes, that a lane asks for at a time */
-#define EXACT_LOADED (EXACT_PACKS * 16 / EXACT_ITEM)
+#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* of 16 bytes, that a lane asks for at a time, of each input */
+#define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
 #define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a time */
 #define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8) /* a product is two values */
 #define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
-#define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : 2)
+#define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
+#define EXACT_ALL    (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8) /* registers: see exact_take */
+#define EXACT_LOG    (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
 #define EXACT_LOW    (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
 #define EXACT_UNIT   (1074 + 32 * EXACT_LOW)
 #define EXACT_DIGITS EXACT_DIGITS_OF(EXACT_PAIRS)
@@ -32,7 +33,7 @@
 #define HIGH_OF(x)   ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
 #define HIGH(top)    ((u32)((top) + 1023) << 20) /* of 2^top */
 
-enum { EXACT_LOG = 12, EXACT_MARGIN = 3, EXACT_TOP_MOST = 960 };
+enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 960 };
 
 /* ---- bins ---- */
 
@@ -108,7 +109,8 @@ far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
 /* ---- a lane's registers ---- */
 
 typedef struct {
-    f64 sum[EXACT_LEVELS];
+    f64 sum[EXACT_ALL];
+    int far; /* all registers are in use, and not EXACT_LEVELS alone */
     u32 limit; /* HIGH_OF all that they take is below it */
     int top, left;
     u32 marks; /* elements that were left out */
@@ -116,6 +118,7 @@ typedef struct {
 
 fn int exact_unit(int top, int level)
 {
+    if (TL_FORMAT == 16 && !EXACT_PAIRS) return -24; /* an f16 is an integer of 40 bits in these units */
     const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
     return unit < -1074 ? -1074 : unit;
 }
@@ -125,16 +128,37 @@ fn void exact_begin(exact_lane *w, int top)
 {
     w->top = top;
     w->left = 1 << EXACT_LOG;
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++) w->sum[l] = exact_start(exact_unit(top, l));
+    UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
 }
 fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
 {
-    UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
+    UNROLL for (int l = 0; l < EXACT_ALL; l++)
     {
+        if (l == EXACT_LEVELS && !w->far) break;
         const int unit = exact_unit(w->top, l);
         const i64 part = (i64)(as_u64(w->sum[l]) - as_u64(exact_start(unit)));
         if (part) exact_put(bins, part, unit + EXACT_UNIT);
     }
+}
+
+/* Values go to the registers from .. end - 1. Returns the bits of what is left over. */
+fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
+{
+    u64 cut = 0;
+    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+    {
+        f64 r = v[k];
+        UNROLL for (int l = 0; l < EXACT_ALL; l++)
+        {
+            if (l < from || l >= end) continue;
+            const f64 t = w->sum[l] + r, q = t - w->sum[l];
+            w->sum[l] = t;
+            r = r - q;
+        }
+        v[k] = r;
+        cut |= as_u64(r);
+    }
+    return cut;
 }
 
 fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
@@ -165,19 +189,11 @@ fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
         exact_begin(w, w->top);
     }
     w->left -= EXACT_VALUES;
-    u64 cut = 0;
-    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
-    {
-        f64 r = v[k];
-        UNROLL for (int l = 0; l < EXACT_LEVELS; l++)
-        {
-            const f64 t = w->sum[l] + r, q = t - w->sum[l];
-            w->sum[l] = t;
-            r = r - q;
-        }
-        v[k] = r;
-        cut |= as_u64(r);
-    }
+    u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
+#if EXACT_ALL > EXACT_LEVELS
+    if (cut << 1) w->far = 1; /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+    if (w->far) cut = exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
+#endif
     if (cut << 1) { /* but for the sign of 0 */
         UNROLL for (int k = 0; k < EXACT_VALUES; k++)
         {
@@ -240,34 +256,50 @@ typedef struct ALIGNED(16) {
 #define WORD_VALUE(word, k) ((f64)to_real((elem)((word)[(k) / 2] >> 16 * ((k)&1))))
 #endif
 
-/* Item 0 of n is at p; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16 bytes. */
-fn void exact_add(exact_lane *w, GLOBAL const u8 *p, i64 stride, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+/* The arrays of a row. */
+typedef struct {
+    GLOBAL const u8 *x, *y; /* y: of pairs */
+    i64 stride, y_stride;
+} exact_row;
+
+fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, i64 packs)
 {
-    const int over = (int)(ADDRESS(p) & 15), gap = over ? 16 - over : 0,
-              aligned = stride == 1 && over % TL_SIZE == 0 && gap % EXACT_ITEM == 0 && n >= gap / EXACT_ITEM;
-    const i64 head = aligned ? gap / EXACT_ITEM : 0, packs = aligned ? (n - head) / (16 / EXACT_ITEM) : 0,
-              packed = packs * (16 / EXACT_ITEM), others = n - packed;
-    GLOBAL const exact_pack *const from = (GLOBAL const exact_pack *)(p + head * EXACT_ITEM);
+    UNROLL for (int k = 0; k < EXACT_PACKS; k++)
+    {
+        exact_pack q;
+        q.x = q.y = q.z = q.w = 0;
+        if (j + k * lanes < packs) q = from[j + k * lanes];
+        word[4 * k] = q.x, word[4 * k + 1] = q.y, word[4 * k + 2] = q.z, word[4 * k + 3] = q.w;
+    }
+}
+
+/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
+ * bytes. */
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+{
+    GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
+    const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
+    int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
+#if EXACT_PAIRS
+    GLOBAL const u8 *const y = row.y + at * row.y_stride * TL_SIZE;
+    aligned &= row.y_stride == 1 && (int)(ADDRESS(y) & 15) == over;
+#endif
+    const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
+              packed = packs * (16 / TL_SIZE), others = n - packed;
     f64 v[EXACT_VALUES];
     for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
         u32 word[4 * EXACT_PACKS];
-        UNROLL for (int k = 0; k < EXACT_PACKS; k++)
-        {
-            exact_pack q;
-            q.x = q.y = q.z = q.w = 0;
-            if (j + k * lanes < packs) q = from[j + k * lanes];
-            word[4 * k] = q.x, word[4 * k + 1] = q.y, word[4 * k + 2] = q.z, word[4 * k + 3] = q.w;
-        }
+        exact_words(word, (GLOBAL const exact_pack *)(x + head * TL_SIZE), j, lanes, packs);
+#if EXACT_PAIRS
+        u32 second[4 * EXACT_PACKS];
+        exact_words(second, (GLOBAL const exact_pack *)(y + head * TL_SIZE), j, lanes, packs);
+#else
+        const u32 *const second = word;
+#endif
         UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
         {
             UNROLL for (int k = 0; k < EXACT_BATCH; k++)
-            {
-#if EXACT_PAIRS
-                exact_item(w, v, k, WORD_VALUE(word, 2 * (i + k)), WORD_VALUE(word, 2 * (i + k) + 1), marked, bins);
-#else
-                exact_item(w, v, k, WORD_VALUE(word, i + k), 0, marked, bins);
-#endif
-            }
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, bins);
             exact_take(w, v, bins);
         }
     }
@@ -275,13 +307,14 @@ fn void exact_add(exact_lane *w, GLOBAL const u8 *p, i64 stride, i64 n, int t, i
         UNROLL for (int k = 0; k < EXACT_BATCH; k++)
         {
             const i64 other = j + k * lanes, i = other < head ? other : other + packed;
-            f64 x = 0, y = 0;
+            f64 a = 0, b = 0;
             if (other < others) {
-                GLOBAL const u8 *const at = p + i * stride * EXACT_ITEM;
-                x = exact_load(at);
-                if (EXACT_PAIRS) y = exact_load(at + TL_SIZE);
+                a = exact_load(x + i * row.stride * TL_SIZE);
+#if EXACT_PAIRS
+                b = exact_load(y + i * row.y_stride * TL_SIZE);
+#endif
             }
-            exact_item(w, v, k, x, y, marked, bins);
+            exact_item(w, v, k, a, b, marked, bins);
         }
         exact_take(w, v, bins);
     }
@@ -292,6 +325,7 @@ fn void exact_lane_begin(exact_lane *w)
     exact_begin(w, -1023);
     w->limit = 0; /* the first batch says more */
     w->marks = 0;
+    w->far = 0;
 }
 fn void exact_lane_end(exact_lane *w, LOCAL u32 *bins)
 {
