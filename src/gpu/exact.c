@@ -104,7 +104,7 @@ static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bin
     return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .results = tl_results_arguments(r), .bins = tl_memory_of(bins), .first_row = tl_i64(first),
                  .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_room(LANES * (j->words + 1) * 4));
+                 .local_bytes = tl_room(LANES * EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
@@ -131,7 +131,7 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
                  .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_room(each * (j->words + 1) * 4));
+                 .local_bytes = tl_room(each * EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 /* All rows of a view that is on the device, or goes there as a whole. */

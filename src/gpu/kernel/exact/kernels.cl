@@ -66,15 +66,17 @@ KERNEL_OF(exact_finish)
     for (i64 row = group_index() * LANES; row < rows; row += group_count() * LANES) {
         const int mine = (int)(rows - row < LANES ? rows - row : LANES);
         for (int k = t; k < mine * EXACT_WORDS; k += LANES)
-            room[k / EXACT_WORDS * (EXACT_WORDS + 1) + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
+            room[k / EXACT_WORDS * EXACT_ROOM + k % EXACT_WORDS] = bins[row * EXACT_WORDS + k];
         BARRIER();
         if (t < mine) {
+            for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
+            exact_mark(room + t * EXACT_ROOM, 0, 1);
             const i64 r = first_row + row + t,
                       n = count >= 0              ? count
                           : in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r]
                                                : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
-                        exact_value(room + t * (EXACT_WORDS + 1), n, flags), flags);
+                        exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }
         BARRIER();
     }
@@ -85,12 +87,12 @@ KERNEL_OF(exact_rows)
 {
     LOCAL u32 *const room = (LOCAL u32 *)ROOM_OF_PARAMETER;
     const int t = thread_index(), each = LANES / (int)lanes, mine = t / (int)lanes, at = t % (int)lanes;
-    LOCAL u32 *const own = room + mine * (EXACT_WORDS + 1);
+    LOCAL u32 *const own = room + mine * EXACT_ROOM;
     for (i64 row = group_index() * each; row < in_seqs; row += group_count() * each) {
         const i64 r = row + mine < in_seqs ? row + mine : in_seqs - 1,
                   from = in_flags & OFFSETS ? in_offsets[r] : 0,
                   n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n;
-        for (int k = t; k < each * (EXACT_WORDS + 1); k += LANES) room[k] = 0;
+        for (int k = t; k < each * EXACT_ROOM; k += LANES) room[k] = 0;
         BARRIER();
         if (row + mine < in_seqs) {
             exact_lane w;
@@ -98,6 +100,8 @@ KERNEL_OF(exact_rows)
             exact_add(&w, EXACT_ROW(r, from), 0, n, at, (int)lanes, (int)(flags & EXACT_MARKED), own);
             exact_lane_end(&w, own);
         }
+        BARRIER();
+        exact_mark(own, at, (int)lanes);
         BARRIER();
         if (at == 0 && row + mine < in_seqs)
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),

@@ -4,28 +4,44 @@
 #define EXACT_COUNT(word) ((i64)((u64)bins[(word) + 1] << 32 | bins[word]))
 fn u64 digit_at(LOCAL const u32 *bins, int k) { return k >= 0 && k < EXACT_DIGITS ? DIGIT(k) : 0; }
 
-/* The digits of |sum|. Returns whether the sum is below 0. */
-fn int exact_magnitude(LOCAL u32 *bins)
+/* Lane t of `lanes`, a power of 2, says in the words behind the bins which of its digits are not 0. */
+fn void exact_mark(LOCAL u32 *bins, int t, int lanes)
+{
+    for (int m = 0; m < EXACT_MASKS; m++) {
+        u32 bits = 0;
+        for (int k = 32 * m + t; k < 32 * (m + 1) && k < EXACT_DIGITS; k += lanes)
+            if (bins[2 * k] | bins[2 * k + 1]) bits |= 1u << (k & 31);
+        if (bits) OR_LOCAL(&bins[EXACT_WORDS + m], bits);
+    }
+}
+
+/* The digits low .. *top - 1 of |sum|, of bins low .. high. Returns whether the sum is below 0. */
+fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
 {
     i64 carry = 0;
     u64 one = 1;
-    for (int k = 0; k < EXACT_DIGITS; k++) {
+    int k = low;
+    for (; k < EXACT_DIGITS && (k <= high || (carry != 0 && carry != -1)); k++) {
         carry += (i64)DIGIT(k);
         DIGIT(k) = (u32)carry;
         carry = (carry >> 32) + (i64)(i32)bins[2 * k + 1];
     }
-    if (carry >= 0) return 0;
-    for (int k = 0; k < EXACT_DIGITS; k++) {
-        one += (u32)~DIGIT(k);
-        DIGIT(k) = (u32)one;
-        one >>= 32;
+    if (carry < 0) {
+        for (int j = low; j < k; j++) {
+            one += (u32)~DIGIT(j);
+            DIGIT(j) = (u32)one;
+            one >>= 32;
+        }
+        if (one && k < EXACT_DIGITS) DIGIT(k++) = 1; /* all of them are 0 */
     }
-    return 1;
+    while (k > low && !DIGIT(k - 1)) k--;
+    *top = k > low ? k : 0;
+    return carry < 0;
 }
 
-/* The digits below `top` become those of a quotient by n: 8 of them, as far as there are. Returns whether anything is
+/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are. Returns whether anything is
  * left over. */
-fn int exact_divide(LOCAL u32 *bins, int top, u64 n)
+fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
 {
     const int end = top > 8 ? top - 8 : 0;
     u64 rest = 0;
@@ -47,18 +63,11 @@ fn int exact_divide(LOCAL u32 *bins, int top, u64 n)
         DIGIT(j) = quotient;
     }
     more = rest != 0;
-    for (int j = 0; j < end; j++) {
+    for (int j = low; j < end; j++) {
         more |= DIGIT(j) != 0;
         DIGIT(j) = 0;
     }
     return more;
-}
-
-fn int exact_top(LOCAL const u32 *bins)
-{
-    int top = EXACT_DIGITS;
-    while (top > 0 && !DIGIT(top - 1)) top--;
-    return top;
 }
 
 /* The digits below `top`, rounded to nearest even to a format of `mantissa` bits below the first, whose unit is
@@ -90,11 +99,16 @@ fn u64 exact_value(LOCAL u32 *bins, i64 count, i64 flags)
     if ((flags & EXACT_MEAN && n <= 0) || (nan && !(flags & EXACT_MASKED)) || (plus && minus))
         return most << mantissa | (u64)1 << (mantissa - 1);
     if (plus || minus) return most << mantissa | (u64)(minus != 0) << (is_wide ? 63 : 31);
-    const u64 negative = (u64)exact_magnitude(bins);
-    int top = exact_top(bins), more = 0;
+    int low = EXACT_DIGITS, high = -1, top = 0, more = 0;
+    for (int m = 0; m < EXACT_MASKS; m++) {
+        const u32 bits = bins[EXACT_WORDS + m];
+        if (bits && high < 0) low = 32 * m + low_zeros(bits);
+        if (bits) high = 32 * m + 31 - high_zeros(bits);
+    }
+    const u64 negative = (u64)exact_magnitude(bins, low, high, &top);
     if (top && flags & EXACT_MEAN) {
-        more = exact_divide(bins, top, (u64)n);
-        top = exact_top(bins);
+        more = exact_divide(bins, low, top, (u64)n);
+        while (top > 0 && !DIGIT(top - 1)) top--;
     }
     const u64 bits = top ? exact_round(bins, top, more, mantissa, is_wide ? 0 : 1074 - 149, most) : 0;
     return bits ? bits | negative << (is_wide ? 63 : 31) : 0; /* never -0 */
