@@ -68,7 +68,6 @@ declare -A sees=(
     [gpu/kernel]=''
     [gpu/kernel/inputs]=''
     [gpu/kernel/exact]=''
-    [gpu/kernel/keys]=''
     [gpu]='dtype operator law exact store context gpu/kernel'
     [gpu/pieces]='operator law exact context gpu'
     [gpu/cuda]='store context gpu'

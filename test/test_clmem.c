@@ -118,7 +118,7 @@ static void check_host_only(char *px, char *py)
     REFUSED(tally_exact_add(ctx, &sum, &a), "exact sums");
     REFUSED(tally_window(ctx, "sum", &a, &wanted, &w), "windows of negative offsets or of a step");
     REFUSED(tally_window_ranges(ctx, "sum", &a, ends, ends, 100, &wanted, 0), "windows by ranges");
-    REFUSED(tally_runs(ctx, &host, (int64_t *)(void *)py, &runs), "runs, groups and gathers");
+    REFUSED(tally_runs(ctx, &a, ends, &runs), "runs, groups and gathers");
     REFUSED(tally_groups(ctx, &codes, 5, ends, ends), "runs, groups and gathers");
     REFUSED(tally_take(ctx, &host, ends, 100, &y), "runs, groups and gathers");
     tally_time(ctx, 1);

@@ -787,7 +787,7 @@ static void run(tally *ctx, int64_t cases, int few)
 /* Exact sums: by the device and nobody else. */
 static void exact(tally *ctx)
 {
-    static const char *const ops[] = {"sum:exact",     "dot:exact",  "mean:exact",
+    static const char *const ops[] = {"sum:exact",    "dot:exact",    "mean:exact",
                                       "nansum:exact", "nandot:exact", "nanmean:exact"};
     static const tally_dtype types[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
     static problem c;
@@ -818,46 +818,9 @@ static void exact(tally *ctx)
                    tally_dtype_name(d), (long long)rows, (long long)n, (long long)c.in.row_stride,
                    (long long)c.in.stride, c.in.valid != NULL);
         const int64_t elements = segments ? c.offsets[rows] - c.offsets[0] : rows * n;
-        check(!times.on_processors && (times.launches || !elements), "%s: %lld launches, %lld elements on the processors",
-              op, (long long)times.launches, (long long)times.on_processors);
-    }
-    check_ok(ctx, tally_time(ctx, 1), "time");
-    tally_close(processors);
-}
-
-/* Runs of keys in device memory; offsets there or on the host. */
-static void runs(tally *ctx)
-{
-    static int64_t wanted[sizeof store[1] / 8], offsets[sizeof store[1] / 8];
-    enum { KEYS = (int)(sizeof store[1] / 8) - 1 };
-    tally *processors = check_open(1, NULL);
-    tally_times_info times;
-    for (int k = 0; k < (check_quick ? 30 : 60); k++) {
-        const tally_dtype d = (tally_dtype)(1 + check_below(TALLY_F64));
-        const int64_t bytes = (int64_t)tally_dtype_size(d), n = check_below(5) ? KEYS - check_below(99) : check_below(99),
-                      mean = check_below(3) ? 1 + check_below(60) : 1, reverse = check_below(4) == 0,
-                      here = check_below(2), no = check_below(6) == 0;
-        check_fill(store[0], d, KEYS + 1, (tl_data)check_below(TL_DATA_KINDS));
-        for (int64_t i = 1; i < n; i++) /* some like the one before */
-            if (check_below(mean)) memcpy(store[0] + i * bytes, store[0] + (i - 1) * bytes, (size_t)bytes);
-        tally_view keys = tally_flat(store[0], d, n);
-        if (reverse && n) keys.data = store[0] + (n - 1) * bytes, keys.stride = -1;
-        int64_t want_runs = -1, got_runs = -1;
-        memset(wanted, 0x55, sizeof wanted);
-        memset(offsets, 0x55, sizeof offsets);
-        check_ok(processors, tally_runs(processors, &keys, wanted, &want_runs), "runs");
-        keys.data = copied(ctx, STORE, keys.data, store[0], sizeof store[0]);
-        int64_t *const to = here ? copied(ctx, NEXT, offsets, offsets, sizeof offsets) : offsets;
-        check_ok(ctx, tally_time(ctx, 1), "time");
-        if (!check_ok(ctx, tally_runs(ctx, &keys, no ? NULL : to, &got_runs), "runs") || !n) continue;
-        check_ok(ctx, tally_times(ctx, &times), "times");
-        if (here) check_ok(ctx, ctx->device->calls->copy(ctx->device, ctx, offsets, to, sizeof offsets), "copy");
-        check(got_runs == want_runs && times.launches && !times.on_processors, "%lld runs, not %lld",
-              (long long)got_runs, (long long)want_runs);
-        if (no) memset(wanted, 0x55, sizeof wanted);
-        for (int64_t i = want_runs + 1; i <= n; i++) wanted[i] = 0x5555555555555555; /* the processors use the room */
-        check_same(offsets, wanted, sizeof wanted, 1, "runs of %lld %s, mean %lld", (long long)n, tally_dtype_name(d),
-                   (long long)mean);
+        check(!times.on_processors && (times.launches || !elements),
+              "%s: %lld launches, %lld elements on the processors", op, (long long)times.launches,
+              (long long)times.on_processors);
     }
     check_ok(ctx, tally_time(ctx, 1), "time");
     tally_close(processors);
@@ -880,7 +843,6 @@ static void on_device(const char *name)
     check_ok(ctx, tally_time(ctx, 1), "time");
     run(ctx, few || check_quick ? 200 : 1000, few);
     exact(ctx);
-    runs(ctx);
     check_ok(ctx, gpu->calls->enter(gpu, ctx), name);
     for (int b = 0; b < BLOCKS; b++) gpu->calls->release(gpu, &block[b]);
     gpu->calls->leave(gpu);

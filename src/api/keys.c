@@ -17,30 +17,17 @@ static tally_status one_sequence(tally *ctx, const tally_view *given, const char
         return tl_fail(ctx, TALLY_INVALID, "%s->rows is %lld%s: must be one sequence, rows 1 and no offsets", name,
                        (long long)v->rows, v->offsets ? " with offsets" : "");
     tally_status status = tl_view_check(ctx, v, name, (int64_t)tally_dtype_size(v->dtype));
+    if (!status) status = tl_on_processors(ctx, v->data, name, "runs, groups and gathers", v->n);
     if (!status) tl_view_normal(v);
     return status;
-}
-
-static tally_status on_processors(tally *ctx, const tally_view *v, const char *name)
-{
-    return tl_on_processors(ctx, v->data, name, "runs, groups and gathers", v->n);
 }
 
 tally_status tally_runs(tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs)
 {
     tally_view v;
-    tl_plan any;
-    int done = 0;
     tally_status status = one_sequence(ctx, keys, "keys", &v);
     if (status) return status;
     if (!runs) return tl_fail(ctx, TALLY_INVALID, "runs is NULL: must point to where the number of runs goes");
-    if (ctx->device->calls->runs) {
-        status = tl_plan_of(ctx, "count", TALLY_U8, &any);
-        if (!status) status = ctx->device->calls->runs(ctx->device, ctx, &any, &v, offsets, runs, &done);
-        if (status || done) return status;
-    }
-    status = on_processors(ctx, &v, "keys");
-    if (status) return status;
     status = offsets ? tl_on_processors(ctx, offsets, "offsets", "runs, groups and gathers", 0) : TALLY_OK;
     if (!status) *runs = tl_runs(tally_threads(ctx), &v, offsets);
     return status;
@@ -51,7 +38,6 @@ tally_status tally_groups(tally *ctx, const tally_view *codes, int64_t groups, i
     tally_view v;
     int64_t bad;
     tally_status status = one_sequence(ctx, codes, "codes", &v);
-    if (!status) status = on_processors(ctx, &v, "codes");
     if (status) return status;
     if (tl_dtype_kind(v.dtype) == 'F')
         return tl_fail(ctx, TALLY_UNSUPPORTED, "codes->dtype is %s: must be an integer type",
@@ -75,9 +61,7 @@ tally_status tally_take(tally *ctx, const tally_view *in, const int64_t *order, 
 {
     tally_view x, y;
     tally_status status = one_sequence(ctx, in, "in", &x);
-    if (!status) status = on_processors(ctx, &x, "in");
     if (!status) status = one_sequence(ctx, out, "out", &y);
-    if (!status) status = on_processors(ctx, &y, "out");
     if (status) return status;
     const int64_t bytes = (int64_t)tally_dtype_size(x.dtype);
     if (n < 0) return tl_fail(ctx, TALLY_INVALID, "n is %lld: must be at least 0", (long long)n);

@@ -63,13 +63,9 @@ typedef struct tl_device_calls {
     /* A verb on an input that has an element, as far as the device has a road and memory for it (*done); else nothing
      * is written, and the processors do it. NULL: they always do. */
     tally_status (*inputs)(tl_device *, tally *, const tl_inputs_call *, int *done);
-    /* Exact sums of the sequences of a view, as far as the device has memory for it (*done); else nothing is written, and
-     * the processors do it. NULL: they always do. */
+    /* Exact sums of the sequences of a view, as far as the device has memory for it (*done); else nothing is written,
+     * and the processors do it. NULL: they always do. */
     tally_status (*exact)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
-    /* tally_runs of keys that are the device's memory (*done); n of them, offsets NULL: count only. any: a plan of no
-     * importance. NULL: the processors do it. */
-    tally_status (*runs)(tl_device *, tally *, const struct tl_plan *any, const tally_view *keys, int64_t *offsets,
-                         int64_t *runs, int *done);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

@@ -14,7 +14,7 @@ enum {
     LONG_FEW = 4096,            /* and where there are few of them these */
     LANE_ITEMS = 16,            /* of a short row, for each lane */
     COLUMNS = 16,               /* so many rows that lie across have a lane each */
-    BINNED_ROWS = 4096,           /* that have bins at a time */
+    BINNED_ROWS = 4096,         /* that have bins at a time */
     PIECE_BYTES = 32 << 20
 };
 
@@ -86,15 +86,17 @@ static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
 static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
                           int64_t longest)
 {
-    const int64_t least = (longest + PART_LEAST - 1) / PART_LEAST, wave = GROUPS_EACH * j->l.d->gpu->calls->processors(j->l.d->gpu);
+    const int64_t least = (longest + PART_LEAST - 1) / PART_LEAST,
+                  wave = GROUPS_EACH * j->l.d->gpu->calls->processors(j->l.d->gpu);
     int64_t count = wave / rows < least ? wave / rows : least;
     if (count < 1) count = 1;
     int64_t each = (longest / count / CHUNK + 1) * CHUNK; /* so that parts are aligned as their row is */
     if (each > EXACT_MOST) each = EXACT_MOST;
     count = longest > each ? (longest - 1) / each + 1 : 1;
     return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
-                 .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows), .parts = tl_i64(count),
-                 .each = tl_i64(each), .flags = tl_i64(j->flags), .local_bytes = tl_room(j->words * 4));
+                 .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
+                 .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
+                 .local_bytes = tl_room(j->words * 4));
 }
 
 /* count: elements of each row; below 0: those of the batch. */
@@ -130,8 +132,8 @@ static tally_status short_rows(const job *j, const arrays *a, const tl_results *
     while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
     const int64_t each = LANES / lanes;
     return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
-                 .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes), .flags = tl_i64(j->flags),
-                 .local_bytes = tl_room(each * EXACT_ROOM_OF(j->pairs) * 4));
+                 .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
+                 .flags = tl_i64(j->flags), .local_bytes = tl_room(each * EXACT_ROOM_OF(j->pairs) * 4));
 }
 
 /* All rows of a view that is on the device, or goes there as a whole. */

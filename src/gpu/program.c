@@ -369,11 +369,6 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         add_file(&b, "gpu/kernel/exact/kernels.cl");
         return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
     }
-    if (!strcmp(shape, "keys")) {
-        add_file(&b, "gpu/kernel/constants.h");
-        add_file(&b, "gpu/kernel/keys/runs.cl");
-        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
-    }
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
     if (is_long) say(&b, "#define TL_LONG 1\n");

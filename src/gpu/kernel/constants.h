@@ -35,12 +35,13 @@ enum {
     PREPARE_ZEROS = 64   /* zeros of x become +0 */
 };
 
-/* exact/: threads of a group, groups of a processor, items of a job at most; of sums and of products of pairs the digits below 2^-1074, all
- * digits, and words of u32 of all bins; what a launch does. */
-enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27, EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
+/* exact/: threads of a group, groups of a processor, items of a job at most; of sums and of products of pairs the
+ * digits below 2^-1074, all digits, and words of u32 of all bins; what a launch does. */
+enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27 };
+enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
 #define EXACT_DIGITS_OF(pairs) ((pairs) ? 134 : 70)
 #define EXACT_WORDS_OF(pairs)  (2 * (EXACT_DIGITS_OF(pairs) + 4))
-enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins: an odd number in all */
+enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins; with them an odd number */
 #define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS)
 enum {
     EXACT_MARKED = 1, /* elements of -0 are left out */
@@ -48,9 +49,6 @@ enum {
     EXACT_MEAN = 4,
     EXACT_F64 = 8 /* results are f64, else f32 */
 };
-
-/* keys/runs.cl: threads of a group; keys of a tile for each, all, and words of their bits. */
-enum { RUN_THREADS = 256, RUN_KEYS = 8, RUN_TILE = RUN_THREADS * RUN_KEYS, RUN_WORDS = RUN_TILE / 32 };
 
 /* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST
  * chunks, after the last chunk less than ROWS_MOST rows of 2^ROW_LOG elements. */

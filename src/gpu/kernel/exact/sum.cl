@@ -5,22 +5,23 @@
  *                   (integers in f64)       (local memory)         (global memory)
  *
  * Registers, as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5 2^(52 + u), and is an
- * integer of 52 bits in units of 2^u while it stays in its binade. Adding x cuts x at 2^u; what was cut off is exact and
- * goes to the next register, whose unit is lower. What the last one cuts off, and elements too large for any
- * register, go to the bins by themselves: seldom, and nothing is ever tried twice. A lane's units follow from the
- * largest exponent it has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as integers.
+ * integer of 52 bits in units of 2^u while it stays in its binade. Adding x cuts x at 2^u; what was cut off is exact
+ * and goes to the next register, whose unit is lower. What the last one cuts off, and elements too large for any
+ * register, go to the bins by themselves: nothing is ever tried twice. A lane's units follow from the largest exponent
+ * it has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as integers.
  *
  * Bins: digit k is worth 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two words of 32, added to by
- * atomic operations of 32 bits, whose carry is seen in what was there before; so no API needs any of 64 bits, and no order
- * matters. A value adds at most 3 2^32 to a bin and a job has at most EXACT_MOST items, so no bin overflows. Behind the
- * digits are four counts: elements that are NaN, +inf, -inf, left out. */
+ * atomic operations of 32 bits, whose carry is seen in what was there before; so no API needs any of 64 bits, and no
+ * order matters. A value adds at most 3 2^32 to a bin and a job has at most EXACT_MOST items, so no bin overflows.
+ * Behind the digits are four counts: elements that are NaN, +inf, -inf, left out. */
 #define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* of 16 bytes, that a lane asks for at a time, of each input */
 #define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
 #define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a time */
 #define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8) /* a product is two values */
 #define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
 #define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
-#define EXACT_ALL    (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8) /* registers: see exact_take */
+/* All registers; see exact_take. */
+#define EXACT_ALL    (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8)
 #define EXACT_LOG    (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
 #define EXACT_LOW    (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
 #define EXACT_UNIT   (1074 + 32 * EXACT_LOW)

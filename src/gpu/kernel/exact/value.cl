@@ -39,8 +39,8 @@ fn int exact_magnitude(LOCAL u32 *bins, int low, int high, int *top)
     return carry < 0;
 }
 
-/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are. Returns whether anything is
- * left over. */
+/* The digits low .. top - 1 become those of a quotient by n: 8 of them, as far as there are. Returns whether anything
+ * is left over. */
 fn int exact_divide(LOCAL u32 *bins, int low, int top, u64 n)
 {
     const int end = top > 8 ? top - 8 : 0;
@@ -76,7 +76,8 @@ fn u64 exact_round(LOCAL const u32 *bins, int top, int more, int mantissa, int u
 {
     const int first = 32 * (top - 1) + 31 - high_zeros(DIGIT(top - 1)), least = 32 * EXACT_LOW + unit,
               at = first - mantissa > least ? first - mantissa : least, digit = at >> 5, shift = at & 31;
-    u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift), below = digit_at(bins, digit - 1);
+    u64 m = digit_at(bins, digit) >> shift | digit_at(bins, digit + 1) << (32 - shift),
+        below = digit_at(bins, digit - 1);
     if (shift) {
         m |= digit_at(bins, digit + 2) << (64 - shift);
         more |= (u32)(below << (32 - shift)) != 0;
