@@ -6,10 +6,12 @@
 !   call tally_mpi_reduce(ctx, 'sum', x, total, MPI_COMM_WORLD, status)
 !   if (status /= 0) print *, tally_mpi_error()
 !
-! x: a contiguous array of real or integer, of any rank, my part of the sequence in the order of memory. Parts follow each
+! x: an array of real or integer, of any rank, my part of the sequence in the order of its elements. Parts follow each
 ! other by rank; or `start` says the number of my first element, from 0. Every call is collective, and every rank gets
 ! the same status. root: the rank that gets the result (default: all). comm: the integer of `use mpi`, or comm%mpi_val
-! of `use mpi_f08`.
+! of `use mpi_f08`; any communicator. next: the second input of dot, wmean, corr, ...; valid: a logical array, where
+! .false. leaves the element out, on all ranks or on some (doc/inputs.md). Both have the shape of x. All arrays may be
+! sections, x(1:n:2, :); those that are not contiguous are copied.
 !
 !   mpicc -c tally_mpi_fortran.c && mpifort tally_mpi.f90 program.f90 tally_mpi_fortran.o -ltally
 module tally_mpi
@@ -36,25 +38,29 @@ module tally_mpi
             import c_ptr
             type(c_ptr), value :: ctx
         end subroutine
-        integer(c_int) function c_reduce(ctx, op, x, start, result, root, comm) bind(c, name='tally_mpi_fortran_reduce')
+        integer(c_int) function c_reduce(ctx, op, x, start, result, root, next, valid, comm) &
+                bind(c, name='tally_mpi_fortran_reduce')
             import c_int, c_ptr, c_char, c_int64_t
             type(c_ptr), value :: ctx
             character(kind=c_char), intent(in) :: op(*)
             type(*), dimension(..), intent(in) :: x
             integer(c_int64_t), value :: start
             type(*), dimension(..), intent(inout) :: result
+            type(*), dimension(..), intent(in), optional :: next, valid
             integer(c_int), value :: root, comm
         end function
-        integer(c_int) function c_scan(ctx, op, x, start, results, exclusive, comm) bind(c, name='tally_mpi_fortran_scan')
+        integer(c_int) function c_scan(ctx, op, x, start, results, exclusive, next, valid, comm) &
+                bind(c, name='tally_mpi_fortran_scan')
             import c_int, c_ptr, c_char, c_int64_t
             type(c_ptr), value :: ctx
             character(kind=c_char), intent(in) :: op(*)
             type(*), dimension(..), intent(in) :: x
             integer(c_int64_t), value :: start
             type(*), dimension(..), intent(inout) :: results
+            type(*), dimension(..), intent(in), optional :: next, valid
             integer(c_int), value :: exclusive, comm
         end function
-        integer(c_int) function c_window(ctx, op, x, start, results, before, after, edges, count, comm) &
+        integer(c_int) function c_window(ctx, op, x, start, results, before, after, edges, count, next, valid, comm) &
                 bind(c, name='tally_mpi_fortran_window')
             import c_int, c_ptr, c_char, c_int64_t
             type(c_ptr), value :: ctx
@@ -62,23 +68,28 @@ module tally_mpi
             type(*), dimension(..), intent(in) :: x
             integer(c_int64_t), value :: start, before, after
             type(*), dimension(..), intent(inout) :: results
+            type(*), dimension(..), intent(in), optional :: next, valid
             integer(c_int), value :: edges, comm
             integer(c_int64_t), intent(out) :: count
         end function
-        integer(c_int) function c_allreduce(ctx, op, x, results, comm) bind(c, name='tally_mpi_fortran_allreduce')
+        integer(c_int) function c_allreduce(ctx, op, x, results, next, valid, comm) &
+                bind(c, name='tally_mpi_fortran_allreduce')
             import c_int, c_ptr, c_char
             type(c_ptr), value :: ctx
             character(kind=c_char), intent(in) :: op(*)
             type(*), dimension(..), intent(in) :: x
             type(*), dimension(..), intent(inout) :: results
+            type(*), dimension(..), intent(in), optional :: next, valid
             integer(c_int), value :: comm
         end function
-        integer(c_int) function c_fields(ctx, op, x, results, dim, comm) bind(c, name='tally_mpi_fortran_fields')
+        integer(c_int) function c_fields(ctx, op, x, results, dim, next, valid, comm) &
+                bind(c, name='tally_mpi_fortran_fields')
             import c_int, c_ptr, c_char
             type(c_ptr), value :: ctx
             character(kind=c_char), intent(in) :: op(*)
             type(*), dimension(..), intent(in) :: x
             type(*), dimension(..), intent(inout) :: results
+            type(*), dimension(..), intent(in), optional :: next, valid
             integer(c_int), value :: dim, comm
         end function
         type(c_ptr) function c_error() bind(c, name='tally_mpi_fortran_error')
@@ -106,40 +117,42 @@ contains
         ctx%is = c_null_ptr
     end subroutine
 
-    subroutine tally_mpi_reduce(ctx, op, x, result, comm, status, start, root)
+    subroutine tally_mpi_reduce(ctx, op, x, result, comm, status, start, root, next, valid)
         type(tally_context), intent(in) :: ctx
         character(*), intent(in) :: op
         type(*), dimension(..), intent(in) :: x
         type(*), dimension(..), intent(inout) :: result
         integer, intent(in) :: comm
         integer, intent(out) :: status
+        type(*), dimension(..), intent(in), optional :: next, valid
         integer(c_int64_t), intent(in), optional :: start
         integer, intent(in), optional :: root
         integer(c_int) :: to
         to = -1
         if (present(root)) to = root
-        status = c_reduce(ctx%is, trim(op)//c_null_char, x, start_of(start), result, to, comm)
+        status = c_reduce(ctx%is, trim(op)//c_null_char, x, start_of(start), result, to, next, valid, comm)
     end subroutine
 
     ! results(i) folds all elements up to x(i), those of the ranks before too; exclusive: without x(i)
-    subroutine tally_mpi_scan(ctx, op, x, results, comm, status, start, exclusive)
+    subroutine tally_mpi_scan(ctx, op, x, results, comm, status, start, exclusive, next, valid)
         type(tally_context), intent(in) :: ctx
         character(*), intent(in) :: op
         type(*), dimension(..), intent(in) :: x
         type(*), dimension(..), intent(inout) :: results
         integer, intent(in) :: comm
         integer, intent(out) :: status
+        type(*), dimension(..), intent(in), optional :: next, valid
         integer(c_int64_t), intent(in), optional :: start
         logical, intent(in), optional :: exclusive
         integer(c_int) :: without
         without = 0
         if (present(exclusive)) without = merge(1, 0, exclusive)
-        status = c_scan(ctx%is, trim(op)//c_null_char, x, start_of(start), results, without, comm)
+        status = c_scan(ctx%is, trim(op)//c_null_char, x, start_of(start), results, without, next, valid, comm)
     end subroutine
 
     ! results(i) folds the window from `before` elements before x(i) to `after` elements after it; count: how many
     ! results there are here, as many as x has elements, or less with tally_edges_valid
-    subroutine tally_mpi_window(ctx, op, x, results, before, after, comm, status, start, edges, count)
+    subroutine tally_mpi_window(ctx, op, x, results, before, after, comm, status, start, edges, count, next, valid)
         type(tally_context), intent(in) :: ctx
         character(*), intent(in) :: op
         type(*), dimension(..), intent(in) :: x
@@ -147,6 +160,7 @@ contains
         integer(c_int64_t), intent(in) :: before, after
         integer, intent(in) :: comm
         integer, intent(out) :: status
+        type(*), dimension(..), intent(in), optional :: next, valid
         integer(c_int64_t), intent(in), optional :: start
         integer(c_int), intent(in), optional :: edges
         integer(c_int64_t), intent(out), optional :: count
@@ -154,35 +168,38 @@ contains
         integer(c_int) :: ends
         ends = tally_edges_missing
         if (present(edges)) ends = edges
-        status = c_window(ctx%is, trim(op)//c_null_char, x, start_of(start), results, before, after, ends, made, comm)
+        status = c_window(ctx%is, trim(op)//c_null_char, x, start_of(start), results, before, after, ends, made, &
+                          next, valid, comm)
         if (present(count)) count = made
     end subroutine
 
     ! element by element over the ranks, in their order
-    subroutine tally_mpi_allreduce(ctx, op, x, results, comm, status)
+    subroutine tally_mpi_allreduce(ctx, op, x, results, comm, status, next, valid)
         type(tally_context), intent(in) :: ctx
         character(*), intent(in) :: op
         type(*), dimension(..), intent(in) :: x
         type(*), dimension(..), intent(inout) :: results
         integer, intent(in) :: comm
         integer, intent(out) :: status
-        status = c_allreduce(ctx%is, trim(op)//c_null_char, x, results, comm)
+        type(*), dimension(..), intent(in), optional :: next, valid
+        status = c_allreduce(ctx%is, trim(op)//c_null_char, x, results, next, valid, comm)
     end subroutine
 
-    ! one result for each sequence along dimension dim (default: the last), which goes on from rank to rank: a time mean of
-    ! x(longitude, latitude, time) is results(longitude, latitude), on all ranks. Ranks differ in that extent alone
-    subroutine tally_mpi_fields(ctx, op, x, results, comm, status, dim)
+    ! one result for each sequence along dimension dim (default: the last), which goes on from rank to rank: a time mean
+    ! of x(longitude, latitude, time) is results(longitude, latitude), on all ranks. Ranks differ in that extent alone
+    subroutine tally_mpi_fields(ctx, op, x, results, comm, status, dim, next, valid)
         type(tally_context), intent(in) :: ctx
         character(*), intent(in) :: op
         type(*), dimension(..), intent(in) :: x
         type(*), dimension(..), intent(inout) :: results
         integer, intent(in) :: comm
         integer, intent(out) :: status
+        type(*), dimension(..), intent(in), optional :: next, valid
         integer, intent(in), optional :: dim
         integer(c_int) :: along
         along = rank(x)
         if (present(dim)) along = dim
-        status = c_fields(ctx%is, trim(op)//c_null_char, x, results, along, comm)
+        status = c_fields(ctx%is, trim(op)//c_null_char, x, results, along, next, valid, comm)
     end subroutine
 
     ! the sentence of the last call that failed, the same on every rank

@@ -154,8 +154,8 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
  *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
  *                   once, for 64 bytes). Other calls copy them to the host first.
- *   Streams         of reductions and scans, and fragments, take device memory too; streams of windows host memory
- *                   alone.
+ *   Streams         and fragments take device memory too; where the processors do the work (many sequences, windows,
+ *                   validity, second inputs, exact sums) it is copied to the host, and results back.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 
@@ -220,7 +220,7 @@ TALLY_API tally_status tally_reduce(tally *ctx, const char *op, const tally_view
 
 /* Which of these results are of elements: bit number valid_offset + r of valid, least significant first, becomes 0
  * where none is left of sequence r (there are none, all are left out, or, with a nan form, NaN), else 1. Scans and
- * windows write such bits if their output view has `valid` (section 5). In host memory, from host memory alone. */
+ * windows write such bits if their output view has `valid` (section 5). The processors do it, of any memory. */
 TALLY_API tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid,
                                           int64_t valid_offset);
 
@@ -292,7 +292,7 @@ struct tally_view {
      * follow the elements' places: that of element (r, i) is number valid_offset + r * row_stride + i * stride (with
      * offsets valid_offset + j * stride for the element number j). In an output view they are written: 0 where a result
      * is of no elements, or a window of fewer than min_count or, by the rule for edges, not full; else 1. The result
-     * beside a 0 is the operator's empty value. Both views are in host memory then */
+     * beside a 0 is the operator's empty value. Streams and windows by ranges write no such bits */
     const void *valid;
     int64_t valid_offset;
     /* NULL, or the operator's second input: the same rows and lengths (with offsets: the same offsets), any strides,
@@ -356,7 +356,7 @@ TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void
                                                 void *out, int64_t *produced);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
- * tally_scan, tally_window of `rows` sequences. Host memory; on a GPU the processors do it. State: of reduce and scan
+ * tally_scan, tally_window of `rows` sequences. Any memory; on a GPU the processors do it. State: of reduce and scan
  * up to 7 steps as they came, and a node of each sequence for each bit of the steps' number (of a scan two), so a step
  * of a reduction costs a copy and, every eighth time, one fold of 8; of a window the last steps that it needs.
  *
@@ -387,7 +387,7 @@ TALLY_API tally_status tally_fragment_make(tally *ctx, const char *op, tally_dty
 /* The same of many sequences at once: elements start .. start + x->n - 1 of each sequence of a view (without offsets),
  * which may have validity and a second input; of two inputs the fragment's dtype is their common type (doc/inputs.md).
  * All have the same slabs, so the fragment has one list of ranges, and results of x->rows sequences. Fragments merge
- * with those of as many sequences, elements left out or not. Host memory; on a GPU the processors do it. */
+ * with those of as many sequences, elements left out or not. Any memory; on a GPU the processors do it. */
 TALLY_API tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view *x, int64_t start,
                                               tally_fragment **fragment);
 /* Adds what right has to left; right stays as it is. What both have is TALLY_INVALID, and nothing changes. */
@@ -616,14 +616,14 @@ typedef struct tally_exact {
 } tally_exact;
 /* The sum of nothing: all bytes 0. */
 TALLY_API void tally_exact_init(tally_exact *sum);
-/* Adds all elements of a view, which are f16, bf16, f32 or f64, or takes them back. ctx NULL: on the calling thread,
- * and the sentence is in tally_error(NULL). Of host memory. On failure *sum is as before. */
+/* Adds all elements of a view, or takes them back: of f16, bf16, f32 or f64; with a second input products below f64,
+ * what is left out no element (doc/inputs.md). ctx NULL: of plain views, here. On failure *sum is as before. */
 TALLY_API tally_status tally_exact_add(tally *ctx, tally_exact *sum, const tally_view *x);
 TALLY_API tally_status tally_exact_subtract(tally *ctx, tally_exact *sum, const tally_view *x);
 /* *sum becomes *sum + *other; or *sum - *other, which had been merged into it. */
 TALLY_API void tally_exact_merge(tally_exact *sum, const tally_exact *other);
 TALLY_API void tally_exact_unmerge(tally_exact *sum, const tally_exact *other);
-/* What `op` (sum:exact, mean:exact, nansum:exact or nanmean:exact, or with :f64) of elements of dtype gives. */
+/* What `op` (sum:exact, mean:exact, a nan form, below f64 dot:exact, or with :f64) of elements of dtype gives. */
 TALLY_API tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *op, tally_dtype dtype,
                                          void *value);
 

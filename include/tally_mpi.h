@@ -21,8 +21,8 @@
  * Views are dense but for tally_mpi_fields: tally_flat, or tally_rows in C order as one sequence. They, and results,
  * are in host memory or in that of the context's device; tally_mpi_open(&ctx, "cuda", comm) gives each rank a GPU. No
  * MPI library has to know GPUs: what goes between ranks, fragments and the elements at the ends of parts, goes through
- * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device. Views in host
- * memory may have validity and a second input (next), but for tally_mpi_allreduce; validity on some ranks alone, too.
+ * the host. In tally_mpi_allreduce all elements do; tally_mpi_nccl.h moves them from device to device. Views may have
+ * validity, also on some ranks alone, and a second input (next); in device memory these go through the host.
  * One thread of a rank calls at a time. A rank that dies, or an MPI call that fails, is for the error handler of the
  * MPI library: with the default one all ranks end; with MPI_ERRORS_RETURN the status is TALLY_IO. To drop the header
  * into a project of yours, take tally_mpi_ranks.h and tally_mpi_elements.h too, which lie beside it. */
@@ -87,23 +87,10 @@ static inline tally_status tally_mpi_part_of_(tally *ctx, const char *op, const 
     return tally_fragment_of_view(ctx, op, &flat, start, f);
 }
 
-/* The results of a fragment of `rows` sequences to out, in whatever memory that is. */
-static inline tally_status tally_mpi_result_(tally *ctx, const char *op, const tally_fragment *all, int64_t rows,
-                                             void *out)
+/* The results of a fragment to out, in whatever memory that is. */
+static inline tally_status tally_mpi_result_(tally *ctx, const tally_fragment *all, void *out)
 {
-    tally_operator_info info;
-    tally_fragment_info about;
-    int owner;
-    tally_fragment_about(all, &about);
-    tally_status status = tally_operator(ctx, op, about.dtype, &info);
-    if (!status) status = tally_owner(ctx, out, &owner);
-    const size_t bytes = status ? 0 : (size_t)rows * tally_dtype_size(info.output) * (size_t)info.lanes;
-    void *const here = !status && owner >= 0 ? malloc(bytes + 1) : NULL;
-    if (!status && owner >= 0 && !here)
-        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", (long long)rows);
-    if (!status) status = tally_fragment_result(all, here ? here : out);
-    if (!status && here) status = tally_copy(ctx, out, here, bytes);
-    free(here);
+    const tally_status status = tally_fragment_result(all, out);
     return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
 }
 
@@ -135,7 +122,7 @@ static inline tally_status tally_mpi_reduce(tally *ctx, const char *op, const ta
     if (!status)
         status =
             tally_mpi_merge_all_(ctx, &m, 1, &room, &f, root < 0 ? TALLY_MPI_TO_ALL_ : TALLY_MPI_TO_ROOT_, root, &all);
-    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, op, all, 1, out) : TALLY_OK);
+    if (!status) status = tally_mpi_agree_(comm, all ? tally_mpi_result_(ctx, all, out) : TALLY_OK);
     tally_fragment_free(f);
     tally_fragment_free(all);
     tally_mpi_end_(&m);
@@ -199,28 +186,20 @@ static inline tally_status tally_mpi_scan(tally *ctx, const char *op, const tall
 
 /* ---- fields ------------------------------------------------------------------------------------------------------ */
 
-/* A field on the host: itself, or if it is device memory what it spans, copied. Free *memory. */
-static inline tally_status tally_mpi_here_(tally *ctx, tally_view *v, void **memory)
+/* The type that the operator gets of a field. */
+static inline tally_dtype tally_mpi_field_dtype_(const tally_view *v)
 {
-    const int64_t size = (int64_t)tally_dtype_size(v->dtype);
-    int64_t along, across, low, bytes;
-    int owner = -1;
-    *memory = NULL;
-    if (!v->n || !v->rows) return v->data = NULL, TALLY_OK;
-    tally_status status = tally_owner(ctx, v->data, &owner);
-    if (status) return tally_mpi_fail_(status, "%s", tally_error(ctx));
-    if (owner < 0) return TALLY_OK;
-    if (__builtin_mul_overflow(v->n - 1, v->stride, &along) || along > INT64_MAX / 64 || along < INT64_MIN / 64 ||
-        __builtin_mul_overflow(v->rows - 1, v->row_stride, &across) || across > INT64_MAX / 64 ||
-        across < INT64_MIN / 64)
-        return tally_mpi_fail_(TALLY_INVALID, "a field spans more bytes than 2^60");
-    low = size * ((along < 0 ? along : 0) + (across < 0 ? across : 0));
-    bytes = size * ((along > 0 ? along : 0) + (across > 0 ? across : 0) + 1) - low;
-    if (!(*memory = malloc((size_t)bytes)))
-        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for a field's %lld bytes", (long long)bytes);
-    status = tally_copy(ctx, *memory, (const char *)v->data + low, (size_t)bytes);
-    v->data = (char *)*memory - low;
-    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+    return v->next ? tally_common_dtype(v->dtype, v->next->dtype) : v->dtype;
+}
+
+/* One sequence of a field. */
+static inline tally_view tally_mpi_row_(const tally_view *field, int64_t r)
+{
+    tally_view row = *field;
+    row.rows = 1;
+    row.valid_offset += r * row.row_stride;
+    if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+    return row;
 }
 
 /* The results of an exact operator: the words of the states of all sequences add up, whatever the order. */
@@ -232,17 +211,12 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     tally_status status = sum ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld exact sums", sequences);
     tally_exact *at = sum;
     for (int f = 0; f < count && !status; f++) {
-        tally_view field = fields[f];
-        void *memory;
-        status = tally_mpi_here_(ctx, &field, &memory);
-        for (int64_t r = 0; r < field.rows && !status; r++, at++) {
-            tally_view row = field;
-            row.rows = 1;
-            if (row.n) row.data = (char *)row.data + r * row.row_stride * (int64_t)tally_dtype_size(row.dtype);
+        for (int64_t r = 0; r < fields[f].rows && !status; r++, at++) {
+            tally_view row = tally_mpi_row_(&fields[f], r), next;
+            if (row.next) next = tally_mpi_row_(row.next, r), row.next = &next;
             status = tally_exact_add(ctx, at, &row);
             if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         }
-        free(memory);
     }
     status = tally_mpi_agree_(comm, status);
     for (long long done = 0; done < sequences && !status; done += AT_ONCE) {
@@ -253,7 +227,8 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
     at = sum;
     for (int f = 0; f < count && !status; f++) {
         tally_operator_info info;
-        status = tally_operator(ctx, op, fields[f].dtype, &info);
+        const tally_dtype dtype = tally_mpi_field_dtype_(&fields[f]);
+        status = tally_operator(ctx, op, dtype, &info);
         const size_t bytes = status ? 0 : tally_dtype_size(info.output);
         char *const values = (char *)malloc((size_t)fields[f].rows * bytes + 1);
         if (!values) {
@@ -261,7 +236,7 @@ static inline tally_status tally_mpi_exact_(tally *ctx, const char *op, const ta
             break;
         }
         for (int64_t r = 0; r < fields[f].rows && !status; r++, at++)
-            status = tally_exact_value(ctx, at, op, fields[f].dtype, values + (size_t)r * bytes);
+            status = tally_exact_value(ctx, at, op, dtype, values + (size_t)r * bytes);
         if (!status) status = tally_copy(ctx, results[f], values, (size_t)fields[f].rows * bytes);
         if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         free(values);
@@ -305,7 +280,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             status = tally_mpi_fail_(TALLY_INVALID, "results[%d] is NULL: must have room for %lld results", f,
                                      (long long)fields[f].rows);
         else
-            exact = exact && !beside && !tally_exact_value(ctx, &none, op, fields[f].dtype, value);
+            exact = exact && !tally_exact_value(ctx, &none, op, tally_mpi_field_dtype_(&fields[f]), value);
         if (__builtin_add_overflow(sequences, (long long)fields[f].rows, &sequences) || sequences >> 54)
             status = tally_mpi_fail_(TALLY_INVALID, "fields have more than 2^54 sequences");
     }
@@ -330,8 +305,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         status = tally_mpi_fail_(TALLY_IO, "MPI_Exscan or MPI_Allreduce failed");
     if (!status && m.rank == 0) memset(before, 0, fs * sizeof *before); /* MPI_Exscan leaves it as it was */
     for (int f = 0; f < count && !status; f++) {
-        tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f], field = fields[f];
-        void *memory = NULL;
+        tally_view none = fields[f], none_beside = fields[f].next ? *fields[f].next : fields[f];
         tally_fragment *empty = NULL;
         tally_fragment_info about;
         size_t least = 0, bytes = 0;
@@ -340,8 +314,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
         if (none.next) none.next = &none_beside;
         if (n[f] >> 61 || before[f] < 0 || before[f] >> 61)
             status = tally_mpi_fail_(TALLY_INVALID, "fields[%d] has more than 2^61 - 1 elements a sequence", f);
-        if (!status) status = tally_mpi_here_(ctx, &field, &memory);
-        if (!status && ((status = tally_fragment_of_view(ctx, op, &field, before[f], &mine[f])) ||
+        if (!status && ((status = tally_fragment_of_view(ctx, op, &fields[f], before[f], &mine[f])) ||
                         (status = tally_fragment_of_view(ctx, op, &none, 0, &empty)) ||
                         (status = tally_fragment_save(mine[f], NULL, &bytes)) ||
                         (status = tally_fragment_save(empty, NULL, &least))))
@@ -352,7 +325,6 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
             room[f] = least + 48; /* of a range, and of its list */
         }
         tally_fragment_free(empty);
-        free(memory);
     }
     if (fs) status = tally_mpi_agree_(comm, status);
     if (!status && MPI_Allreduce(node, widest, count, MPI_LONG_LONG, MPI_MAX, comm))
@@ -360,8 +332,7 @@ static inline tally_status tally_mpi_fields(tally *ctx, const char *op, const ta
     for (int f = 0; f < count && !status; f++) room[f] = tally_mpi_room_(whole[f], (size_t)widest[f], room[f]);
     if (!status && count) status = tally_mpi_merge_all_(ctx, &m, count, room, mine, TALLY_MPI_TO_ALL_, -1, all);
     if (!status && count) {
-        for (int f = 0; f < count && !status; f++)
-            status = tally_mpi_result_(ctx, op, all[f], fields[f].rows, results[f]);
+        for (int f = 0; f < count && !status; f++) status = tally_mpi_result_(ctx, all[f], results[f]);
         status = tally_mpi_agree_(comm, status);
     }
     for (size_t f = 0; f < fs && mine; f++) {

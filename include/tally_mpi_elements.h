@@ -164,42 +164,39 @@ static inline tally_status tally_mpi_window_inputs_(tally *ctx, const char *op, 
                                                     int64_t *results)
 {
     const size_t result = tally_dtype_size(info->output) * (size_t)info->lanes;
-    char *x = NULL, *y = NULL, *there = NULL;
+    char *x = NULL, *y = NULL, *there = NULL, *own = NULL, *memory[2] = {NULL, NULL};
+    const char *from[2] = {NULL, NULL};
     unsigned char *bits = NULL;
     long long left = 0, right = 0, made = 0;
-    char *const own = (char *)malloc((size_t)n + 1);
-    tally_status status = own ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements", n);
-    for (long long i = 0; i < n && own; i++) { /* is it there, in all inputs? */
-        own[i] = 1;
-        for (const tally_view *v = mine; v; v = v->next) {
-            const long long bit = (long long)v->valid_offset + i;
-            if (v->valid && !(((const unsigned char *)v->valid)[bit >> 3] >> (bit & 7) & 1)) own[i] = 0;
-        }
-    }
+    tally_status status = tally_mpi_there_(ctx, mine, n, &own);
+    for (const tally_view *v = mine; v && !status; v = v->next)
+        status =
+            tally_mpi_read_(ctx, v->data, (size_t)n * tally_dtype_size(v->dtype), &from[v != mine], &memory[v != mine]);
     status = tally_mpi_agree_(m->comm, status);
-    if (!status) status = tally_mpi_around_(m, mine->data, tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
+    if (!status) status = tally_mpi_around_(m, from[0], tally_dtype_size(mine->dtype), n, o, &x, &left, &right);
     if (!status && mine->next)
-        status = tally_mpi_around_(m, mine->next->data, tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
+        status = tally_mpi_around_(m, from[1], tally_dtype_size(mine->next->dtype), n, o, &y, &left, &right);
     if (!status) status = tally_mpi_around_(m, own, 1, n, o, &there, &left, &right);
     const long long all = left + n + right, length = n ? (long long)tally_window_length(all, o) : 0;
     char *const to = status ? NULL : (char *)malloc((size_t)length * result + 1);
-    if (!status && (!to || !(bits = (unsigned char *)calloc((size_t)all / 8 + 1, 1))))
+    if (!status && (!to || !(bits = tally_mpi_bits_(there, all))))
         status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld results", length);
     if (!status && n) {
         tally_view in = tally_flat(x, mine->dtype, all), beside = in, made_there = tally_flat(to, info->output, length);
-        for (long long i = 0; i < all; i++)
-            if (there[i]) bits[i >> 3] = (unsigned char)(bits[i >> 3] | 1u << (i & 7));
         in.valid = bits;
         if (mine->next) beside = tally_flat(y, mine->next->dtype, all), in.next = &beside;
         status = tally_window(ctx, op, &in, &made_there, o);
-        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
         made = o->edges == TALLY_EDGES_VALID ? length : n;
         const long long first = o->edges == TALLY_EDGES_VALID ? 0 : left;
-        if (!status && made) memcpy((char *)(uintptr_t)out->data, to + (size_t)first * result, (size_t)made * result);
+        if (!status && made)
+            status = tally_copy(ctx, (void *)(uintptr_t)out->data, to + (size_t)first * result, (size_t)made * result);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
     status = tally_mpi_agree_(m->comm, status);
     if (!status && results) *results = made;
     free(own);
+    free(memory[0]);
+    free(memory[1]);
     free(x);
     free(y);
     free(there);
@@ -407,6 +404,18 @@ static inline tally_status tally_mpi_spread_results_(const tally_mpi_swap_ *x)
     return bad ? tally_mpi_fail_(TALLY_IO, "MPI_Allgatherv failed") : TALLY_OK;
 }
 
+/* My share of what is beside the elements: `size` bytes for each of n elements, which are host memory. Free *all. */
+static inline tally_status tally_mpi_gather_beside_(const tally_mpi_swap_ *x, const char *from, size_t size, char **all)
+{
+    tally_mpi_swap_ beside = *x;
+    beside.from = from, beside.size = size;
+    beside.all = *all = (char *)malloc((size_t)x->ranks * (size_t)x->own * size + 1);
+    const tally_status own =
+        *all ? TALLY_OK : tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements of %d ranks", x->own, x->ranks);
+    const tally_status met = tally_mpi_agree_(x->comm, own);
+    return met ? met : tally_mpi_gather_share_(&beside);
+}
+
 /* What is wrong with the arguments, on this rank. */
 static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op, const tally_view *mine,
                                                       const tally_view *out, const tally_mpi_mover *mover, int ranks,
@@ -422,7 +431,14 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
                                *n);
     if (*n > 0x7fffffff - ranks)
         return tally_mpi_fail_(TALLY_UNSUPPORTED, "mine has %lld elements: must be at most 2^31 - 1 - ranks", *n);
-    if ((status = tally_operator(ctx, op, mine->dtype, info))) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    const tally_dtype dtype = mine->next ? tally_common_dtype(mine->dtype, mine->next->dtype) : mine->dtype;
+    if ((status = tally_operator(ctx, op, dtype, info))) return tally_mpi_fail_(status, "%s", tally_error(ctx));
+    if ((info->inputs == 2) != (mine->next != NULL))
+        return tally_mpi_fail_(TALLY_INVALID, "mine has %s second input: %s takes %d input%s", mine->next ? "a" : "no",
+                               op, info->inputs, info->inputs == 2 ? "s" : "");
+    if (mover && tally_mpi_has_inputs_(mine))
+        return tally_mpi_fail_(TALLY_UNSUPPORTED,
+                               "mine has validity or a second input: these go through the host (tally_mpi_allreduce)");
     if (out->dtype != info->output)
         return tally_mpi_fail_(TALLY_INVALID, "out is %s: the results of %s are %s", tally_dtype_name(out->dtype), op,
                                tally_dtype_name(info->output));
@@ -433,6 +449,43 @@ static inline tally_status tally_mpi_allreduce_check_(tally *ctx, const char *op
     return TALLY_OK;
 }
 
+/* My share of the results: element i of all ranks is row i, which goes down the ranks. valid: ranks have it. */
+static inline tally_status tally_mpi_fold_share_(tally *ctx, const char *op, const tally_mpi_swap_ *x,
+                                                 const tally_view *mine, int valid)
+{
+    tally_view rows = tally_flat(x->all, mine->dtype, x->ranks), beside;
+    char *own = NULL, *there = NULL, *y = NULL, *memory = NULL;
+    const char *from = NULL;
+    unsigned char *bits = NULL;
+    tally_status status = valid ? tally_mpi_there_(ctx, mine, x->n, &own) : TALLY_OK;
+    if (!status && mine->next)
+        status =
+            tally_mpi_read_(ctx, mine->next->data, (size_t)x->n * tally_dtype_size(mine->next->dtype), &from, &memory);
+    if (valid || mine->next) status = tally_mpi_agree_(x->comm, status);
+    if (!status && mine->next) status = tally_mpi_gather_beside_(x, from, tally_dtype_size(mine->next->dtype), &y);
+    if (!status && valid) {
+        status = tally_mpi_gather_beside_(x, own, 1, &there);
+        if (!status && !(bits = tally_mpi_bits_(there, x->own * x->ranks)))
+            status = tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld bits", x->own * x->ranks);
+    }
+    if (!status && x->own) {
+        rows.rows = x->own;
+        rows.stride = x->own;
+        rows.row_stride = 1;
+        beside = rows;
+        rows.valid = bits;
+        if (mine->next) beside.data = y, beside.dtype = mine->next->dtype, rows.next = &beside;
+        status = tally_reduce(ctx, op, &rows, x->to + (size_t)tally_mpi_share_(x->n, x->ranks, x->rank) * x->result);
+        if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
+    }
+    free(own);
+    free(there);
+    free(y);
+    free(memory);
+    free(bits);
+    return status;
+}
+
 /* tally_mpi_allreduce whose elements, of mine and of out, are memory that the mover takes. ctx works on a stream of its
  * own, or on the one that the mover takes. */
 static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, const tally_view *mine,
@@ -440,7 +493,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
 {
     tally_operator_info info;
     tally_mpi_swap_ x;
-    tally_mpi_ m; /* for the meeting: n is in what must be the same on all */
+    tally_mpi_ m; /* for the meeting: n is in what must be the same on all; there, who has validity */
     char *here = NULL, *there = NULL;
     void *all = NULL;
     int from_device = -1, to_device = -1;
@@ -473,20 +526,15 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
         if (!status && here && (status = tally_copy(ctx, here, mine->data, (size_t)x.n * x.size)))
             tally_mpi_fail_(status, "%s", tally_error(ctx));
     }
-    status = tally_mpi_begin_(&m, comm, -1, 0,
+    const int has = mine && (mine->valid || (mine->next && mine->next->valid));
+    status = tally_mpi_begin_(&m, comm, -1, has,
                               tally_mpi_hash_(tally_mpi_what_(ctx, "allreduce", op, mine), &x.n, sizeof x.n), status);
+    const int valid = m.n > 0;
     tally_mpi_end_(&m);
     const int met = !status;
     if (!status) {
         status = tally_mpi_gather_share_(&x);
-        if (!status && x.own) { /* element i of all ranks is row i, which goes down the ranks */
-            tally_view rows = tally_flat(x.all, mine->dtype, x.ranks);
-            rows.rows = x.own;
-            rows.stride = x.own;
-            rows.row_stride = 1;
-            status = tally_reduce(ctx, op, &rows, x.to + (size_t)tally_mpi_share_(x.n, x.ranks, x.rank) * x.result);
-            if (status) tally_mpi_fail_(status, "%s", tally_error(ctx));
-        }
+        if (!status) status = tally_mpi_fold_share_(ctx, op, &x, mine, valid);
         status = tally_mpi_agree_(comm, status);
     }
     if (!status) {
@@ -506,7 +554,7 @@ static inline tally_status tally_mpi_allreduce_by(tally *ctx, const char *op, co
 
 /* Element by element over the ranks: out[i] is tally_reduce of the ranks' elements number i, in the order of the ranks.
  * Every rank has as many, and gets all results; out may be mine. What travels is what a ring sends: every element
- * twice. */
+ * twice; with validity, on any of the ranks, a byte more for each, and a second input once. */
 static inline tally_status tally_mpi_allreduce(tally *ctx, const char *op, const tally_view *mine,
                                                const tally_view *out, MPI_Comm comm)
 {

@@ -202,6 +202,54 @@ static inline tally_view tally_mpi_flat_(const tally_view *v, long long n, tally
     return flat;
 }
 
+/* `bytes` bytes where the host can read them: as they lie, or a copy of device memory. Free *memory. */
+static inline tally_status tally_mpi_read_(tally *ctx, const void *data, size_t bytes, const char **at, char **memory)
+{
+    int owner = -1;
+    *memory = NULL;
+    *at = (const char *)data;
+    tally_status status = bytes ? tally_owner(ctx, data, &owner) : TALLY_OK;
+    if (!status && owner >= 0) {
+        if (!(*memory = (char *)malloc(bytes)))
+            return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
+        status = tally_copy(ctx, *memory, data, bytes);
+        *at = *memory;
+    }
+    return status ? tally_mpi_fail_(status, "%s", tally_error(ctx)) : TALLY_OK;
+}
+
+/* A byte for each of the n elements of a dense view: is it there, in all inputs? Free *there. */
+static inline tally_status tally_mpi_there_(tally *ctx, const tally_view *mine, long long n, char **there)
+{
+    tally_status status = TALLY_OK;
+    if (!(*there = (char *)malloc((size_t)n + 1)))
+        return tally_mpi_fail_(TALLY_NO_MEMORY, "no memory for %lld elements", n);
+    memset(*there, 1, (size_t)n);
+    for (const tally_view *v = mine; v && !status; v = v->next) {
+        const long long first = (long long)v->valid_offset >> 3, from = (long long)v->valid_offset & 7;
+        const char *bits;
+        char *memory = NULL;
+        if (!v->valid || !n) continue;
+        if (v->valid_offset < 0)
+            return tally_mpi_fail_(TALLY_INVALID, "valid_offset is %lld: must be at least 0",
+                                   (long long)v->valid_offset);
+        status = tally_mpi_read_(ctx, (const char *)v->valid + first, (size_t)((from + n - 1) / 8 + 1), &bits, &memory);
+        for (long long i = 0; i < n && !status; i++)
+            if (!((unsigned char)bits[(from + i) >> 3] >> ((from + i) & 7) & 1)) (*there)[i] = 0;
+        free(memory);
+    }
+    return status;
+}
+
+/* The bits of so many such bytes, with room for one more. Free it; NULL: no memory. */
+static inline unsigned char *tally_mpi_bits_(const char *there, long long n)
+{
+    unsigned char *const bits = (unsigned char *)calloc((size_t)n / 8 + 1, 1);
+    for (long long i = 0; bits && i < n; i++)
+        if (there[i]) bits[i >> 3] = (unsigned char)(bits[i >> 3] | 1u << (i & 7));
+    return bits;
+}
+
 /* The type of the elements that the operator gets: of two inputs the common one, which the fragment has. */
 static inline tally_dtype tally_mpi_dtype_(const tally_fragment *f, const tally_view *mine)
 {

@@ -115,7 +115,10 @@ static void check_host_only(char *px, char *py)
     check((call) == TALLY_UNSUPPORTED && strstr(tally_error(ctx), what " take host memory"), "%s: %s", #call,          \
           tally_error(ctx))
     REFUSED(tally_scan(ctx, "nansum:exact", &host, &y, NULL), "exact sums");
-    REFUSED(tally_exact_add(ctx, &sum, &a), "exact sums");
+    check_ok(ctx, tally_exact_add(ctx, &sum, &host), "exact sums of the host");
+    check_ok(ctx, tally_copy(ctx, px, x, 400), "to the device");
+    check_ok(ctx, tally_exact_subtract(ctx, &sum, &a), "exact sums of the device");
+    for (int k = 0; k < 72; k++) check(!sum.word[k], "x - x: word %d is %lld", k, (long long)sum.word[k]);
     REFUSED(tally_window(ctx, "sum", &a, &wanted, &w), "windows of negative offsets or of a step");
     REFUSED(tally_window_ranges(ctx, "sum", &a, ends, ends, 100, &wanted, 0), "windows by ranges");
     REFUSED(tally_runs(ctx, &a, ends, &runs), "runs, groups and gathers");

@@ -559,6 +559,68 @@ static void states(tally *ctx, tally_dtype d, int kind)
     }
 }
 
+/* With validity the state is that of the elements that are there, and a product of two below f64 is an element. */
+static void states_of_inputs(tally *ctx, tally_dtype d)
+{
+    const int64_t bytes = (int64_t)tally_dtype_size(d), rows = 3, n = 1 + check_below(400), all = rows * n;
+    const int64_t offsets[] = {0, n / 2, n / 2, all};
+    for (int how = 0; how < 4; how++) {
+        fill(data, d, 2 * all, how);
+        fill(got, d, 2 * all, how + 1);
+        for (int64_t i = 0; i < PAIRS; i++) bits[0][i] = (unsigned char)check_below(256);
+        tally_view x = {data, d, rows, n, n, 1, NULL};
+        if (how == 1) x.stride = rows, x.row_stride = 1;
+        if (how == 2) x.stride = 2, x.row_stride = 2 * n;
+        if (how == 3) x.offsets = offsets;
+        x.valid = bits[0];
+        x.valid_offset = 5;
+        int64_t kept = 0;
+        for (int64_t i = 0; i < (how == 2 ? 2 : 1) * all; i++)
+            if (is_there(&x, i) && (how != 2 || i % 2 == 0))
+                memcpy(want + kept++ * bytes, data + i * bytes, (size_t)bytes);
+        const tally_view dense = tally_flat(want, d, kept);
+        tally_exact masked, filtered;
+        tally_exact_init(&masked);
+        tally_exact_init(&filtered);
+        check_ok(ctx, tally_exact_add(ctx, &masked, &x), "add with validity");
+        check_ok(ctx, tally_exact_add(ctx, &filtered, &dense), "add");
+        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s", how, tally_dtype_name(d));
+        check_ok(ctx, tally_exact_subtract(ctx, &masked, &x), "subtract with validity");
+        tally_exact_init(&filtered);
+        check_same(&masked, &filtered, 1, sizeof masked, "validity %d of %s taken back", how, tally_dtype_name(d));
+
+        tally_view y = x, one = x;
+        y.data = got;
+        y.valid = NULL;
+        x.next = &y;
+        if (d == TALLY_F64) {
+            check(tally_exact_add(ctx, &masked, &x) == TALLY_UNSUPPORTED &&
+                      strstr(tally_error(ctx), "x->next is given"),
+                  "pairs of f64: %s", tally_error(ctx));
+            continue;
+        }
+        if (how == 3) continue;
+        for (int64_t r = 0; r < rows; r++) { /* row after row, and one that comes and goes */
+            tally_view next = y;
+            one.rows = next.rows = 1;
+            one.data = data + r * x.row_stride * bytes;
+            one.valid_offset = x.valid_offset + r * x.row_stride;
+            next.data = got + r * x.row_stride * bytes;
+            one.next = &next;
+            check_ok(ctx, tally_exact_add(ctx, &masked, &one), "add pairs");
+            double dot = 0, value = 0;
+            tally_exact row;
+            tally_exact_init(&row);
+            check_ok(ctx, tally_exact_add(ctx, &row, &one), "add pairs");
+            check_ok(ctx, tally_reduce(ctx, "dot:exact", &one, &dot), "dot");
+            check_ok(ctx, tally_exact_value(ctx, &row, "dot:exact", d, &value), "value");
+            check_same(&value, &dot, 1, 8, "dot of %s, row %d, how %d", tally_dtype_name(d), (int)r, how);
+        }
+        check_ok(ctx, tally_exact_add(ctx, &filtered, &x), "add pairs of rows");
+        check_same(&masked, &filtered, 1, sizeof masked, "pairs %d of %s", how, tally_dtype_name(d));
+    }
+}
+
 static double sum_of(tally *ctx, const char *op, const double *x, int64_t n)
 {
     double r = -1;
@@ -690,6 +752,7 @@ int main(void)
                 states(many, dtypes[d], kind);
             }
         for (int c = 0; c < (check_quick ? 200 : check_long ? 20000 : 1500); c++) inputs(c & 1 ? ctx : many, c % KINDS);
+        for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) states_of_inputs(many, dtypes[d]);
         known(ctx);
         known_pairs(ctx);
         errors(ctx);

@@ -51,15 +51,24 @@ for mpi in openmpi mpich; do
     patient=()
     [ $mpi = mpich ] && patient=(-include "$TALLY_SOURCE/test/mpi/patient.h")
     if ! (cd fortran-$mpi && mpicc.$mpi -std=gnu11 -Wall -Wextra -Werror "${patient[@]}" -I"$TALLY_SOURCE/include" -c \
-        "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 "$TALLY_SOURCE/fortran/tally_mpi.f90" \
-        "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean); then
+        "$TALLY_SOURCE/fortran/tally_mpi_fortran.c" && mpifort.$mpi -std=f2018 -c "$TALLY_SOURCE/fortran/tally_mpi.f90" &&
+        mpifort.$mpi -std=f2018 tally_mpi.o "$TALLY_SOURCE/examples/mpi/mean.f90" tally_mpi_fortran.o \
+            "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o mean &&
+        mpifort.$mpi -std=f2018 tally_mpi.o "$TALLY_SOURCE/test/mpi/sections.f90" tally_mpi_fortran.o \
+            "$TALLY_BUILD/libtally.a" -fopenmp -ldl -lm -o sections); then
         bad=1
         continue
     fi
-    for ranks in 1 3 4; do
+    for ranks in 1 4; do
         out=$(timeout 60 mpirun.$mpi -n $ranks fortran-$mpi/mean 2>&1)
         [ "$out" = "$(cat "$TALLY_SOURCE/examples/expected/mpi-mean.txt")" ] && continue
         echo "$mpi, $ranks ranks of examples/mpi/mean.f90: $out"
+        bad=1
+    done
+    for ranks in 1 2 3 5; do
+        out=$(timeout 60 mpirun.$mpi -n $ranks fortran-$mpi/sections 2>&1)
+        [ "$out" = "sections are well" ] && continue
+        echo "$mpi, $ranks ranks of test/mpi/sections.f90: $out"
         bad=1
     done
 done

@@ -107,6 +107,82 @@ static void copy_of(const char *op, const char *file, const char *facts, tally_d
     tally_close(ctx);
 }
 
+/* ---- two inputs ---- */
+
+/* A copy of a built-in text of two inputs (OP_INPUTS) gives its bits: every verb, with and without validity, streams of
+ * rows and fragments. On a GPU (device) the reduction alone, which is compiled there. */
+static void pairs_of(const char *op, const char *facts, tally_dtype d, const char *suffix, const char *device)
+{
+    enum { CELLS = 12, EACH = 260, ALL = CELLS * EACH };
+    char path[500], text[TEXT_ROOM], name[2][64];
+    unsigned char bits[ALL / 8 + 2];
+    tally *ctx = open_on(device ? device : "cpu,threads=2");
+    tally_operator_info info;
+    snprintf(path, sizeof path, "%s/src/op/%s.h", TALLY_SOURCE_DIR, op);
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", facts);
+    FILE *f = fopen(path, "rb");
+    if (f) used += fread(text + used, 1, sizeof text - 1 - used, f), fclose(f);
+    text[used] = 0;
+    snprintf(name[0], sizeof name[0], "my_%s%s", op, suffix);
+    snprintf(name[1], sizeof name[1], "%s%s", op, suffix);
+    char own[64];
+    snprintf(own, sizeof own, "my_%s", op);
+    check_ok(ctx, tally_define(ctx, own, text, path), path);
+    if (!check_ok(ctx, tally_operator(ctx, name[0], d, &info), name[0])) return;
+    check_said(info.inputs == 2, name[0], "must have two inputs");
+    const int64_t size = (int64_t)tally_dtype_size(info.output);
+    char *const y = input + ALL * 8 + 40, *const to[2] = {output, wanted};
+    for (int round = 0; round < 4; round++) {
+        check_fill(input, d, ALL, TL_DATA_PLAIN);
+        check_fill(y, d, ALL, TL_DATA_PLAIN);
+        for (size_t i = 0; i < sizeof bits; i++) bits[i] = (unsigned char)(check_random() | check_random());
+        const int64_t rows = round & 1 ? CELLS : 1, n = ALL / rows;
+        tally_view in = tally_columns(input, d, n, rows), next = tally_columns(y, d, n, rows);
+        if (rows == 1) in = tally_flat(input, d, n), next = tally_flat(y, d, n);
+        in.next = &next;
+        if (round & 2) in.valid = bits, in.valid_offset = 3;
+        int64_t made[2] = {0, 0};
+        for (int k = 0; k < 2; k++) {
+            char *at = to[k];
+            check_ok(ctx, tally_reduce(ctx, name[k], &in, at), name[k]);
+            at += rows * size;
+            tally_view out = tally_columns(at, info.output, n, rows);
+            const tally_window_options w = {7, 2, TALLY_EDGES_SHRINK, 0};
+            tally_stream *s = NULL;
+            tally_fragment *a = NULL, *b = NULL;
+            if (!device) {
+                check_ok(ctx, tally_scan(ctx, name[k], &in, &out, NULL), name[k]);
+                out.data = at += ALL * size;
+                check_ok(ctx, tally_window(ctx, name[k], &in, &out, &w), name[k]);
+                at += ALL * size;
+                tally_view x2 = in, y2 = next, x1 = in, y1 = next;
+                x1.n = y1.n = n / 3, x2.n = y2.n = n - n / 3;
+                x1.next = &y1, x2.next = &y2;
+                x2.data = input + n / 3 * in.stride * (int64_t)tally_dtype_size(d);
+                y2.data = y + n / 3 * in.stride * (int64_t)tally_dtype_size(d);
+                x2.valid_offset += n / 3 * in.stride;
+                check_ok(ctx, tally_stream_reduce_rows(ctx, name[k], d, rows, &s), name[k]);
+                check_ok(ctx, tally_stream_push_view(s, &x1, NULL), name[k]);
+                check_ok(ctx, tally_stream_push_view(s, &x2, NULL), name[k]);
+                check_ok(ctx, tally_stream_finish(s, at, NULL), name[k]);
+                at += rows * size;
+                check_ok(ctx, tally_fragment_of_view(ctx, name[k], &x2, n / 3, &a), name[k]);
+                check_ok(ctx, tally_fragment_of_view(ctx, name[k], &x1, 0, &b), name[k]);
+                check_ok(ctx, tally_fragment_merge(a, b), name[k]);
+                check_ok(ctx, tally_fragment_result(a, at), name[k]);
+                at += rows * size;
+            }
+            made[k] = at - to[k];
+            tally_stream_close(s);
+            tally_fragment_free(a);
+            tally_fragment_free(b);
+        }
+        check_same(output, wanted, made[0], 1, "%s as %s on %s, round %d", name[0], name[1], device ? device : "cpu",
+                   round);
+    }
+    tally_close(ctx);
+}
+
 /* ---- plain loops ---- */
 
 static void plain_loops(void)
@@ -195,6 +271,14 @@ static int left_over(const char *folder)
     return count;
 }
 
+static void pairs_on_gpu(const char *devices)
+{
+    tally_device_info info;
+    for (int i = 0; tally_device(i, &info) == TALLY_OK; i++)
+        if (info.usable && strncmp(info.name, "cpu", 3) && check_listed(devices, info.name))
+            return pairs_of("dot", "", TALLY_F32, "", info.name);
+}
+
 int main(int argc, char **argv)
 {
     char folder[400], temporary[420];
@@ -224,6 +308,7 @@ int main(int argc, char **argv)
         for (int t = 1; t < 3; t++)
             if (check_long || (devices && *devices) || t == one) matrices(examples[i][0], examples[i][t]);
     }
+    pairs_on_gpu(devices);
     if (devices && *devices) return check_finish();
     copy_of("sum", "sum", "", TALLY_F32, "");
     copy_of("sum", "sum", "#define OP_COMMUTES 1\n#define OP_IDEMPOTENT 1\n", TALLY_F32,
@@ -237,6 +322,8 @@ int main(int argc, char **argv)
     copy_of("last", "last", "#define OP_ACC NONE\n", TALLY_BF16, "");
     copy_of("ema", "ema", "#define OP_ACC REAL\n#define OP_PARAM alpha\n", TALLY_F32, ":alpha=0.25");
     copy_of("argmax", "argmax", "#define OP_ACC NONE\n#define OP_OUT IDX\n", TALLY_F64, "");
+    pairs_of("dot", "", TALLY_F32, "", NULL);
+    pairs_of("cov", "#define OP_ACC REAL\n#define OP_PARAM ddof\n#define OP_DEFAULT 0\n", TALLY_F64, ":1", NULL);
     plain_loops();
     pieces();
     errors("cpu");

@@ -27,6 +27,30 @@ is "a scan" "$(printf '3\n5\n2\n8\n1\n' | "$tally" scan descent --op-file descen
 is "a window" "$(seq 1 6 | "$tally" window trend -w 3 --edges valid --op-file trend.h | tr '\n' ' ')" "1 1 1 1 "
 is "two results" "$(printf '1\n-1\n-1\n1\n1\n' | "$tally" reduce brackets --dtype i8 --op-file brackets.h | xargs)" "1 2"
 is "a parameter" "$(printf '1\n2\n3\n0\n4\n' | "$tally" reduce streak:above=1.5 --op-file streak.h)" 2
+cat >far.h <<'END'
+#define OP_INPUTS 2
+#define OP_STATE(F) F(real, most)
+typedef struct { OP_STATE(FIELD) } state;
+fn state lift(elem x, elem y, idx i, par p)
+{
+    state r;
+    real d = to_real(x) - to_real(y);
+    r.most = sel(d < num(0.0), num(0.0) - d, d);
+    return r;
+}
+fn state combine(state a, state b) { state r; r.most = sel(b.most > a.most, b.most, a.most); return r; }
+fn result lower(state a, real n, idx first, par p) { return to_result(canon(a.most)); }
+fn result empty(par p) { return to_result(num(0.0)); }
+END
+printf 'x,y\n1,4\n2,5\n3,9.5\n1,1\n' >pairs.csv
+is "two inputs" "$("$tally" scan far --op-file far.h --column x,y pairs.csv | xargs)" "3 3 6.5 6.5"
+is "a window of two inputs, one left out" \
+    "$(printf '1\n1\n0\n1\n' | "$tally" window far -w 2 --edges valid --op-file far.h --column x,y --valid - pairs.csv | xargs)" "3 3 0"
+is "one input for an operator of two" "$(both "$tally" reduce far --op-file far.h --column x pairs.csv | cut -c 1-39)" \
+    $'tally: operator \'far\' takes two inputs:\nexit 2'
+sed 's/elem x, elem y/elem x/' far.h >bad.h
+is "lift of one element" "$(both "$tally" reduce bad --op-file bad.h --column x,y pairs.csv)" \
+    $'tally: bad.h:4: OP_INPUTS is 2: \'lift\' must be fn state lift(elem x, elem y, idx i, par p)\nexit 1'
 is "an operator nobody defined" "$(both "$tally" reduce descen --op-file descent.h <series | sed 's/;.*//')" \
     $'tally: there is no operator \'descen\'\nexit 2'
 is "no file" "$(both "$tally" reduce a --op-file a.h <series)" $'tally: a.h: No such file or directory\nexit 1'

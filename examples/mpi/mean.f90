@@ -50,8 +50,6 @@ program mean
     call tally_mpi_allreduce(ctx, 'max', total, total, MPI_COMM_WORLD, status)
     if (status /= 0) print *, tally_mpi_error()
     if (any(total /= ranks)) print *, 'the largest is not', ranks
-    call tally_mpi_reduce(ctx, 'mean', x(1:rows:2, :), average, MPI_COMM_WORLD, status)
-    if (rank == ranks - 1) print '(a)', tally_mpi_error()
     call tally_mpi_fields(ctx, 'mean', x, means, MPI_COMM_WORLD, status, dim=merge(3, 2, rank == 0))
     if (rank == ranks - 1) print '(a)', tally_mpi_error()
     call tally_mpi_fields(ctx, 'mean', x, means(:11), MPI_COMM_WORLD, status)

@@ -93,6 +93,29 @@ tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, 
     return calls->copy(ctx->device, ctx, copy, from, bytes);
 }
 
+tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back, const char *name,
+                          const char *what)
+{
+    int64_t low, high;
+    tl_view_extent(v, bytes, &low, &high);
+    tally_status status = tl_host_copy(ctx, c, &v->data, low, high, back, name, what);
+    if (status || !v->valid) return status;
+    void *bits = (void *)(uintptr_t)v->valid;
+    tl_view_extent(v, 1, &low, &high);
+    if (high > low)
+        status = tl_host_copy(ctx, c, &bits, (v->valid_offset + low) >> 3, ((v->valid_offset + high - 1) >> 3) + 1,
+                              back, name, what);
+    v->valid = bits;
+    return status;
+}
+
+tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status)
+{
+    if (!status) status = tl_host_back(ctx, c);
+    tl_host_close(c);
+    return status;
+}
+
 tally_status tl_host_back(tally *ctx, const tl_host_copies *c)
 {
     tally_status status = TALLY_OK;

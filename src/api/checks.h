@@ -23,7 +23,7 @@ typedef struct tl_host_copies {
         char *copy;
         size_t bytes;
         int back;
-    } one[6];
+    } one[8];
     int count;
 } tl_host_copies;
 
@@ -32,6 +32,11 @@ typedef struct tl_host_copies {
  * tl_on_processors. */
 tally_status tl_host_copy(tally *ctx, tl_host_copies *c, void **p, int64_t low, int64_t high, int back,
                           const char *name, const char *what);
+/* The same for the elements of a view, of `bytes` bytes each, and for its bits; not for those of its next. */
+tally_status tl_host_view(tally *ctx, tl_host_copies *c, tally_view *v, int64_t bytes, int back, const char *name,
+                          const char *what);
+/* The end of a call that wrote copies: they go back if its status is good, and are freed. */
+tally_status tl_host_end(tally *ctx, tl_host_copies *c, tally_status status);
 /* Written copies go back. */
 tally_status tl_host_back(tally *ctx, const tl_host_copies *c);
 void tl_host_close(tl_host_copies *c);

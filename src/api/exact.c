@@ -5,7 +5,11 @@
 #include "context/view.h"
 #include "cpu/exact/exact.h"
 #include "cpu/isas.h"
+#include "inputs.h"
 #include "law/fp.h"
+#include <stdlib.h>
+
+static const char what[] = "exact sums";
 
 void tally_exact_init(tally_exact *sum)
 {
@@ -48,19 +52,32 @@ static tally_status change(tally *ctx, tally_exact *sum, const tally_view *x, in
     tl_plan plan;
     tally_view view = *x;
     tl_exact all, more;
-    tally_status status = plan_of(ctx, x, &plan);
-    if (!status && ctx && x->offsets) status = tl_on_processors(ctx, x->offsets, "x->offsets", "exact sums", 0);
-    if (!status) status = tl_view_check(ctx, x, "x", plan.op->elem_bytes);
-    if (status) return status;
-    tl_view_normal(&view);
-    const int64_t elements = view.offsets ? view.offsets[view.rows] - view.offsets[0] : view.rows * view.n;
-    if (!elements) return TALLY_OK;
-    if (ctx) status = tl_on_processors(ctx, x->data, "x->data", "exact sums", elements);
-    if (status) return status;
-    tl_fp fp = tl_fp_enter();
+    tl_host_copies copies = {.count = 0};
+    int64_t *offsets = NULL;
+    tally_status status;
     tl_exact_begin(&more);
-    add_all(&more, &plan, ctx ? tally_threads(ctx) : 1, &view);
-    tl_fp_leave(fp);
+    if (ctx && tl_has_inputs(x)) {
+        status = tl_inputs_exact(ctx, x, &more);
+    } else {
+        status = plan_of(ctx, x, &plan);
+        if (!status && ctx) status = tl_host_offsets(ctx, "x", &view, &offsets);
+        if (!status) status = tl_view_check(ctx, &view, "x", plan.op->elem_bytes);
+        if (!status) tl_view_normal(&view);
+        const int64_t elements = status         ? 0
+                                 : view.offsets ? view.offsets[view.rows] - view.offsets[0]
+                                                : view.rows * view.n;
+        if (ctx && elements) status = tl_on_processors(ctx, NULL, "x", what, elements);
+        if (ctx && elements && !status)
+            status = tl_host_view(ctx, &copies, &view, plan.op->elem_bytes, 0, "x->data", what);
+        if (elements && !status) {
+            tl_fp fp = tl_fp_enter();
+            add_all(&more, &plan, ctx ? tally_threads(ctx) : 1, &view);
+            tl_fp_leave(fp);
+        }
+    }
+    tl_host_close(&copies);
+    free(offsets);
+    if (status) return status;
     tl_exact_unpack(&all, sum);
     tl_exact_join(&all, &more, sign);
     tl_exact_pack(&all, sum);
@@ -92,9 +109,12 @@ tally_status tally_exact_value(tally *ctx, const tally_exact *sum, const char *o
     if (!value) return tl_fail(ctx, TALLY_INVALID, "value is NULL: must have room for one result");
     tally_status status = tl_resolve(ctx, op, dtype, &scalar, &par);
     if (status) return status;
-    if (!tl_exact_form_of(scalar) || scalar->inputs == 2)
-        return tl_fail(ctx, TALLY_INVALID,
-                       "op is '%.60s': must be sum:exact, mean:exact, nansum:exact or nanmean:exact", op);
+    if (!tl_exact_form_of(scalar) || (scalar->inputs == 2 && dtype == TALLY_F64))
+        return tl_fail(
+            ctx, TALLY_INVALID,
+            "op is '%.60s' of %s: must be sum:exact, mean:exact, nansum:exact or nanmean:exact, or below f64 "
+            "dot:exact or nandot:exact",
+            op, tally_dtype_name(dtype));
     tl_exact_unpack(&e, sum);
     tl_exact_lower(&e, tl_exact_form_of(scalar), value);
     return TALLY_OK;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char what[] = "fragments of views";
+
 tally_status tl_fragment_new(tally *ctx, const char *op, tally_dtype dtype, int64_t start, int64_t rows,
                              tally_fragment **fragment)
 {
@@ -53,6 +55,21 @@ static tally_status done(tally_status status, tally_fragment **fragment)
     return status;
 }
 
+/* The slab of n dense elements in any memory. */
+static tally_status flat_slab(tally_fragment *f, const void *x, int64_t start, int64_t n)
+{
+    tally *const ctx = f->ctx;
+    tl_counter nodes;
+    tl_counter_init(&nodes, start);
+    tl_fp fp = tl_fp_enter();
+    const tally_status status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &nodes);
+    tl_fp_leave(fp);
+    if (status) return status;
+    tl_slab *const s = tl_slab_new(start, start + n, 1, f->plan.op, 0);
+    if (s) tl_slab_set(s, 0, &nodes);
+    return tl_slabs_append(&f->slabs, s) ? TALLY_OK : tl_no_memory(ctx, sizeof nodes, "a fragment");
+}
+
 tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, const void *x, int64_t start, int64_t n,
                                  tally_fragment **fragment)
 {
@@ -71,14 +88,7 @@ tally_status tally_fragment_make(tally *ctx, const char *op, tally_dtype dtype, 
     } else if (__builtin_mul_overflow(n, (int64_t)f->plan.op->elem_bytes, &bytes)) {
         status = tl_fail(ctx, TALLY_INVALID, "n is %lld: its elements are more bytes than 2^63", (long long)n);
     } else if (n) {
-        tl_counter nodes;
-        tl_counter_init(&nodes, start);
-        tl_fp fp = tl_fp_enter();
-        status = ctx->device->calls->slab(ctx->device, ctx, &f->plan, x, n, &nodes);
-        tl_fp_leave(fp);
-        tl_slab *s = status ? NULL : tl_slab_new(start, start + n, 1, f->plan.op, 0);
-        if (s) tl_slab_set(s, 0, &nodes);
-        if (!status && !tl_slabs_append(&f->slabs, s)) status = tl_no_memory(ctx, sizeof nodes, "a fragment");
+        status = flat_slab(f, x, start, n);
     }
     return done(status, fragment);
 }
@@ -121,15 +131,18 @@ tally_status tally_fragment_of_view(tally *ctx, const char *op, const tally_view
     if (status) return status;
     tally_fragment *f = *fragment;
     tally_view in, next;
+    tl_host_copies copies = {.count = 0};
     status = tl_form_fits(ctx, op, f->plan.op, x, "x");
-    if (!status) status = tl_inputs_check(ctx, x, "x", &in);
-    if (!status && x->next) status = tl_inputs_check(ctx, x->next, "x->next", &next);
-    if (!status) status = tl_on_processors(ctx, x->data, "x->data", "fragments of views", x->rows * x->n);
+    if (!status) status = tl_inputs_check(ctx, x, "x", &in, &next);
     if (!status && x->n) {
         tl_inputs_normal(&in);
-        if (x->next) tl_inputs_normal(&next), in.next = &next;
-        status = view_slab(f, &in, start, x->n, tl_has_inputs(&in));
+        if (x->next) tl_inputs_normal(&next);
+        const int fed = tl_has_inputs(&in), one = !fed && in.rows == 1 && in.stride == 1;
+        if (!one) status = tl_on_processors(ctx, NULL, "x", what, x->rows * x->n);
+        if (!status && !one) status = tl_inputs_bring(ctx, &copies, &in, &next, "x", what);
+        if (!status) status = one ? flat_slab(f, in.data, start, x->n) : view_slab(f, &in, start, x->n, fed);
     }
+    tl_host_close(&copies);
     return done(status, fragment);
 }
 
@@ -199,10 +212,11 @@ tally_status tally_fragment_result(const tally_fragment *f, void *out)
     if (!out && f->rows)
         return tl_fail(f->ctx, TALLY_INVALID, "out is NULL: must have room for %s%s",
                        f->rows > 1 ? "a result" : "one result", f->rows > 1 ? " of each sequence" : "");
-    const tally_status status = tl_fragment_whole(f->ctx, f);
-    if (status) return status;
-    tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
-    return TALLY_OK;
+    tl_host_copies copies = {.count = 0};
+    tally_status status = tl_fragment_whole(f->ctx, f);
+    if (!status) status = tl_host_copy(f->ctx, &copies, &out, 0, f->rows * f->plan.op->result_bytes, 1, "out", what);
+    if (!status) tl_slabs_lower(&f->slabs, &f->plan, tally_threads(f->ctx), f->rows, out);
+    return tl_host_end(f->ctx, &copies, status);
 }
 
 typedef struct {

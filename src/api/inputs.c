@@ -13,6 +13,7 @@
 #include "cpu/inputs/states.h"
 #include "cpu/exact/exact.h"
 #include "law/fp.h"
+#include <stdio.h>
 #include <stdlib.h>
 
 /* A call. in: the caller's view, checked, and its second one; out; work: what the plan reads, with its second one. */
@@ -71,16 +72,34 @@ static tally_status check_input(tally *ctx, const tally_view *given, const char 
     return status ? status : tl_bits_check(ctx, given, name);
 }
 
-tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to)
+enum { NAME = 40 };
+
+static const char *name_of_next(const char *name, char *to)
 {
-    tally_status status = TALLY_OK;
-    *to = *given;
-    to->next = NULL;
-    if (given->offsets && given->rows > 0) status = tl_on_processors(ctx, given->offsets, "offsets", what, 0);
-    if (!status) status = check_input(ctx, given, name);
-    if (!status) status = tl_on_processors(ctx, given->data, name, what, 0);
-    if (!status && given->valid) status = tl_on_processors(ctx, given->valid, name, what, 0);
-    return status;
+    snprintf(to, NAME, "%s->next", name);
+    return to;
+}
+
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in, tally_view *next)
+{
+    char second[NAME];
+    *in = *given;
+    in->next = NULL;
+    tally_status status = check_input(ctx, given, name);
+    if (status || !given->next) return status;
+    *next = *given->next;
+    in->next = next;
+    return check_input(ctx, given->next, name_of_next(name, second));
+}
+
+tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next, const char *name,
+                             const char *what_for)
+{
+    char second[NAME];
+    tally_status status = tl_host_view(ctx, copies, in, (int64_t)tally_dtype_size(in->dtype), 0, name, what_for);
+    if (status || !in->next) return status;
+    return tl_host_view(ctx, copies, next, (int64_t)tally_dtype_size(next->dtype), 0, name_of_next(name, second),
+                        what_for);
 }
 
 /* The same offsets again, or those of v. */
@@ -110,7 +129,6 @@ static void normal_inputs(job *j)
 static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *named, const tally_view *in,
                              const tally_view *out, int here)
 {
-    tally_view to;
     *j = (job){.ctx = ctx, .here = here};
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     j->in = *in;
@@ -122,10 +140,8 @@ static tally_status open_job(job *j, tally *ctx, const char *op, const tl_plan *
     if (!status)
         status = named ? tl_form_fits(ctx, op, named->op, &j->in, "in") : tl_form_of(ctx, op, &j->in, &j->form);
     if (named) tl_form_begin(&j->form, named->op, named->par, tl_has_absent(in));
-    for (const tally_view *v = &j->in; v && !status; v = v->next) {
-        const char *name = v == &j->in ? "in" : "in->next";
-        status = here ? tl_inputs_check(ctx, v, name, &to) : check_input(ctx, v, name);
-    }
+    for (const tally_view *v = &j->in; v && !status; v = v->next)
+        status = check_input(ctx, v, v == &j->in ? "in" : "in->next");
     if (status) return status;
     status = ctx->device->calls->plan_host(ctx->device, ctx, j->form.op, j->form.par, &j->plan);
     if (!status && j->form.kind == TL_FORM_STATES && j->form.op->blank) { /* a user's, which is compiled now */
@@ -154,24 +170,10 @@ static void close_job(job *j)
 static tally_status to_host(job *j, tally_view *out)
 {
     const int64_t elements = j->in.offsets ? j->in.offsets[j->in.rows] - j->in.offsets[0] : j->in.rows * j->in.n;
-    int64_t low, high;
     if (j->here) return TALLY_OK;
     tally_status status = tl_on_processors(j->ctx, NULL, "in", what, elements);
-    for (tally_view *v = &j->in; !status && v; v = v == &j->in && j->in.next ? &j->next : NULL) {
-        const char *name = v == &j->in ? "in" : "in->next";
-        tl_view_extent(v, (int64_t)tally_dtype_size(v->dtype), &low, &high);
-        status = tl_host_copy(j->ctx, &j->copies, &v->data, low, high, 0, name, what);
-        if (status || !v->valid) continue;
-        void *bits = (void *)(uintptr_t)v->valid;
-        tl_view_extent(v, 1, &low, &high);
-        if (high > low)
-            status = tl_host_copy(j->ctx, &j->copies, &bits, (v->valid_offset + low) >> 3,
-                                  ((v->valid_offset + high - 1) >> 3) + 1, 0, name, what);
-        v->valid = bits;
-    }
-    if (status) return status;
-    tl_view_extent(out, j->form.op->result_bytes, &low, &high);
-    return tl_host_copy(j->ctx, &j->copies, &out->data, low, high, 1, "out", what);
+    if (!status) status = tl_inputs_bring(j->ctx, &j->copies, &j->in, &j->next, "in", what);
+    return status ? status : tl_host_view(j->ctx, &j->copies, out, j->form.op->result_bytes, 1, "out", what);
 }
 
 /* The device's own road; *done as for tl_device_calls.inputs. */
@@ -445,6 +447,29 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
         tl_fp fp = tl_fp_enter();
         status = prepare(&j, NULL, 0);
         if (!status) status = run_ranges(&j, all, j.work.data, 0, out->data, tl_step(out->stride, bytes));
+        tl_fp_leave(fp);
+    }
+    close_job(&j);
+    return status;
+}
+
+tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
+{
+    job j;
+    tally_view none = tally_flat(NULL, TALLY_F32, 0);
+    tally_status status = open_job(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
+    if (!status && x->next && j.form.named->dtype == TALLY_F64)
+        status = tl_fail(ctx, TALLY_UNSUPPORTED,
+                         "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, and these are f64");
+    if (!status && has_elements(&j.in)) {
+        tl_fp fp = tl_fp_enter();
+        status = to_host(&j, &none);
+        if (!status) status = prepare(&j, NULL, 0);
+        for (int64_t r = 0; r < j.work.rows && !status; r++) { /* gathered or as they lie, they are dense */
+            int64_t n;
+            const char *at = tl_view_row(&j.work, r, j.plan.op->elem_bytes, &n);
+            tl_exact_slab(sum, &j.plan, tally_threads(ctx), at, n);
+        }
         tl_fp_leave(fp);
     }
     close_job(&j);

@@ -3,7 +3,9 @@
  * processors. */
 #ifndef TALLY_API_INPUTS_H
 #define TALLY_API_INPUTS_H
+#include "checks.h"
 #include "context/inputs.h"
+#include "cpu/exact/exact.h"
 #include "cpu/inputs/feed.h"
 #include "cpu/keys/ranges.h"
 
@@ -21,13 +23,19 @@ tally_status tl_inputs_window_of(tally *ctx, const tl_plan *plan, const tally_vi
 tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, const tl_ranges *ranges,
                               const tally_view *out);
 
+/* Adds all elements of a view, or all pairs, to an exact sum. Of f64 pairs there is none. */
+tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum);
+
 /* The type of the elements that an operator gets of a view: the common one, if there are two (and these are types). */
 tally_dtype tl_inputs_dtype(const tally_view *in);
 /* How a stream or a fragment of this plan takes a view whose elements may be left out, or not (tl_feed_begin). */
 tally_status tl_feed_open(tally *ctx, const tl_plan *plan, int absent, int by_states, tl_feed *feed);
-/* One of the views that a call of the processors takes, `name`, all of it host memory: *to becomes what it is without
- * its next. */
-tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *to);
+/* The view that a call takes, `name`, and its next, if there is one, with offsets on the host: checked, and copied to
+ * *in and *next. */
+tally_status tl_inputs_check(tally *ctx, const tally_view *given, const char *name, tally_view *in, tally_view *next);
+/* What of them is the device's memory becomes a copy on the host, for the call `what`. */
+tally_status tl_inputs_bring(tally *ctx, tl_host_copies *copies, tally_view *in, tally_view *next, const char *name,
+                             const char *what);
 /* Results, of `bytes` bytes, must not overlap the second input or a bitmap; in place is for `in` alone. */
 tally_status tl_inputs_apart(tally *ctx, const tally_view *in, const tally_view *out, int64_t bytes);
 /* tl_view_normal; and of a sequence of one element no stride matters: it is as dense as can be. */
@@ -41,5 +49,5 @@ tally_status tl_bits_check(tally *ctx, const tally_view *v, const char *name);
 typedef struct tl_validity tl_validity;
 tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
                                const void *options, tl_validity **v);
-void tl_validity_end(tl_validity *v, tally_status status);
+tally_status tl_validity_end(tl_validity *v, tally_status status);
 #endif

@@ -227,9 +227,7 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     tally_status status = TALLY_OK;
     if (s->scan.done.counted) { /* elements were left out before */
         const tally_view in = tally_flat(x, s->plan.op->dtype, n), to = tally_flat(out, s->plan.op->out, n);
-        status = tl_on_processors(s->ctx, x, "x", "streams with elements left out", 0);
-        if (!status && out) status = tl_on_processors(s->ctx, out, "out", "streams with elements left out", 0);
-        if (!status) status = tl_stream_feed(s, &in, &to);
+        status = tl_stream_feed(s, &in, &to);
         *made = status || s->verb == TL_STREAM_REDUCE ? 0 : n;
         return status;
     }
@@ -258,6 +256,20 @@ tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out,
     return status;
 }
 
+int tl_stream_mixed(const tally_stream *s, const void *x, const void *out)
+{
+    const tl_device_calls *calls = s->device->calls;
+    int ours[2] = {0, 0};
+    return s->verb == TL_STREAM_SCAN && calls->owns && !calls->owns(s->device, s->ctx, x, &ours[0]) &&
+           !calls->owns(s->device, s->ctx, out, &ours[1]) && ours[0] != ours[1];
+}
+
+/* Results of n more elements of a stream of one sequence. */
+static int64_t results_of_push(const tally_stream *s, int64_t n)
+{
+    return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, n) : n;
+}
+
 tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *out, int64_t *produced)
 {
     int64_t made = 0;
@@ -265,18 +277,26 @@ tally_status tally_stream_push(tally_stream *s, const void *x, int64_t n, void *
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     tally_status status = check_push(s, x, n, out);
     if (status || n == 0) return status;
-    if (s->plan.exact) {
-        status = tl_on_processors(s->ctx, x, "x", "exact sums", n);
-        if (!status && s->verb != TL_STREAM_REDUCE) status = tl_on_processors(s->ctx, out, "out", "exact sums", 0);
-    } else if (s->verb == TL_STREAM_WINDOW) { /* elements go to the tail */
-        status = tl_on_processors(s->ctx, x, "x", "streams of windows", 0);
-        if (!status) status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
+    tl_host_copies copies = {.count = 0};
+    void *from = (void *)(uintptr_t)x;
+    if (s->plan.exact || s->verb == TL_STREAM_WINDOW || s->scan.done.counted || tl_stream_mixed(s, x, out)) {
+        static const char what[] = "streams of windows, of exact sums or with elements left out";
+        const int64_t room = s->verb == TL_STREAM_REDUCE ? 0 : results_of_push(s, n) * s->plan.op->result_bytes;
+        status = tl_on_processors(s->ctx, NULL, "x", what, n);
+        if (!status)
+            status = tl_host_copy(s->ctx, &copies, &from, 0, n * (int64_t)s->plan.op->elem_bytes, 0, "x", what);
+        if (!status && room) status = tl_host_copy(s->ctx, &copies, &out, 0, room, 1, "out", what);
     }
-    if (status) return status;
-    status = tl_stream_run(s, x, n, out, &made);
+    if (!status) status = tl_stream_run(s, from, n, out, &made);
     if (!status) s->pushed += n;
-    if (produced) *produced = made;
+    status = tl_host_end(s->ctx, &copies, status);
+    if (produced) *produced = status ? 0 : made;
     return status;
+}
+
+static int64_t results_of_finish(const tally_stream *s)
+{
+    return s->verb == TL_STREAM_WINDOW ? tl_steps_known(s, -1) * s->rows : s->rows;
 }
 
 tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
@@ -290,12 +310,16 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     if (!out && s->verb != TL_STREAM_SCAN && tally_stream_room(s, -1) > 0)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
+    tl_host_copies copies = {.count = 0};
+    if (s->verb != TL_STREAM_SCAN)
+        status = tl_host_copy(s->ctx, &copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1, "out",
+                              "ends of streams");
+    if (status) return status;
     tl_fp fp = tl_fp_enter();
     if (s->many && s->verb == TL_STREAM_REDUCE) {
-        status = tl_on_processors(s->ctx, out, "out", "streams of many sequences", 0);
-        if (!status && s->by_slabs)
+        if (s->by_slabs)
             tl_slabs_lower(&s->slabs, &s->plan, tally_threads(s->ctx), s->rows, out);
-        else if (!status && s->rows)
+        else if (s->rows)
             status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
@@ -312,14 +336,15 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
     } else if (s->steps) {
         const int64_t n = tl_steps_known(s, -1);
         const tally_view to = {out, s->plan.op->out, s->rows, n, n, 1};
-        status = tl_on_processors(s->ctx, out, "out", "streams of windows", 0);
-        if (!status) status = tl_steps_finish(s, &to);
+        status = tl_steps_finish(s, &to);
         made = status ? 0 : n * s->rows;
     } else if (s->verb == TL_STREAM_WINDOW && s->have) {
         char *to = out;
         status = slice(s, s->tail, s->have, s->started ? TL_INSIDE : TL_AT_END, TL_AT_END, &to, &made);
     }
     tl_fp_leave(fp);
+    status = tl_host_end(s->ctx, &copies, status);
+    if (status) made = 0;
     s->finished = !status; /* out of memory: the tail is still there, finish may be called again */
     if (produced) *produced = made;
     return status;

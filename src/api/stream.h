@@ -39,6 +39,8 @@ struct tally_stream {
 tally_status tl_stream_open(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, tally_stream **stream);
 tally_status tl_stream_window(tally *ctx, const char *op, tally_dtype dtype, int64_t rows,
                               const tally_window_options *options, tally_stream **stream);
+/* Is one of x and out of a scan memory of the device, and the other not? Then copies of the host are pushed. */
+int tl_stream_mixed(const tally_stream *s, const void *x, const void *out);
 /* Keeps what a scan starts with. */
 void tl_stream_seed(tally_stream *s, const tally_scan_options *options);
 /* May it take n more elements of each sequence? */

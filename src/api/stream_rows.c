@@ -8,6 +8,8 @@
 #include "law/fp.h"
 #include <stdlib.h>
 
+static const char what[] = "streams of views";
+
 static tally_status open_rows(tally *ctx, tl_stream_verb verb, const char *op, tally_dtype dtype, int64_t rows,
                               const tally_scan_options *o, tally_stream **stream)
 {
@@ -107,29 +109,38 @@ static tally_status check_results(const tally_stream *s, const tally_view *in, c
         return TALLY_OK;
     }
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    if (out->valid) return tl_fail(s->ctx, TALLY_UNSUPPORTED, "out->valid is given: streams write no such bits");
     *to = *out;
     if (window && out->n < results)
         return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
                        (long long)out->n, (long long)results);
     if (window) to->n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, in, to, results, !window && !s->many);
-    if (!status) status = tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
-    return status ? status : tl_on_processors(s->ctx, out->data, "out->data", "pushes of views", 0);
+    return status ? status : tl_inputs_apart(s->ctx, in, to, s->plan.op->result_bytes);
+}
+
+/* Checked and normal views, of host memory. */
+static tally_status push(tally_stream *s, const tally_view *in, const tally_view *out)
+{
+    tally_status status;
+    if (s->verb == TL_STREAM_WINDOW) return tl_steps_push(s, in, out);
+    if (!s->many) return tl_stream_feed(s, in, out);
+    tl_fp fp = tl_fp_enter();
+    status = tl_stream_push_rows(s, in, out);
+    tl_fp_leave(fp);
+    return status;
 }
 
 tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const tally_view *out)
 {
-    static const char what[] = "pushes of views";
     tally_view from, next, to;
+    tl_host_copies copies = {.count = 0};
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!in) return tl_fail(s->ctx, TALLY_INVALID, "in is NULL: must be a view");
     tally_status status = check_shape(s, in, out);
-    if (!status) status = tl_inputs_check(s->ctx, in, "in", &from);
-    if (!status && in->next) status = tl_inputs_check(s->ctx, in->next, "in->next", &next);
+    if (!status) status = tl_inputs_check(s->ctx, in, "in", &from, &next);
     if (!status) status = tl_stream_check(s, in->n);
-    if (!status) status = tl_on_processors(s->ctx, in->data, "in->data", what, in->rows * in->n);
     if (status) return status;
-    from.next = in->next ? &next : NULL;
     to = from;
     if (s->verb == TL_STREAM_REDUCE)
         to.n = 0;
@@ -142,31 +153,29 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
     }
     tl_inputs_normal(&from);
     if (in->next) tl_inputs_normal(&next);
-    if (s->verb == TL_STREAM_WINDOW) {
-        status = tl_steps_push(s, &from, &to);
+    if (s->verb != TL_STREAM_WINDOW) tl_inputs_normal(&to);
+    if (s->verb != TL_STREAM_WINDOW && !s->many && !tl_has_inputs(&from) && !s->scan.done.counted && from.stride == 1 &&
+        to.stride == 1 && !tl_stream_mixed(s, from.data, to.data)) { /* where it lies */
+        int64_t made;
+        status = tl_stream_run(s, from.data, from.n, to.data, &made);
         if (!status) s->pushed += in->n;
         return status;
     }
-    tl_inputs_normal(&to);
-    if (s->many) {
-        tl_fp fp = tl_fp_enter();
-        status = tl_stream_push_rows(s, &from, &to);
-        tl_fp_leave(fp);
-        return status;
-    }
-    int64_t made;
-    if (!tl_has_inputs(&from) && !s->scan.done.counted && from.stride == 1 && to.stride == 1)
-        status = tl_stream_run(s, from.data, from.n, to.data, &made);
-    else
-        status = tl_stream_feed(s, &from, &to);
-    if (!status) s->pushed += in->n;
-    return status;
+    status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
+    if (!status) status = tl_inputs_bring(s->ctx, &copies, &from, &next, "in", what);
+    if (!status && s->verb != TL_STREAM_REDUCE)
+        status = tl_host_view(s->ctx, &copies, &to, s->plan.op->result_bytes, 1, "out", what);
+    const int64_t pushed = s->pushed;
+    if (!status) status = push(s, &from, &to);
+    if (!status) s->pushed = pushed + in->n;
+    return tl_host_end(s->ctx, &copies, status);
 }
 
 tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
 {
     if (!s) return tl_fail(NULL, TALLY_INVALID, "stream is NULL");
     if (!out) return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must be a view");
+    if (out->valid) return tl_fail(s->ctx, TALLY_UNSUPPORTED, "out->valid is given: streams write no such bits");
     const int64_t results = tally_stream_results(s, -1), bytes = s->plan.op->result_bytes;
     if (out->n < results)
         return tl_fail(s->ctx, TALLY_INVALID, "out->n is %lld: must have room for %lld results (tally_stream_results)",
@@ -175,13 +184,14 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     none.rows = s->rows;
     to.n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
-    if (!status) status = tl_on_processors(s->ctx, out->data, "out->data", "streams of views", 0);
+    tl_host_copies copies = {.count = 0};
+    if (!status) status = tl_host_view(s->ctx, &copies, &to, bytes, 1, "out", what);
     char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);
     if (!status && !dense) status = tl_no_memory(s->ctx, (size_t)(s->rows * results * bytes), "the results");
     if (!status) status = tally_stream_finish(s, dense, NULL);
     for (int64_t r = 0; r < s->rows && !status; r++)
-        tl_copy_strided((char *)out->data + r * out->row_stride * bytes, out->stride, dense + r * results * bytes, 1,
-                        results, bytes);
+        tl_copy_strided((char *)to.data + r * to.row_stride * bytes, to.stride, dense + r * results * bytes, 1, results,
+                        bytes);
     free(dense);
-    return status;
+    return tl_host_end(s->ctx, &copies, status);
 }

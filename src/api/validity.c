@@ -26,9 +26,11 @@ typedef struct tl_validity {
     tally_view in, next; /* checked */
     tl_gathered made;    /* f32: a NaN is an element that does not count */
     int64_t *before;     /* of a sequence: elements that count before each, and all of them */
-    char *bits;          /* a byte for each result, sequence after sequence */
+    int64_t *offsets[3]; /* copies of those that are the device's memory */
+    tl_host_copies copies;
+    char *bits; /* a byte for each result, sequence after sequence */
     int64_t results;
-    const tally_view *out;
+    tally_view out; /* checked, with offsets on the host */
 } job;
 
 static void close_job(job *j)
@@ -36,6 +38,8 @@ static void close_job(job *j)
     free(j->made.memory);
     free(j->before);
     free(j->bits);
+    for (int k = 0; k < 3; k++) free(j->offsets[k]);
+    tl_host_close(&j->copies);
 }
 
 static int64_t length(const job *j, int64_t r)
@@ -79,27 +83,30 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
     if (!ctx) return tl_fail(NULL, TALLY_INVALID, "ctx is NULL: open one with tally_open");
     if (!in) return tl_fail(ctx, TALLY_INVALID, "in is NULL: must be a view");
     tally_status status = TALLY_OK;
-    for (const tally_view *v = in; v && !status; v = v->next) /* which the checks read */
-        if (v->offsets && v->rows > 0) status = tl_on_processors(ctx, v->offsets, "offsets", what, 0);
+    tally_view given = *in, second;
+    if (in->next) second = *in->next, given.next = &second;
+    status = tl_host_offsets(ctx, "in", &given, &j->offsets[0]); /* which the checks read */
+    if (!status && in->next) status = tl_host_offsets(ctx, "in->next", &second, &j->offsets[1]);
+    in = &given;
     if (!status && j->verb == WINDOW) status = tl_check_window(ctx, j->window);
     if (!status && j->verb == WINDOW) status = tl_check_step(ctx, in, j->window);
     if (!status) status = tl_form_of(ctx, op, in, &form);
-    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in);
-    if (!status && in->next) status = tl_inputs_check(ctx, in->next, "in->next", &j->next);
+    if (!status) status = tl_inputs_check(ctx, in, "in", &j->in, &j->next);
     if (!status) status = ctx->device->calls->plan_host(ctx->device, ctx, form.op, form.par, &plan);
     if (status) return status;
     tl_view_normal(&j->in);
-    if (in->next) {
-        tl_view_normal(&j->next);
-        j->in.next = &j->next;
-    }
+    if (in->next) tl_view_normal(&j->next);
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t n = length(j, r);
         if (__builtin_add_overflow(j->results, results_of(j, n), &j->results))
             return tl_no_memory(ctx, SIZE_MAX, "the validity of the results");
         if (n > most) most = n;
     }
-    status = tl_gather_dense(ctx, &form, &j->in, &plan, j->scan && j->scan->reverse, 1, &j->made);
+    tally_view here = j->in, here_next = j->next;
+    if (in->next) here.next = &here_next;
+    status = tl_on_processors(ctx, NULL, "in", what, 0);
+    if (!status) status = tl_inputs_bring(ctx, &j->copies, &here, &here_next, "in", what);
+    if (!status) status = tl_gather_dense(ctx, &form, &here, &plan, j->scan && j->scan->reverse, 1, &j->made);
     if (status) return status;
     j->before = malloc(((size_t)most + 1) * sizeof *j->before);
     j->bits = malloc((size_t)j->results + 1);
@@ -121,14 +128,13 @@ static tally_status collect(job *j, const char *op, const tally_view *in)
 /* The bits of `out`, a view of the results, must lie beside elements and results. */
 static tally_status check_bits(job *j, const tally_view *out, int64_t result_bytes)
 {
-    tally_view bits, plain = *out;
+    j->out = *out;
+    tally_status status = tl_host_offsets(j->ctx, "out", &j->out, &j->offsets[2]);
+    tally_view bits, plain = j->out;
     int64_t low, high;
     plain.valid = NULL;
-    tally_status status = TALLY_OK;
-    if (out->offsets && out->rows > 0) status = tl_on_processors(j->ctx, out->offsets, "out->offsets", what, 0);
     if (!status) status = tl_view_check(j->ctx, &plain, "out", result_bytes);
-    if (!status) status = tl_bits_check(j->ctx, out, "out");
-    if (!status) status = tl_on_processors(j->ctx, out->valid, "out->valid", what, 0);
+    if (!status) status = tl_bits_check(j->ctx, &j->out, "out");
     if (status) return status;
     tl_view_extent(&plain, 1, &low, &high);
     low = (out->valid_offset + low) >> 3;
@@ -141,10 +147,15 @@ static tally_status check_bits(job *j, const tally_view *out, int64_t result_byt
     return tl_fail(j->ctx, TALLY_INVALID, "out->valid overlaps elements or results: give it memory of its own");
 }
 
-static void put(const job *j, const tally_view *out)
+static tally_status put(job *j)
 {
-    unsigned char *bits = (unsigned char *)(uintptr_t)out->valid;
+    tally_view view = j->out, *const out = &view;
+    tl_host_copies copies = {.count = 0};
     const char *from = j->bits;
+    out->data = NULL; /* the bits alone */
+    const tally_status status = tl_host_view(j->ctx, &copies, out, 0, 1, "out->valid", what);
+    unsigned char *const bits = (unsigned char *)(uintptr_t)out->valid;
+    if (status) return tl_host_end(j->ctx, &copies, status);
     for (int64_t r = 0; r < j->in.rows; r++) {
         const int64_t m = results_of(j, length(j, r)),
                       first = out->valid_offset + (out->offsets ? out->offsets[r] * out->stride : r * out->row_stride);
@@ -154,6 +165,7 @@ static void put(const job *j, const tally_view *out)
             bits[b >> 3] = (unsigned char)((bits[b >> 3] & ~bit) | (*from++ ? bit : 0));
         }
     }
+    return tl_host_end(j->ctx, &copies, TALLY_OK);
 }
 
 tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in, const tally_view *out, int window,
@@ -164,7 +176,7 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
     *v = NULL;
     job *j = calloc(1, sizeof *j);
     if (!j) return tl_no_memory(ctx, sizeof *j, "the validity of the results");
-    *j = (job){.ctx = ctx, .verb = window ? WINDOW : SCAN, .out = out};
+    *j = (job){.ctx = ctx, .verb = window ? WINDOW : SCAN};
     if (window)
         j->window = options;
     else
@@ -177,12 +189,13 @@ tally_status tl_validity_begin(tally *ctx, const char *op, const tally_view *in,
     return status;
 }
 
-void tl_validity_end(tl_validity *v, tally_status status)
+tally_status tl_validity_end(tl_validity *v, tally_status status)
 {
-    if (!v) return;
-    if (!status) put(v, v->out);
+    if (!v) return status;
+    if (!status) status = put(v);
     close_job(v);
     free(v);
+    return status;
 }
 
 tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in, void *valid, int64_t valid_offset)
@@ -199,7 +212,7 @@ tally_status tally_reduce_valid(tally *ctx, const char *op, const tally_view *in
         bits.rows = in->rows;
         bits.n = bits.row_stride = 1;
         status = check_bits(&j, &bits, 0);
-        if (!status) put(&j, &bits);
+        if (!status) status = put(&j);
     }
     close_job(&j);
     return status;

@@ -142,8 +142,7 @@ static tally_status with_bits(tally *ctx, const char *op, const tally_view *in, 
     tally_status status = tl_validity_begin(ctx, op, in, out, window, options, &v);
     if (!status)
         status = window ? tally_window(ctx, op, in, &plain, options) : tally_scan(ctx, op, in, &plain, options);
-    tl_validity_end(v, status);
-    return status;
+    return tl_validity_end(v, status);
 }
 
 tally_status tally_scan(tally *ctx, const char *op, const tally_view *in, const tally_view *out,

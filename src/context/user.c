@@ -196,7 +196,7 @@ tally_status tl_user_resolve(tally *ctx, tl_user *u, tally_dtype d, tally_dtype 
                : f->out == TL_OUT_IDX  ? TALLY_I64
                                        : TALLY_U8,
         .lanes = f->flag[TL_FLAG_LANES],
-        .inputs = 1,
+        .inputs = (uint8_t)f->flag[TL_FLAG_INPUTS],
         .elem_bytes = (uint8_t)tally_dtype_size(d),
         .state_bytes = (uint8_t)packed,
         .exact = FACT(EXACT),

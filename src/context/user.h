@@ -29,7 +29,7 @@ enum { TL_FACT_REAL_IS_EXACT = 3 };
 #define TL_FLAGS(F)                                                                                                    \
     F(EXACT)                                                                                                           \
     F(IDEMPOTENT)                                                                                                      \
-    F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(MOMENTS) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(LANES)
+    F(INVERSE) F(NEUTRAL) F(SEED) F(TWIN) F(MOMENTS) F(COMMUTES) F(EXTREME) F(ADDS) F(PICKS) F(SIZES) F(INPUTS) F(LANES)
 typedef enum {
 #define FLAG(name) TL_FLAG_##name,
     TL_FLAGS(FLAG)

@@ -14,13 +14,13 @@ static const char *const lane_names[] = {"REAL", "ORD", "IDX", "ELEM", "WIDE", N
 const char *const tl_acc_names[] = {"WIDE", "REAL", "F64", "NONE", NULL};
 const char *const tl_out_names[] = {"ACC", "SAME", "IDX", "BIT", NULL};
 
-/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES, where that
- * is another. */
+/* The functions of the dialect, and the flag that asks for each (-1: always); sized: the form with OP_SIZES (lift: with
+ * OP_INPUTS 2), where that is another. */
 static const struct {
     const char *name, *form, *sized;
     int flag;
 } functions[] = {
-    {"lift", "state lift(elem x, idx i, par p)", NULL, -1},
+    {"lift", "state lift(elem x, idx i, par p)", "state lift(elem x, elem y, idx i, par p)", -1},
     {"combine", "state combine(state a, state b)", "state combine(state a, state b, real na, real nb)", -1},
     {"lower", "result lower(state a, real n, idx first, par p)", NULL, -1},
     {"empty", "result empty(par p)", NULL, -1},
@@ -129,16 +129,16 @@ static tally_status read_flag(reader *r, const char *at, int flag, const char *v
     static const char *const values[] = {"0", "1", "2", "-1", "REAL_IS_EXACT", NULL};
     static const signed char numbers[] = {0, 1, 2, -1, TL_FACT_REAL_IS_EXACT};
     int v = find(values, value), bare = flag == TL_FLAG_SIZES,
-        two = flag == TL_FLAG_LANES || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
+        two = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS || flag == TL_FLAG_ADDS || flag == TL_FLAG_SEED;
+    const int counts = flag == TL_FLAG_LANES || flag == TL_FLAG_INPUTS;
     int signs = flag == TL_FLAG_EXTREME || flag == TL_FLAG_PICKS;
-    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) ||
-        (flag == TL_FLAG_LANES && v != 1 && v != 2))
+    if (v < 0 || (v == 2 && !two) || (v == 3 && !signs) || (v == 4 && bare) || (counts && v != 1 && v != 2))
         return bad(r, at, "%s is '%.40s': must be %s", flag_names[flag], value,
-                   flag == TL_FLAG_LANES ? "1 or 2"
-                   : bare                ? "0 or 1"
-                   : signs               ? "0, 1 or -1"
-                   : two                 ? "0, 1, 2 or REAL_IS_EXACT"
-                                         : "0, 1 or REAL_IS_EXACT");
+                   counts  ? "1 or 2"
+                   : bare  ? "0 or 1"
+                   : signs ? "0, 1 or -1"
+                   : two   ? "0, 1, 2 or REAL_IS_EXACT"
+                           : "0, 1 or REAL_IS_EXACT");
     r->facts->flag[flag] = v == 2 && flag == TL_FLAG_SEED ? 1 : numbers[v]; /* 2 is for its nan form */
     return TALLY_OK;
 }
@@ -149,7 +149,7 @@ static tally_status read_fact(reader *r, const char *begin, const char *name, co
     static const char *const others[] = {"OP_ACC",   "OP_OUT",  "OP_TYPES", "OP_PARAM",     "OP_DEFAULT",
                                          "OP_STATE", "OP_LANE", "OP_WIDEN", "OP_NAN_WIDEN", NULL};
     static const char *const of_nan_forms[] = {"OP_NAN_CORE", "OP_COUNTS", "OP_ABSENT", NULL}; /* users' have none */
-    static const char *const of_ours[] = {"OP_CORE", "OP_INPUTS", NULL};
+    static const char *const of_ours[] = {"OP_CORE", NULL};
     char value[64];
     int fact = -1, number = 0;
     tl_facts *f = r->facts;
@@ -382,14 +382,15 @@ static tally_status check(const reader *r)
                    "OP_STATE is missing: #define OP_STATE(F) F(type, name) ... lists the fields of a state");
     for (int i = 0; i < FUNCTIONS; i++) {
         int flag = functions[i].flag, value = flag < 0 ? 1 : f->flag[flag];
-        const int sized = f->flag[TL_FLAG_SIZES] && functions[i].sized;
+        const int fact = i ? TL_FLAG_SIZES : TL_FLAG_INPUTS; /* lift is the first */
+        const int sized = functions[i].sized && f->flag[fact] > !i;
         const char *form = sized ? functions[i].sized : functions[i].form;
         int commas = 0;
         if ((flag == TL_FLAG_LANES ? value == 2 : value != 0) && !(r->has >> i & 1))
             return bad(r, r->text, "'%s' is missing: the text must have fn %s", functions[i].name, form);
         for (const char *c = form; *c; c++) commas += *c == ',';
         if (r->sized_at[i] && r->commas[i] != commas)
-            return bad(r, r->sized_at[i], "OP_SIZES is %d: '%s' must be fn %s", f->flag[TL_FLAG_SIZES],
+            return bad(r, r->sized_at[i], "%s is %d: '%s' must be fn %s", flag_names[fact], f->flag[fact],
                        functions[i].name, form);
     }
     static const unsigned char unsized[] = {TL_FLAG_IDEMPOTENT, TL_FLAG_INVERSE, TL_FLAG_NEUTRAL, TL_FLAG_SEED,
@@ -432,7 +433,7 @@ static tally_status read_all(reader r, tl_facts *facts)
     r.facts = facts;
     if (!r.text) return tl_no_memory(ctx, strlen(text), "an operator's text");
     *facts = (tl_facts){.kinds = "IUF", .fallback = NAN};
-    facts->flag[TL_FLAG_LANES] = 1;
+    facts->flag[TL_FLAG_LANES] = facts->flag[TL_FLAG_INPUTS] = 1;
     join_lines(r.text);
     blank(r.text);
     tally_status status = check_written(&r, text);

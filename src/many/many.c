@@ -276,6 +276,28 @@ static tally_status offsets(tl_device *d, tally *ctx, const tally_view *v, int64
     return one->calls->offsets(one, ctx, v, copy);
 }
 
+static tally_status owns(tl_device *d, tally *ctx, const void *p, int *ours)
+{
+    const tl_team t = team_of(d, ctx);
+    int who;
+    const tally_status status = tl_team_owner(&t, p, &who);
+    *ours = who >= 0;
+    return status;
+}
+/* Between host memory and that of a member. */
+static tally_status copy(tl_device *d, tally *ctx, void *to, const void *from, size_t bytes)
+{
+    const tl_team t = team_of(d, ctx);
+    int who;
+    tally_status status = tl_team_owner(&t, to, &who);
+    if (!status && who < 0) status = tl_team_owner(&t, from, &who);
+    if (status) return status;
+    if (who < 0) who = 0;
+    tl_device *one = t.member[who]->device;
+    status = one->calls->copy(one, t.member[who], to, from, bytes);
+    return status ? tl_team_fail(&t, who, status) : TALLY_OK;
+}
+
 /* ---- streams and fragments ---- */
 
 static tally_status slab(tl_device *d, tally *ctx, const tl_plan *p, const void *x, int64_t n, tl_counter *c)
@@ -386,4 +408,6 @@ static const tl_device_calls calls = {
     .time = time_on,
     .times = times,
     .window_slice = window_slice,
+    .owns = owns,
+    .copy = copy,
 };

@@ -23,7 +23,7 @@ static int rank, ranks, failures, passed;
 static tally *ctx, *cpu; /* cpu: what one process gives */
 static const char *only_op;
 static tally_dtype only_dtype;
-static char *device_x, *device_out; /* NULL: parts and results are where they are made */
+static char *device_x, *device_y, *device_bits, *device_out; /* NULL: parts and results are where they are made */
 enum { FIELDS = 4, EACH = 4000 };
 static char *device_fields, *device_results;
 
@@ -67,9 +67,21 @@ static tally_view there(tally_view v, char *device, size_t bytes)
     v.data = device;
     return v;
 }
+/* Bits there, sometimes. */
+static const void *bits_there(const void *bits, size_t bytes)
+{
+    if (!device_bits || below(2)) return bits;
+    check(!tally_copy(ctx, device_bits, bits, bytes), "bits to the device", -1);
+    return device_bits;
+}
 static void back(void *to, const void *from, size_t bytes)
 {
     if (to != from) check(!tally_copy(ctx, to, from, bytes), "a copy from the device", -1);
+}
+
+static void put_bit(unsigned char *bits, int64_t at, int is)
+{
+    bits[at >> 3] = (unsigned char)((bits[at >> 3] & ~(1 << (at & 7))) | is << (at & 7));
 }
 
 static void one(int64_t number)
@@ -78,8 +90,8 @@ static void one(int64_t number)
     static const char *const ops[] = {"sum",  "mean",  "max",  "minmax",   "argmin", "var:1",
                                       "prod", "first", "last", "ema:0.25", "dot",    "corr"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const int any_op = (int)below(device_x || only_op ? 10 : 12), any_type = (int)below(4);
-    const int two = any_op > 9, valid = !device_x && below(3) == 0;
+    const int any_op = (int)below(only_op ? 10 : 12), any_type = (int)below(4);
+    const int two = any_op > 9, valid = below(3) == 0;
     const tally_dtype y_type = types[below(4)];
     const char *const op = only_op ? only_op : ops[any_op];
     const tally_dtype dtype = only_dtype ? only_dtype : types[any_type];
@@ -112,12 +124,13 @@ static void one(int64_t number)
     tally_view all = tally_flat(x, dtype, n),
                mine = there(tally_flat(x + (size_t)a * size, dtype, mine_n), device_x, size);
     tally_view all_y = tally_flat(y, y_type, n),
-               mine_y = tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n);
+               mine_y = there(tally_flat(y + (size_t)a * tally_dtype_size(y_type), y_type, mine_n), device_y,
+                              tally_dtype_size(y_type));
     if (two) all.next = &all_y, mine.next = &mine_y;
     if (valid && two && below(2))
-        all_y.valid = mine_y.valid = bits, mine_y.valid_offset = a;
+        all_y.valid = bits, mine_y.valid = bits_there(bits, sizeof bits), mine_y.valid_offset = a;
     else if (valid)
-        all.valid = mine.valid = bits, mine.valid_offset = a;
+        all.valid = bits, mine.valid = bits_there(bits, sizeof bits), mine.valid_offset = a;
     const tally_view out = there(tally_flat(got, info.output, mine_n), device_out, result);
     void *const to = device_out ? device_out : got;
     const int root = (int)below(ranks + 1) - 1;
@@ -155,17 +168,38 @@ static void one(int64_t number)
               !memcmp(got, want + (size_t)first * result, (size_t)(last - first) * result),
           "window", number);
 
-    if (two) return;
-    static char mine_x[MOST * 8], others[MOST * 8 * 4];
+    if (mover && (two || valid)) return;
+    static char mine_x[MOST * 8], mine_second[MOST * 8], others[MOST * 8 * 4];
+    static unsigned char some[MOST / 8 + 1], all_bits[MOST / 8 + 1];
     const int64_t m = below(MOST / ranks);
+    int i_have = 0;
     for (int r = 0; r < ranks; r++) { /* element i of rank r */
         fill(others, dtype, m);
         for (int64_t i = 0; i < m; i++) memcpy(x + (size_t)(i * ranks + r) * size, others + (size_t)i * size, size);
         if (r == rank) memcpy(mine_x, others, (size_t)m * size);
+        const size_t beside = tally_dtype_size(y_type);
+        fill(others, y_type, two ? m : 0);
+        for (int64_t i = 0; i < m && two; i++)
+            memcpy(y + (size_t)(i * ranks + r) * beside, others + (size_t)i * beside, beside);
+        if (r == rank) memcpy(mine_second, others, (size_t)m * beside);
+        const int has = valid && below(3); /* some ranks have bits, others have not */
+        for (int64_t i = 0; i < m; i++) {
+            const int is = !has || below(4);
+            put_bit(all_bits, i * ranks + r, is);
+            if (r == rank) put_bit(some, i + 3, is);
+        }
+        if (r == rank) i_have = has;
     }
-    const tally_view ranks_x = tally_rows(x, dtype, m, ranks);
+    tally_view ranks_x = tally_rows(x, dtype, m, ranks), ranks_y = tally_rows(y, y_type, m, ranks);
+    ranks_x.valid = all_bits;
+    if (two) ranks_x.next = &ranks_y;
     tally_reduce(cpu, op, &ranks_x, want);
-    const tally_view element = there(tally_flat(mine_x, dtype, m), device_x, size);
+    tally_view element = there(tally_flat(mine_x, dtype, m), device_x, size),
+               second = there(tally_flat(mine_second, y_type, m), device_y, tally_dtype_size(y_type));
+    if (two) element.next = &second;
+    tally_view *const has_bits = two ? &second : &element;
+    const void *const some_there = bits_there(some, sizeof some);
+    if (i_have) has_bits->valid = some_there, has_bits->valid_offset = 3;
     tally_view each = there(tally_flat(got, info.output, m), device_out, result);
     const int in_place = size == result && below(2) == 0;
     if (in_place) each.data = element.data;
@@ -178,19 +212,21 @@ static void one(int64_t number)
 static void fields(int64_t number)
 {
     static char x[FIELDS][EACH * 8], want[FIELDS][EACH * 16], got[FIELDS][EACH * 16];
-    static const char *const ops[] = {"sum",   "mean",   "max",      "minmax",    "argmin",
-                                      "var:1", "nansum", "ema:0.25", "sum:exact", "mean:exact"};
+    static const char *const ops[] = {"sum",    "mean",     "max",       "minmax",     "argmin",   "var:1",
+                                      "nansum", "ema:0.25", "sum:exact", "mean:exact", "dot:exact"};
     static const tally_dtype types[] = {TALLY_F64, TALLY_F32, TALLY_I32, TALLY_U8};
-    const char *const any = ops[below(3) ? below(8) : 8 + below(2)], *const op = only_op ? only_op : any;
+    const char *const any = ops[below(3) ? below(8) : 8 + below(3)], *const op = only_op ? only_op : any;
     const int count = below(8) ? 1 + (int)below(FIELDS) : 0, exact = strstr(op, "exact") != NULL;
-    const int on_device = device_fields != NULL, valid = !exact && !on_device && below(3) == 0;
+    const int on_device = device_fields != NULL, valid = below(3) == 0;
     static unsigned char bits[EACH / 8 + 1];
     for (int i = 0; i < EACH / 8 + 1; i++) bits[i] = (unsigned char)(below(256) | below(256));
-    tally_view mine[FIELDS] = {{0}}, whole[FIELDS];
+    tally_view mine[FIELDS] = {{0}}, whole[FIELDS], beside[FIELDS], mine_beside[FIELDS];
+    const int two = strstr(op, "dot") != NULL; /* with itself, of f32 */
     tally_operator_info info[FIELDS];
     void *results[FIELDS] = {NULL};
+    const void *const field_bits = bits_there(bits, sizeof bits);
     for (int f = 0; f < count; f++) {
-        const tally_dtype type = types[below(exact ? 2 : 4)], dtype = only_dtype ? only_dtype : type;
+        const tally_dtype type = two ? TALLY_F32 : types[below(exact ? 2 : 4)], dtype = only_dtype ? only_dtype : type;
         const int64_t rows = below(4) ? 2 + below(40) : below(2), n = below(4) ? below(90) : below(8);
         const size_t size = tally_dtype_size(dtype);
         int64_t first = 0, end = 0, a = 0, b = 0;
@@ -202,6 +238,8 @@ static void fields(int64_t number)
             if (end > n) end = n;
             if (r == rank) a = first, b = end;
         }
+        beside[f] = whole[f];
+        if (two) whole[f].next = &beside[f];
         if (valid) whole[f].valid = bits;
         mine[f] = whole[f];
         mine[f].valid_offset = valid ? a * whole[f].stride : 0;
@@ -209,6 +247,11 @@ static void fields(int64_t number)
         if (on_device) check(!tally_copy(ctx, at, x[f], sizeof x[f]), "a field to the device", number);
         mine[f].data = at + (size_t)(a * whole[f].stride) * size;
         mine[f].n = b - a;
+        if (valid) mine[f].valid = field_bits;
+        mine_beside[f] = mine[f];
+        mine_beside[f].valid = NULL;
+        mine_beside[f].next = NULL;
+        if (two) mine[f].next = &mine_beside[f];
         results[f] = on_device ? device_results + f * EACH * 16 : got[f];
         memset(got[f], 0x5a, sizeof got[f]);
         if (on_device) check(!tally_copy(ctx, results[f], got[f], sizeof got[f]), "results on the device", number);
@@ -424,6 +467,8 @@ int main(int argc, char **argv)
     const memory m = memory_of(ctx);
     if (on_device) {
         device_x = memory_new(&m, MOST * 8);
+        device_y = memory_new(&m, MOST * 8);
+        device_bits = memory_new(&m, EACH);
         device_out = memory_new(&m, MOST * 16);
         device_fields = memory_new(&m, FIELDS * EACH * 8);
         device_results = memory_new(&m, FIELDS * EACH * 16);
