@@ -211,7 +211,7 @@ typedef struct tally_view tally_view; /* what they run on: section 5 */
  * sum:exact, mean:exact, dot:exact and their nan forms of f16, bf16, f32 and f64 give the real sum or mean of the
  * elements, or the real sum of the real products, rounded once to nearest even (to f32, of f64 to f64; with :f64 to
  * f64). No order changes a bit of it. It overflows only where that rounded value does, and it is never -0; a NaN, or
- * inf and -inf, give NaN (doc/exact.md). On a GPU the processors compute them, from host memory alone. */
+ * inf and -inf, give NaN (doc/exact.md). On GPUs the processors compute scans and windows of it. */
 
 /* reduce: one result per sequence. out has in->rows results (times lanes, see tally_operator_info), dense, of the
  * operator's output dtype. An empty sequence gives the operator's empty value. With rows == 0 nothing is written. out

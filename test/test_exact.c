@@ -3,6 +3,7 @@
  * rounded bit by bit. Every shape, view, type, instruction set and number of threads; pairs and validity; plain data;
  * bad arguments. */
 #include "check.h"
+#include "gpus.h"
 #include <math.h>
 
 /* ---- the reference ---- */
@@ -728,9 +729,35 @@ static void errors(tally *ctx)
     check(r == 7, "r was written");
 }
 
+/* A device's reductions: the same calls, of host arrays. (test_inputs has device memory.) */
+static void on_device(const char *name)
+{
+    tally *ctx;
+    tally_times_info times;
+    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
+    check_ok(ctx, tally_time(ctx, 1), "time");
+    for (int kind = 0; kind < KINDS; kind++) {
+        const size_t one = (size_t)check_below(4);
+        for (size_t d = 0; d < 4; d++) {
+            if (d != one && check_quick) continue;
+            const check_operator o = pick(forms[check_below(FORMS)], dtypes[d]);
+            flat(ctx, name, &o, kind);
+            views(ctx, &o, kind);
+        }
+    }
+    known_pairs(ctx);
+    tally_times(ctx, &times);
+    check(times.launches && !times.on_processors, "%s: %lld launches, %lld elements on the processors", name,
+          (long long)times.launches, (long long)times.on_processors);
+    known(ctx);
+    for (int c = 0; c < (check_quick ? 50 : 300); c++) inputs(ctx, c % KINDS);
+    tally_close(ctx);
+}
+
 int main(void)
 {
     check_start();
+    for_each_gpu(NULL, on_device);
     for (int k = 0; check_isa(k); k++) {
         tally *ctx = check_open(1 + 3 * (k & 1), check_isa(k)), *many = check_open(3, check_isa(k));
         for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)

@@ -784,21 +784,43 @@ static void run(tally *ctx, int64_t cases, int few)
     }
 }
 
-/* Exact sums are the processors', on every device: of device memory too, which is copied. */
+/* Exact sums: by the device and nobody else. */
 static void exact(tally *ctx)
 {
-    problem c = {.in = tally_flat(store[0], TALLY_F64, MOST), .next = tally_flat(store[1], TALLY_F64, MOST)};
+    static const char *const ops[] = {"sum:exact",    "dot:exact",    "mean:exact",
+                                      "nansum:exact", "nandot:exact", "nanmean:exact"};
+    static const tally_dtype types[] = {TALLY_F16, TALLY_BF16, TALLY_F32, TALLY_F64};
+    static problem c;
     tally *processors = check_open(1, NULL);
-    for (int k = 0; k < 8; k++) {
-        const char *const op = k & 1 ? "dot:exact" : "sum:exact";
-        check_fill(store[0], TALLY_F64, ROOM, TL_DATA_PLAIN);
-        check_fill(store[1], TALLY_F64, ROOM, TL_DATA_PLAIN);
-        bits_of(0);
-        c.in.valid = bitmap[0], c.in.next = k & 1 ? &c.next : NULL;
-        check_ok(processors, tally_reduce(processors, op, &c.in, want), op);
+    tally_times_info times;
+    for (int k = 0; k < (check_quick ? 36 : 72); k++) {
+        const char *const op = ops[k % 6];
+        const tally_dtype d = types[check_below(4)];
+        const int64_t rows = check_below(2) ? 1 : 1 + check_below(60), n = check_size(MOST / rows);
+        const int segments = check_below(4) == 0, dense = (int)check_below(2), two = k % 3 == 1;
+        c = (problem){.op = ""};
+        if (segments) c.offsets[0] = check_below(20);
+        for (int64_t r = 0; r < rows && segments; r++)
+            c.offsets[r + 1] = c.offsets[r] + check_below(2 * n / (rows + 1) + 1);
+        const int64_t *const offsets = segments ? c.offsets : NULL;
+        for (int i = 0; i < 2; i++) check_fill(store[i], d, ROOM, (tl_data)check_below(TL_DATA_KINDS)), bits_of(i);
+        c.in = view(0, d, rows, n, offsets, dense, (int)check_below(2));
+        c.next = view(1, d, rows, n, offsets, dense, (int)check_below(2));
+        if (two) c.in.next = &c.next;
         place_inputs(ctx, &c);
-        check_ok(ctx, tally_reduce(ctx, op, &c.given, got), op);
-        check_same(got, want, 1, 8, "%s", op);
+        void *const to = give_results(ctx, &c);
+        check_ok(processors, tally_reduce(processors, op, &c.in, want), op);
+        check_ok(ctx, tally_time(ctx, 1), "time");
+        check_ok(ctx, tally_reduce(ctx, op, &c.given, to), op);
+        check_ok(ctx, tally_times(ctx, &times), "times");
+        take_results(ctx, &c);
+        check_same(got, want, sizeof got, 1, "%s of %s, %lld x %lld, strides %lld %lld, bits %d", op,
+                   tally_dtype_name(d), (long long)rows, (long long)n, (long long)c.in.row_stride,
+                   (long long)c.in.stride, c.in.valid != NULL);
+        const int64_t elements = segments ? c.offsets[rows] - c.offsets[0] : rows * n;
+        check(!times.on_processors && (times.launches || !elements),
+              "%s: %lld launches, %lld elements on the processors", op, (long long)times.launches,
+              (long long)times.on_processors);
     }
     check_ok(ctx, tally_time(ctx, 1), "time");
     tally_close(processors);

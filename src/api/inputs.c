@@ -185,7 +185,7 @@ static tally_status on_device(job *j, tl_verb verb, const tally_view *out, const
     const tl_inputs_call call = {verb, &j->form, &j->in, out, scan, window, &count};
     *done = 0;
     normal_inputs(j);
-    if (j->here || j->plan.exact || !j->ctx->device->calls->inputs) return TALLY_OK;
+    if (j->here || (j->plan.exact && verb != TL_REDUCE) || !j->ctx->device->calls->inputs) return TALLY_OK;
     tally_status status = tl_plan_of(j->ctx, "sum", TALLY_U8, &count);
     return status ? status : j->ctx->device->calls->inputs(j->ctx->device, j->ctx, &call, done);
 }

@@ -56,7 +56,7 @@ static int views_work(views *v)
     return v->in.rows > 0 && (v->in.offsets || v->in.n > 0) && (v->out.offsets || v->out.n > 0);
 }
 
-/* ---- where a plan runs: on the context's device; exact sums on its processors ---- */
+/* ---- where a plan runs: on the context's device; scans and windows of exact sums on its processors ---- */
 
 static const char what_ranges[] = "windows of negative offsets or of a step";
 
@@ -70,8 +70,12 @@ static tally_status on_processors(tally *ctx, const tally_view *in, const void *
 
 static tally_status run_reduce(tally *ctx, const tl_plan *plan, const tally_view *in, void *out)
 {
-    if (!plan->exact) return ctx->device->calls->reduce(ctx->device, ctx, plan, in, out);
-    tally_status status = on_processors(ctx, in, out, "out", "exact sums");
+    const tl_device_calls *const calls = ctx->device->calls;
+    int done = 0;
+    if (!plan->exact) return calls->reduce(ctx->device, ctx, plan, in, out);
+    tally_status status = calls->exact ? calls->exact(ctx->device, ctx, plan, in, out, &done) : TALLY_OK;
+    if (status || done) return status;
+    status = on_processors(ctx, in, out, "out", "exact sums");
     return status ? status : tl_exact_reduce(ctx, plan, tally_threads(ctx), in, out);
 }
 

@@ -63,6 +63,9 @@ typedef struct tl_device_calls {
     /* A verb on an input that has an element, as far as the device has a road and memory for it (*done); else nothing
      * is written, and the processors do it. NULL: they always do. */
     tally_status (*inputs)(tl_device *, tally *, const tl_inputs_call *, int *done);
+    /* Exact sums of the sequences of a view, as far as the device has memory for it (*done); else nothing is written,
+     * and the processors do it. NULL: they always do. */
+    tally_status (*exact)(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

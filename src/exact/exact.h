@@ -60,6 +60,9 @@ static inline const tl_exact_form *tl_exact_form_of(const tl_scalar *op)
 const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtype, tally_dtype acc, const char **what,
                                const char **none);
 
+/* The row of the same elements and inputs that stands for all of them: of the plain sum, as f64. */
+const tl_scalar *tl_exact_common(const tl_scalar *op);
+
 static inline void tl_exact_begin(tl_exact *e)
 {
     memset(e, 0, sizeof *e);

@@ -75,3 +75,8 @@ const tl_scalar *tl_exact_find(const char *name, size_t length, tally_dtype dtyp
     }
     return NULL;
 }
+
+const tl_scalar *tl_exact_common(const tl_scalar *op)
+{
+    return tl_exact_find(op->inputs == 2 ? "dot" : "sum", 3, op->dtype, TALLY_F64, NULL, NULL);
+}

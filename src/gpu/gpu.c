@@ -343,7 +343,8 @@ tally_status tl_go(const tl_launch *l, tl_gpu_kernel_id id, int64_t jobs, tl_spr
     tl_argument with_box[ARGUMENTS_MOST];
     if (c->has_box && c->has_box(l->d->gpu)) {
         memcpy(with_box, arguments, (size_t)count * sizeof *arguments);
-        with_box[count++] = (tl_argument){TL_ARG_ROOM, {.i64 = LANES * tl_gpu_state_bytes(b.op)}};
+        with_box[count++] =
+            (tl_argument){TL_ARG_ROOM, {.i64 = LANES * (tl_gpu_state_bytes(b.op) ? tl_gpu_state_bytes(b.op) : 1)}};
         arguments = with_box;
     }
     tl_clock_begin(l->d, l->ctx, TL_RUN);

@@ -159,6 +159,7 @@ tally_status tl_gpu_scan(tl_device *, tally *, const tl_plan *, const tally_view
                          const tally_scan_options *);
 tally_status tl_gpu_window(tl_device *, tally *, const tl_plan *, const tl_plan *count, const tally_view *in,
                            const tally_view *out, const tally_window_options *);
+tally_status tl_gpu_exact(tl_device *, tally *, const tl_plan *, const tally_view *in, void *out, int *done);
 tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *done);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
@@ -178,7 +179,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
     .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy,    \
-    .inputs = tl_gpu_inputs, .share = tl_gpu_share, .least = tl_gpu_least
+    .inputs = tl_gpu_inputs, .exact = tl_gpu_exact, .share = tl_gpu_share, .least = tl_gpu_least
 
 /* ---- program.c ---- */
 

@@ -3,6 +3,7 @@
  * prepare.cl writes them. Any shape takes them as a view without bitmaps. */
 #include "work.h"
 #include "dtype/dtype.h"
+#include "exact/exact.h"
 #include "gpu/kernel/constants.h"
 #include <stdlib.h>
 
@@ -99,7 +100,8 @@ static tally_status launch(tl_gpu_device *d, tally *ctx, const tl_form *form, co
     const int64_t flags = (other ? PREPARE_PAIRS : 0) | (in->valid ? PREPARE_X_BITS : 0) |
                           (other && other->valid ? PREPARE_Y_BITS : 0) |
                           (form->kind == TL_FORM_MARK ? PREPARE_QUIET : 0) | (p->counted ? PREPARE_COUNTS : 0) |
-                          (form->named->masked ? PREPARE_MASKED : 0);
+                          (form->named->masked ? PREPARE_MASKED : 0) |
+                          (form->kind == TL_FORM_BLANK && tl_exact_form_of(form->op) ? PREPARE_ZEROS : 0);
     const int rows = of->inner < of->total &&
                      (x->outer != of->inner * x->inner || y->outer != of->inner * y->inner); /* else it is one */
     tally_status status = tl_gpu_program(d, ctx, p->count_plan.op, "prepare", &program);     /* one for all calls */

@@ -18,6 +18,7 @@ typedef struct {
     char *text;
     size_t length, room;
     int failed;
+    char missing[64]; /* a file that is not there */
 } buffer;
 
 static void add(buffer *b, const char *text, size_t length)
@@ -129,7 +130,7 @@ static int add_from_folder(buffer *b, const char *folder, const char *name)
 {
     char path[512], part[4096];
     size_t got;
-    buffer whole = {NULL, 0, 0, 0};
+    buffer whole = {0};
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return 0;
     FILE *f = fopen(path, "rb");
     if (!f) return 0;
@@ -152,6 +153,7 @@ static void add_file(buffer *b, const char *name)
             return;
         }
     b->failed = 1;
+    snprintf(b->missing, sizeof b->missing, "%s", name);
 }
 
 static int is_cuda(const char *prelude) { return strstr(prelude, "cuda") != NULL; }
@@ -341,10 +343,25 @@ static void dump(const tl_scalar *op, const char *shape, const char *prelude, co
     fclose(f);
 }
 
+/* The text, or that there was no memory for it. */
+static tally_status end(tally *ctx, buffer *b, const tl_scalar *op, const char *what, const char *prelude, char **text,
+                        size_t *length)
+{
+    if (b->failed) {
+        free(b->text);
+        if (*b->missing) return tl_fail(ctx, TALLY_UNSUPPORTED, "%s %s: no text %s", op->file, what, b->missing);
+        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, what);
+    }
+    dump(op, what, prelude, b);
+    *text = b->text;
+    *length = b->length;
+    return TALLY_OK;
+}
+
 tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape, const char *prelude,
                              const char *kernel, char **text, size_t *length)
 {
-    buffer b = {NULL, 0, 0, 0};
+    buffer b = {0};
     char name[64];
     static const char *const bases[] = {"reduce", "scan", "window"}; /* with _two, _bits: in place */
     const char *const dash = strchr(shape, '_'), *const whole_shape = shape;
@@ -358,6 +375,14 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, prelude);
     add_facts(&b, op, prelude, is_long ? TL_LONG_TILES : TL_TILES);
     add_file(&b, "gpu/kernel/prelude_gpu.h");
+    if (!strcmp(shape, "exact")) { /* no operator has such a state */
+        say(&b, "#define EXACT_PAIRS %d\n", op->inputs == 2);
+        add_file(&b, "gpu/kernel/constants.h");
+        add_file(&b, "gpu/kernel/exact/sum.cl");
+        add_file(&b, "gpu/kernel/exact/value.cl");
+        add_file(&b, "gpu/kernel/exact/kernels.cl");
+        return end(ctx, &b, op, kernel ? kernel : shape, prelude, text, length);
+    }
     add_operator(&b, op);
     add_file(&b, "operator/defaults.h");
     if (is_long) say(&b, "#define TL_LONG 1\n");
@@ -398,14 +423,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     if (window) add_file(&b, "gpu/kernel/window_whole.cl");
     if (window && !in_place) add_file(&b, "gpu/kernel/window_columns.cl");
     if (window && !in_place) add_file(&b, is_long ? "gpu/kernel/window_long.cl" : "gpu/kernel/window_exact.cl");
-    if (b.failed) {
-        free(b.text);
-        return tl_fail(ctx, TALLY_NO_MEMORY, "out of memory for the text of %s %s", op->file, whole_shape);
-    }
-    dump(op, kernel ? kernel : whole_shape, prelude, &b);
-    *text = b.text;
-    *length = b.length;
-    return TALLY_OK;
+    return end(ctx, &b, op, kernel ? kernel : whole_shape, prelude, text, length);
 }
 
 const char *tl_first_error(const char *log)

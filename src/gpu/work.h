@@ -6,6 +6,7 @@
  *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
+ *   exact.c      exact sums
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
  *   forest.c     short sequences           middle.c   sequences of some chunks
@@ -200,6 +201,14 @@ int tl_in_place_takes(const tl_gpu_device *d, const tl_inputs_call *c);
 tally_status tl_in_place_open(tl_gpu_device *d, tally *ctx, const tl_form *form, const tally_view *in, tl_in_place *p,
                               tl_batch *b);
 void tl_in_place_close(tl_gpu_device *d, tl_in_place *p);
+
+/* ---- exact.c ---- */
+
+/* The exact sums of a view's rows; between enter and leave. Of two inputs: with its next, or
+ * pairs as tl_prepare makes them. marked: elements of -0
+ * are left out. */
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tally_view *in,
+                                const tally_view *out);
 
 /* ---- forest.c: the sequences that are shorter than a chunk ---- */
 

@@ -31,7 +31,23 @@ enum {
     PREPARE_Y_BITS = 4,
     PREPARE_QUIET = 8,   /* NaNs become quiet ones without a payload */
     PREPARE_COUNTS = 16, /* a byte for each element: 1 if it counts, */
-    PREPARE_MASKED = 32  /* and a NaN does not */
+    PREPARE_MASKED = 32, /* and a NaN does not */
+    PREPARE_ZEROS = 64   /* zeros of x become +0 */
+};
+
+/* exact/: threads of a group, groups of a processor, items of a job at most; of sums and of products of pairs the
+ * digits below 2^-1074, all digits, and words of u32 of all bins; what a launch does. */
+enum { EXACT_THREADS = 256, EXACT_BLOCKS = 3, EXACT_MOST = 1 << 27 };
+enum { EXACT_LOW_SUMS = 2, EXACT_LOW_PAIRS = 34 };
+#define EXACT_DIGITS_OF(pairs) ((pairs) ? 134 : 70)
+#define EXACT_WORDS_OF(pairs)  (2 * (EXACT_DIGITS_OF(pairs) + 4))
+enum { EXACT_MASKS = 5 }; /* words of a bit for each digit, behind the bins; with them an odd number */
+#define EXACT_ROOM_OF(pairs) (EXACT_WORDS_OF(pairs) + EXACT_MASKS)
+enum {
+    EXACT_MARKED = 1, /* elements of -0 are left out */
+    EXACT_MASKED = 2, /* and NaNs are */
+    EXACT_MEAN = 4,
+    EXACT_F64 = 8 /* results are f64, else f32 */
 };
 
 /* once (once.cl): a tile is TILE_WARPS warps of 2^more chunks each. After the last tile come less than CHUNKS_MOST

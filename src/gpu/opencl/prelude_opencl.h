@@ -43,6 +43,7 @@ typedef double f64;
 #define as_f64(x) as_double((u64)(x))
 fn f32 sqrt_f32(f32 x) { return sqrt(x); }
 fn f64 sqrt_f64(f64 x) { return sqrt(x); }
+fn f64 fma_f64(f64 x, f64 y, f64 z) { return fma(x, y, z); }
 
 fn u32 pair_max_s(u32 a, u32 b) { return as_uint(max(as_short2(a), as_short2(b))); }
 fn u32 pair_max_u(u32 a, u32 b) { return as_uint(max(as_ushort2(a), as_ushort2(b))); }

@@ -2,6 +2,7 @@
  * The verbs on views with validity, and of two inputs: kernels read them where they lie, or their elements are
  * prepared on the device, then they are views like any other. What the device has no road for, or no memory, is left
  * to the caller, who has the processors. */
+#include "exact/exact.h"
 #include "pieces.h"
 
 /* Windows whose elements are counted one by one, for their minimum. */
@@ -22,6 +23,8 @@ static tally_status run(tl_gpu_device *d, tally *ctx, const tl_prepared *p, cons
     const int reverse = c->verb == TL_SCAN && c->scan->reverse;
     const tally_view in = reverse ? tl_view_reversed(&p->view, p->plan.op->elem_bytes) : p->view,
                      out = reverse ? tl_view_reversed(c->out, p->plan.op->result_bytes) : *c->out;
+    if (tl_exact_form_of(c->form->op))
+        return tl_gpu_exact_whole(d, ctx, c->form->op, c->form->kind != TL_FORM_PLAIN, &in, &out);
     if (p->counted) return counted_windows(d, ctx, p, c);
     return tl_call_run(d, ctx,
                        &(tl_call){.verb = c->verb,
@@ -50,6 +53,14 @@ static tally_status in_place(tl_gpu_device *d, tally *ctx, const tl_inputs_call 
     return status;
 }
 
+/* An exact sum of arrays where they lie: of the operator's own type, and nothing is left out. */
+static int exact_in_place(const tl_inputs_call *c)
+{
+    for (const tally_view *v = c->in; v; v = v->next)
+        if (v->dtype != c->form->op->dtype || v->valid) return 0;
+    return c->verb == TL_REDUCE && tl_exact_form_of(c->form->op);
+}
+
 /* Can the processors still do it? Not where results may be over the elements already. */
 static int may_leave(const tl_inputs_call *c, int begun) { return !begun || c->in->data != c->out->data; }
 
@@ -67,7 +78,9 @@ tally_status tl_gpu_inputs(tl_device *base, tally *ctx, const tl_inputs_call *c,
     tally_status status = calls->enter(d->gpu, ctx);
     if (status) return status;
     int begun = 0;
-    if (tl_in_place_takes(d, c)) {
+    if (exact_in_place(c)) {
+        status = tl_gpu_exact_whole(d, ctx, form->op, 0, c->in, c->out);
+    } else if (!tl_exact_form_of(form->op) && tl_in_place_takes(d, c)) {
         status = in_place(d, ctx, c);
         begun = 1;
     } else {

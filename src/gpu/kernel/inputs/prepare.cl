@@ -233,6 +233,7 @@ KERNEL_OF(prepare)
         u64 v = prepared(x, at, type, flags);
         int there = is_there(x, at);
         if (pairs) there &= is_there(y, other);
+        if (flags & PREPARE_ZEROS && !(v << (65 - 8 * bytes))) v = 0;
         if (!there) v = (u64)fill;
         put_bits(to, pairs ? 2 * j : j, v, bytes);
         if (pairs) {

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums on a GPU (gpu/kernel/exact/): reductions. A long row is cut into parts, a group for each, whose bins are
+ * added to the row's bins; short rows take a few lanes each. No order matters, so a long host array goes to the device
+ * piece by piece, one after the other, into the same bins. */
+#include "exact/exact.h"
+#include "gpu/kernel/constants.h"
+#include "work.h"
+#include <stdlib.h>
+
+enum {
+    GROUPS_EACH = EXACT_BLOCKS, /* groups that a processor runs at the same time */
+    PART_LEAST = 1 << 14,       /* items worth a part */
+    LONG = 1 << 16,             /* longer rows go in parts, */
+    LONG_FEW = 4096,            /* and where there are few of them these */
+    LANE_ITEMS = 16,            /* of a short row, for each lane */
+    COLUMNS = 16,               /* so many rows that lie across have a lane each */
+    BINNED_ROWS = 4096,         /* that have bins at a time */
+    PIECE_BYTES = 32 << 20
+};
+
+typedef struct {
+    tl_launch l;
+    tl_built program;
+    tl_plan plan; /* of the row whose program all operators of these elements share */
+    int pairs;
+    int64_t flags, item, words; /* item: bytes of an element */
+    int64_t rows, longest, elements;
+} job;
+
+static tally_status room_bins(const job *j, int64_t rows, tl_memory *bins)
+{
+    return tl_gpu_take(j->l.d, j->l.ctx, (size_t)(rows * j->words) * sizeof(uint32_t), bins);
+}
+
+static tally_status clear(const job *j, const tl_memory *bins, int64_t rows)
+{
+    const int64_t count = rows * j->words;
+    return TL_GO(&j->l, exact_clear, (count + EXACT_THREADS - 1) / EXACT_THREADS, .bins = tl_memory_of(bins),
+                 .count = tl_i64(count));
+}
+
+/* What the kernels read. y: the second input; of one input x again. */
+typedef struct {
+    tl_batch x, y;
+} arrays;
+
+static tl_arguments_second_part second(const arrays *a)
+{
+    return TL_ARGUMENTS(second_part, .y_data = tl_memory_of(&a->y.x), .y_byte = tl_i64(a->y.x_byte),
+                        .y_row_stride = tl_i64(a->y.row_stride), .y_stride = tl_i64(a->y.stride));
+}
+
+static void close_arrays(const job *j, arrays *a)
+{
+    tl_batch_close(j->l.d, &a->x);
+    tl_batch_close(j->l.d, &a->y);
+}
+
+static tally_status open_one(const job *j, const tally_view *v, tl_batch *b)
+{
+    int64_t low, high;
+    tl_view_extent(v, j->item, &low, &high);
+    return tl_batch_data(j->l.d, j->l.ctx, &j->plan, &tl_no_piece, v, low, high, b);
+}
+
+/* a: nothing, or closed. Pairs without in->next lie in one array, one after the other. */
+static tally_status open_arrays(const job *j, const tally_view *in, arrays *a)
+{
+    tally_view x = *in, y = *in;
+    *a = (arrays){0};
+    if (in->next) y = *in->next;
+    if (j->pairs && !in->next) {
+        x.stride *= 2, x.row_stride *= 2;
+        y = x;
+        y.data = tl_offset(x.data, j->item);
+    }
+    tally_status status = open_one(j, &x, &a->x);
+    if (!status && j->pairs) status = open_one(j, &y, &a->y);
+    if (!j->pairs) a->y = a->x, a->y.owned = 0;
+    if (!status && in->offsets)
+        status = tl_gpu_upload(j->l.d, j->l.ctx, in->offsets, (size_t)(in->rows + 1) * sizeof(int64_t), &a->x.offsets);
+    return status;
+}
+
+/* The parts of `rows` rows from `first` on, of at most `longest` items. */
+static tally_status parts(const job *j, const arrays *a, const tl_memory *bins, int64_t first, int64_t rows,
+                          int64_t longest)
+{
+    const int64_t least = (longest + PART_LEAST - 1) / PART_LEAST,
+                  wave = GROUPS_EACH * j->l.d->gpu->calls->processors(j->l.d->gpu);
+    int64_t count = wave / rows < least ? wave / rows : least;
+    if (count < 1) count = 1;
+    int64_t each = (longest / count / CHUNK + 1) * CHUNK; /* so that parts are aligned as their row is */
+    if (each > EXACT_MOST) each = EXACT_MOST;
+    count = longest > each ? (longest - 1) / each + 1 : 1;
+    return TL_GO(&j->l, exact_parts, rows * count, .batch = tl_batch_arguments(&a->x, TL_ALL_SEQUENCES),
+                 .second = second(a), .bins = tl_memory_of(bins), .first_row = tl_i64(first), .rows = tl_i64(rows),
+                 .parts = tl_i64(count), .each = tl_i64(each), .flags = tl_i64(j->flags),
+                 .local_bytes = tl_room(j->words * 4));
+}
+
+/* count: elements of each row; below 0: those of the batch. */
+static tally_status finish(const job *j, const tl_batch *b, const tl_memory *bins, int64_t first, int64_t rows,
+                           int64_t count, const tl_results *r)
+{
+    return TL_GO(&j->l, exact_finish, (rows + LANES - 1) / LANES, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .results = tl_results_arguments(r), .bins = tl_memory_of(bins), .first_row = tl_i64(first),
+                 .rows = tl_i64(rows), .count = tl_i64(count), .flags = tl_i64(j->flags),
+                 .local_bytes = tl_room(LANES * EXACT_ROOM_OF(j->pairs) * 4));
+}
+
+static tally_status long_rows(const job *j, const arrays *a, const tl_results *r)
+{
+    const int64_t most = j->rows < BINNED_ROWS ? j->rows : BINNED_ROWS;
+    tl_memory bins = {0};
+    tally_status status = room_bins(j, most, &bins);
+    for (int64_t first = 0; !status && first < j->rows; first += most) {
+        const int64_t rows = j->rows - first < most ? j->rows - first : most;
+        status = clear(j, &bins, rows);
+        if (!status) status = parts(j, a, &bins, first, rows, j->longest);
+        if (!status) status = finish(j, &a->x, &bins, first, rows, -1, r);
+    }
+    tl_gpu_give(j->l.d, &bins);
+    return status;
+}
+
+static tally_status short_rows(const job *j, const arrays *a, const tl_results *r)
+{
+    const tl_batch *const b = &a->x;
+    const int across = j->rows >= COLUMNS && !b->listed && llabs(b->row_stride) < llabs(b->stride);
+    int64_t lanes = 1, mean = j->elements / j->rows;
+    while (!across && lanes < LANES && lanes * LANE_ITEMS <= mean) lanes *= 2;
+    const int64_t each = LANES / lanes;
+    return TL_GO(&j->l, exact_rows, (j->rows + each - 1) / each, .batch = tl_batch_arguments(b, TL_ALL_SEQUENCES),
+                 .second = second(a), .results = tl_results_arguments(r), .lanes = tl_i64(lanes),
+                 .flags = tl_i64(j->flags), .local_bytes = tl_room(each * EXACT_ROOM_OF(j->pairs) * 4));
+}
+
+/* All rows of a view that is on the device, or goes there as a whole. */
+static tally_status whole(const job *j, const tally_view *in, const tl_results *r)
+{
+    tl_gpu_device *d = j->l.d;
+    const int few = j->rows < 4 * GROUPS_EACH * d->gpu->calls->processors(d->gpu);
+    arrays a;
+    tally_status status = open_arrays(j, in, &a);
+    if (!status)
+        status = j->longest > LONG || (few && j->longest > LONG_FEW) ? long_rows(j, &a, r) : short_rows(j, &a, r);
+    close_arrays(j, &a);
+    return status;
+}
+
+/* One row of dense host memory. */
+static tally_status pieces(const job *j, const tally_view *in, int64_t bytes, const tl_results *r)
+{
+    const int64_t most = bytes / j->item;
+    tl_memory bins = {0};
+    arrays a = {0};
+    tally_status status = room_bins(j, 1, &bins);
+    if (!status) status = clear(j, &bins, 1);
+    for (int64_t at = 0; !status && at < in->n; at += most) {
+        tally_view piece = *in;
+        piece.n = in->n - at < most ? in->n - at : most;
+        piece.data = tl_offset(in->data, at * j->item);
+        close_arrays(j, &a);
+        status = open_arrays(j, &piece, &a);
+        if (!status) status = parts(j, &a, &bins, 0, 1, piece.n);
+    }
+    if (!status) status = finish(j, &a.x, &bins, 0, 1, in->n, r);
+    close_arrays(j, &a);
+    tl_gpu_give(j->l.d, &bins);
+    return status;
+}
+
+static int is_here(tl_gpu_device *d, const void *p)
+{
+    tl_memory memory;
+    size_t offset;
+    return p && d->gpu->calls->owns(d->gpu, p, &memory, &offset);
+}
+
+static void measure(job *j, const tally_view *in)
+{
+    j->rows = in->rows;
+    j->longest = in->offsets ? 0 : in->n;
+    j->elements = in->offsets ? in->offsets[in->rows] - in->offsets[0] : in->rows * in->n;
+    for (int64_t r = 0; in->offsets && r < in->rows; r++) {
+        const int64_t n = in->offsets[r + 1] - in->offsets[r];
+        if (n > j->longest) j->longest = n;
+    }
+}
+
+tally_status tl_gpu_exact_whole(tl_gpu_device *d, tally *ctx, const tl_scalar *op, int marked, const tally_view *in,
+                                const tally_view *out)
+{
+    const tl_exact_form *const form = tl_exact_form_of(op);
+    const int64_t most = d->limit && d->limit / 4 < PIECE_BYTES ? (int64_t)(d->limit / 4) : PIECE_BYTES;
+    tl_results r = {.piece = &tl_no_piece};
+    job j = {.pairs = op->inputs == 2, .plan = {.op = tl_exact_common(op)}};
+    j.l = (tl_launch){d, ctx, &j.program};
+    j.flags = (marked ? EXACT_MARKED : 0) | (op->masked ? EXACT_MASKED : 0) | (form->mean ? EXACT_MEAN : 0) |
+              (op->out == TALLY_F64 ? EXACT_F64 : 0);
+    j.item = op->elem_bytes;
+    j.words = EXACT_WORDS_OF(j.pairs);
+    measure(&j, in);
+    tally_status status = tl_gpu_program(d, ctx, j.plan.op, "exact", &j.program);
+    if (!status) status = tl_results_open(d, ctx, &tl_no_piece, out, op->result_bytes, &r);
+    if (!status) {
+        const int cut = !j.pairs && in->rows == 1 && !in->offsets && in->stride == 1 && j.item * in->n > most &&
+                        most >= CHUNK * j.item && !is_here(d, in->data);
+        status = cut ? pieces(&j, in, most, &r) : whole(&j, in, &r);
+    }
+    return tl_results_close(d, ctx, &r, op->result_bytes, status);
+}
+
+tally_status tl_gpu_exact(tl_device *base, tally *ctx, const tl_plan *plan, const tally_view *in, void *out, int *done)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    const tally_view to = tally_rows(out, plan->op->out, in->rows, 1);
+    *done = 0;
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = tl_gpu_exact_whole(d, ctx, plan->op, 0, in, &to);
+    *done = status != TALLY_NO_MEMORY || is_here(d, in->data) || is_here(d, out);
+    d->gpu->calls->leave(d->gpu);
+    return *done ? status : TALLY_OK;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * Exact sums (src/exact/exact.h): the real sum of the elements, or of the real products of pairs, rounded once.
+ *
+ *      elements --> a lane's registers --> the bins of a group --> the bins of a row --> its result
+ *                   (integers in f64)       (local memory)         (global memory)
+ *
+ * Registers, as on processors (src/cpu/exact/exact_block.c has the proof). Each begins at 1.5 2^(52 + u), and is an
+ * integer of 52 bits in units of 2^u while it stays in its binade. Adding x cuts x at 2^u; what was cut off is exact
+ * and goes to the next register, whose unit is lower. What the last one cuts off, and elements too large for any
+ * register, go to the bins by themselves: nothing is ever tried twice. A lane's units follow from the largest exponent
+ * it has met. After 2^EXACT_LOG values, or for a larger exponent, its registers are read as integers.
+ *
+ * Bins: digit k is worth 2^(32 k - EXACT_UNIT). A bin is a signed integer of 64 bits in two words of 32, added to by
+ * atomic operations of 32 bits, whose carry is seen in what was there before; so no API needs any of 64 bits, and no
+ * order matters. A value adds at most 3 2^32 to a bin and a job has at most EXACT_MOST items, so no bin overflows.
+ * Behind the digits are four counts: elements that are NaN, +inf, -inf, left out. */
+#define EXACT_PACKS  (EXACT_PAIRS ? 2 : 4) /* of 16 bytes, that a lane asks for at a time, of each input */
+#define EXACT_LOADED (EXACT_PACKS * 16 / TL_SIZE)
+#define EXACT_BATCH  (EXACT_LOADED < 8 ? EXACT_LOADED : 8) /* items that go to the registers at a time */
+#define EXACT_TWICE  (EXACT_PAIRS && TL_SIZE == 8) /* a product is two values */
+#define EXACT_VALUES (EXACT_BATCH << EXACT_TWICE)
+#define EXACT_LEVELS (EXACT_TWICE ? 4 : EXACT_PAIRS || TL_SIZE == 8 ? 3 : TL_FORMAT == 16 ? 1 : 2)
+/* All registers; see exact_take. */
+#define EXACT_ALL    (EXACT_PAIRS || TL_SIZE == 8 ? EXACT_LEVELS : TL_FORMAT == 16 ? 1 : 8)
+#define EXACT_LOG    (TL_FORMAT == 16 && !EXACT_PAIRS ? 11 : 12)
+#define EXACT_LOW    (EXACT_PAIRS ? EXACT_LOW_PAIRS : EXACT_LOW_SUMS)
+#define EXACT_UNIT   (1074 + 32 * EXACT_LOW)
+#define EXACT_DIGITS EXACT_DIGITS_OF(EXACT_PAIRS)
+#define EXACT_WORDS  EXACT_WORDS_OF(EXACT_PAIRS)
+#define EXACT_ROOM   EXACT_ROOM_OF(EXACT_PAIRS)
+#define EXACT_NAN    (2 * EXACT_DIGITS) /* the words of the counts */
+#define EXACT_PLUS   (EXACT_NAN + 2)
+#define EXACT_MINUS  (EXACT_NAN + 4)
+#define EXACT_LEFT   (EXACT_NAN + 6)
+#define HIGH_OF(x)   ((u32)(as_u64(x) >> 32) & 0x7fffffffu)
+#define HIGH(top)    ((u32)((top) + 1023) << 20) /* of 2^top */
+
+enum { EXACT_MARGIN = 3, EXACT_TOP_MOST = 960 };
+
+/* ---- bins ---- */
+
+fn void exact_count(LOCAL u32 *at, u32 more)
+{
+    const u32 old = ADD_LOCAL(at, more);
+    if (old + more < old) ADD_LOCAL(at + 1, 1u);
+}
+
+/* An integer times 2^(at - EXACT_UNIT). */
+far_fn void exact_put(LOCAL u32 *bins, i64 value, int at)
+{
+    const int minus = value < 0, shift = at & 31;
+    const u64 m = minus ? -(u64)value : (u64)value, low = m << shift;
+    u32 digit[3];
+    digit[0] = (u32)low, digit[1] = (u32)(low >> 32), digit[2] = shift ? (u32)(m >> (64 - shift)) : 0;
+    bins += 2 * (at >> 5);
+    UNROLL for (int k = 0; k < 3; k++)
+    {
+        const u32 add = minus ? 0 - digit[k] : digit[k];
+        if (add) {
+            const u32 old = ADD_LOCAL(bins + 2 * k, add), more = (u32)(old + add < old) - (u32)minus;
+            if (more) ADD_LOCAL(bins + 2 * k + 1, more);
+        }
+    }
+}
+
+/* A finite f64 as an integer times 2^(*at - 1074). */
+fn i64 exact_integer(f64 x, int *at)
+{
+    const u64 bits = as_u64(x);
+    const int exponent = (int)(bits >> 52) & 2047;
+    *at = exponent ? exponent - 1 : 0;
+    return (i64)((bits & (((u64)1 << 52) - 1)) | (u64)(exponent != 0) << 52);
+}
+
+far_fn void exact_put_value(LOCAL u32 *bins, f64 x)
+{
+    int at;
+    const i64 m = exact_integer(x, &at);
+    const int minus = (int)(as_u64(x) >> 63);
+    if (x - x == 0)
+        exact_put(bins, minus ? -m : m, at + 32 * EXACT_LOW);
+    else
+        exact_count(bins + (x != x ? EXACT_NAN : minus ? EXACT_MINUS : EXACT_PLUS), 1);
+}
+
+#if EXACT_PAIRS
+/* A product of any two. Finite ones: by halves of at most 27 bits. */
+far_fn void exact_put_pair(LOCAL u32 *bins, f64 x, f64 y)
+{
+    enum { HALF = 27 };
+    int at_x, at_y;
+    const u64 m = (u64)exact_integer(x, &at_x), n = (u64)exact_integer(y, &at_y), low = ((u64)1 << HALF) - 1;
+    const int minus = (int)((as_u64(x) ^ as_u64(y)) >> 63);
+    if (x - x == 0 && y - y == 0) {
+        const int at = at_x + at_y + EXACT_UNIT - 2 * 1074;
+        const i64 a = (i64)((m & low) * (n & low)), b = (i64)((m & low) * (n >> HALF) + (m >> HALF) * (n & low)),
+                  c = (i64)((m >> HALF) * (n >> HALF));
+        exact_put(bins, minus ? -a : a, at);
+        exact_put(bins, minus ? -b : b, at + HALF);
+        exact_put(bins, minus ? -c : c, at + 2 * HALF);
+    } else if (x != x || y != y) {
+        exact_count(bins + EXACT_NAN, 1);
+    } else { /* an infinity times 0 has no value: as if it had both */
+        const int none = x == 0 || y == 0;
+        if (none || !minus) exact_count(bins + EXACT_PLUS, 1);
+        if (none || minus) exact_count(bins + EXACT_MINUS, 1);
+    }
+}
+#endif
+
+/* ---- a lane's registers ---- */
+
+typedef struct {
+    f64 sum[EXACT_ALL];
+    int far; /* all registers are in use, and not EXACT_LEVELS alone */
+    u32 limit; /* HIGH_OF all that they take is below it */
+    int top, left;
+    u32 marks; /* elements that were left out */
+} exact_lane;
+
+fn int exact_unit(int top, int level)
+{
+    if (TL_FORMAT == 16 && !EXACT_PAIRS) return -24; /* an f16 is an integer of 40 bits in these units */
+    const int unit = top + EXACT_LOG - 49 - level * (51 - EXACT_LOG);
+    return unit < -1074 ? -1074 : unit;
+}
+fn f64 exact_start(int unit) { return as_f64((u64)(unit + 52 + 1023) << 52 | (u64)1 << 51); }
+
+fn void exact_begin(exact_lane *w, int top)
+{
+    w->top = top;
+    w->left = 1 << EXACT_LOG;
+    UNROLL for (int l = 0; l < EXACT_ALL; l++) w->sum[l] = exact_start(exact_unit(top, l));
+}
+fn void exact_flush(exact_lane *w, LOCAL u32 *bins)
+{
+    UNROLL for (int l = 0; l < EXACT_ALL; l++)
+    {
+        if (l == EXACT_LEVELS && !w->far) break;
+        const int unit = exact_unit(w->top, l);
+        const i64 part = (i64)(as_u64(w->sum[l]) - as_u64(exact_start(unit)));
+        if (part) exact_put(bins, part, unit + EXACT_UNIT);
+    }
+}
+
+/* Values go to the registers from .. end - 1. Returns the bits of what is left over. */
+fn u64 exact_cut(exact_lane *w, f64 *v, int from, int end)
+{
+    u64 cut = 0;
+    UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+    {
+        f64 r = v[k];
+        UNROLL for (int l = 0; l < EXACT_ALL; l++)
+        {
+            if (l < from || l >= end) continue;
+            const f64 t = w->sum[l] + r, q = t - w->sum[l];
+            w->sum[l] = t;
+            r = r - q;
+        }
+        v[k] = r;
+        cut |= as_u64(r);
+    }
+    return cut;
+}
+
+fn void exact_take(exact_lane *w, f64 *v, LOCAL u32 *bins)
+{
+    u32 most = 0;
+    UNROLL for (int k = 0; k < EXACT_VALUES; k++) most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+    if (most >= w->limit) {
+        if (most >= HIGH(EXACT_TOP_MOST + 1)) {
+            most = 0;
+            UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+            {
+                if (HIGH_OF(v[k]) >= HIGH(EXACT_TOP_MOST + 1)) {
+                    exact_put_value(bins, v[k]);
+                    v[k] = 0;
+                }
+                most = HIGH_OF(v[k]) > most ? HIGH_OF(v[k]) : most;
+            }
+        }
+        if (most >= w->limit) {
+            const int top = (int)(most >> 20) - 1023 + EXACT_MARGIN;
+            exact_flush(w, bins);
+            exact_begin(w, top < EXACT_TOP_MOST ? top : EXACT_TOP_MOST);
+            w->limit = HIGH(w->top + 1);
+        }
+    }
+    if (w->left < EXACT_VALUES) {
+        exact_flush(w, bins);
+        exact_begin(w, w->top);
+    }
+    w->left -= EXACT_VALUES;
+    u64 cut = exact_cut(w, v, 0, EXACT_LEVELS);
+#if EXACT_ALL > EXACT_LEVELS
+    if (cut << 1) w->far = 1; /* from now on nothing is cut: EXACT_ALL registers hold all bits of such elements */
+    if (w->far) cut = exact_cut(w, v, EXACT_LEVELS, EXACT_ALL);
+#endif
+    if (cut << 1) { /* but for the sign of 0 */
+        UNROLL for (int k = 0; k < EXACT_VALUES; k++)
+        {
+            if (v[k] != 0) exact_put_value(bins, v[k]);
+        }
+    }
+}
+
+/* ---- elements ---- */
+
+/* Item k of a batch becomes its values. */
+fn void exact_item(exact_lane *w, f64 *v, int k, f64 x, f64 y, int marked, LOCAL u32 *bins)
+{
+    const int mark = marked && as_u64(x) == (u64)1 << 63;
+    w->marks += (u32)mark;
+#if EXACT_PAIRS
+    f64 p = x * y;
+    const u64 size = as_u64(p) & ~(u64)0 >> 1;
+#if EXACT_TWICE
+    f64 rest = fma_f64(x, y, -p);
+    const int safe =
+        (size >= (u64)(1023 - 900) << 52 && size < (u64)(1023 + 900) << 52) || (size == 0 && (x == 0 || y == 0));
+#else
+    const int safe = size < (u64)2047 << 52; /* 48 bits: it is exact */
+#endif
+    if (mark || !safe) {
+        if (!mark) exact_put_pair(bins, x, y);
+        p = 0;
+#if EXACT_TWICE
+        rest = 0;
+#endif
+    }
+    v[k] = p;
+#if EXACT_TWICE
+    v[EXACT_BATCH + k] = rest;
+#endif
+#else
+    v[k] = x;
+#endif
+}
+
+fn f64 exact_load(GLOBAL const u8 *p)
+{
+    u64 bits = 0;
+    if (ADDRESS(p) % TL_SIZE) {
+        for (int k = TL_SIZE - 1; k >= 0; k--) bits = bits << 8 | p[k];
+        return (f64)to_real(bits_elem(bits));
+    }
+    return (f64)to_real(*(GLOBAL const elem *)p);
+}
+
+typedef struct ALIGNED(16) {
+    u32 x, y, z, w;
+} exact_pack;
+#if TL_SIZE == 8
+#define WORD_VALUE(word, k) as_f64((u64)(word)[2 * (k) + 1] << 32 | (word)[2 * (k)])
+#elif TL_SIZE == 4
+#define WORD_VALUE(word, k) ((f64)as_f32((word)[k]))
+#else
+#define WORD_VALUE(word, k) ((f64)to_real((elem)((word)[(k) / 2] >> 16 * ((k)&1))))
+#endif
+
+/* The arrays of a row. */
+typedef struct {
+    GLOBAL const u8 *x, *y; /* y: of pairs */
+    i64 stride, y_stride;
+} exact_row;
+
+fn void exact_words(u32 *word, GLOBAL const exact_pack *from, i64 j, int lanes, i64 packs)
+{
+    UNROLL for (int k = 0; k < EXACT_PACKS; k++)
+    {
+        exact_pack q;
+        q.x = q.y = q.z = q.w = 0;
+        if (j + k * lanes < packs) q = from[j + k * lanes];
+        word[4 * k] = q.x, word[4 * k + 1] = q.y, word[4 * k + 2] = q.z, word[4 * k + 3] = q.w;
+    }
+}
+
+/* n items from number `at` on; lane t of `lanes` takes its share. Those side by side and aligned go in packs of 16
+ * bytes. */
+fn void exact_add(exact_lane *w, exact_row row, i64 at, i64 n, int t, int lanes, int marked, LOCAL u32 *bins)
+{
+    GLOBAL const u8 *const x = row.x + at * row.stride * TL_SIZE;
+    const int over = (int)(ADDRESS(x) & 15), gap = over ? (16 - over) / TL_SIZE : 0;
+    int aligned = row.stride == 1 && over % TL_SIZE == 0 && n >= gap;
+#if EXACT_PAIRS
+    GLOBAL const u8 *const y = row.y + at * row.y_stride * TL_SIZE;
+    aligned &= row.y_stride == 1 && (int)(ADDRESS(y) & 15) == over;
+#endif
+    const i64 head = aligned ? gap : 0, packs = aligned ? (n - head) / (16 / TL_SIZE) : 0,
+              packed = packs * (16 / TL_SIZE), others = n - packed;
+    f64 v[EXACT_VALUES];
+    for (i64 j = t; j < packs; j += EXACT_PACKS * lanes) {
+        u32 word[4 * EXACT_PACKS];
+        exact_words(word, (GLOBAL const exact_pack *)(x + head * TL_SIZE), j, lanes, packs);
+#if EXACT_PAIRS
+        u32 second[4 * EXACT_PACKS];
+        exact_words(second, (GLOBAL const exact_pack *)(y + head * TL_SIZE), j, lanes, packs);
+#else
+        const u32 *const second = word;
+#endif
+        UNROLL for (int i = 0; i < EXACT_LOADED; i += EXACT_BATCH)
+        {
+            UNROLL for (int k = 0; k < EXACT_BATCH; k++)
+                exact_item(w, v, k, WORD_VALUE(word, i + k), WORD_VALUE(second, i + k), marked, bins);
+            exact_take(w, v, bins);
+        }
+    }
+    for (i64 j = t; j < others; j += EXACT_BATCH * lanes) {
+        UNROLL for (int k = 0; k < EXACT_BATCH; k++)
+        {
+            const i64 other = j + k * lanes, i = other < head ? other : other + packed;
+            f64 a = 0, b = 0;
+            if (other < others) {
+                a = exact_load(x + i * row.stride * TL_SIZE);
+#if EXACT_PAIRS
+                b = exact_load(y + i * row.y_stride * TL_SIZE);
+#endif
+            }
+            exact_item(w, v, k, a, b, marked, bins);
+        }
+        exact_take(w, v, bins);
+    }
+}
+
+fn void exact_lane_begin(exact_lane *w)
+{
+    exact_begin(w, -1023);
+    w->limit = 0; /* the first batch says more */
+    w->marks = 0;
+    w->far = 0;
+}
+fn void exact_lane_end(exact_lane *w, LOCAL u32 *bins)
+{
+    exact_flush(w, bins);
+    if (w->marks) exact_count(bins + EXACT_LEFT, w->marks);
+}
