@@ -186,9 +186,9 @@ static long long down_width;
 static void run_down(void)
 {
     const long long strips = (down_width + LANES - 1) / LANES;
-    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL, scan.parameter, 0, ALSO,
-                scan.out, 0, 1, down_width, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels,
-                scan.tiles * strips, scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE, scan.init);
+    scan.kernel(scan.data, 0, 1, down_width, scan.n, down_width, 0, NULL, NULL, NULL, scan.parameter, 0, ALSO, scan.out,
+                0, 1, down_width, scan.board, scan.ticket0, scan.epoch, scan.tiles, scan.levels, scan.tiles * strips,
+                scan.exclusive, scan.init ? SEED_VALUE : SEED_NONE, scan.init);
 }
 
 static void scan_round(tally *ctx, const char *name, const tl_scalar *op, int k)
@@ -376,7 +376,7 @@ static void try_shapes(tally *ctx, const char *name, const tl_scalar *op, const 
                        const char *what)
 {
     const int lines = also.on && tl_gpu_once_lines(op); /* never launched in place */
-    const int kinds = also.on ? 2 : 3; /* columns are not scanned in place */
+    const int kinds = also.on ? 2 : 3;                  /* columns are not scanned in place */
     for (int few = 0; few < kinds && shapes & SCAN && !lines; few++) try_scan(ctx, name, op, par, rounds, few, what);
     if (shapes & WINDOW && (also.on ? !op->exact : op->inputs == 1)) try_window(ctx, name, op, par, rounds, what);
     if (shapes & REDUCE) try_reduce(ctx, name, op, par, rounds, what);

@@ -214,6 +214,7 @@ static void call_all(int cuda)
         call(ctx, op, tally_flat(x, dtype, 700));
         call(ctx, op, tally_rows(x, dtype, 60, 256));
         call(ctx, op, tally_rows(x, dtype, 7, 5000));
+        call(ctx, op, tally_rows(x, dtype, 100, 3000));
         call(ctx, op, tally_rows(x, dtype, 2, N / 2));
         call(ctx, op, tally_columns(x, dtype, 5000, 40));
         call(ctx, op, tally_segments(x, dtype, offsets, 6));
@@ -234,6 +235,8 @@ static void call_all(int cuda)
         in.next = NULL, in.valid = x;
         check_ok(ctx, tally_reduce(ctx, "mean", &in, y), "a bitmap");
     }
+    const tally_view exact[] = {tally_flat(x, TALLY_F64, N), tally_rows(x, TALLY_F64, 60, 40)};
+    for (int i = 0; i < 2; i++) check_ok(ctx, tally_reduce(ctx, "sum:exact", &exact[i], y), "exact sums");
     const tally_view few = tally_flat(x, TALLY_F32, 20000), of_few = tally_flat(y, TALLY_F32, 20000);
     processors = 16; /* more than there are tiles of a large size */
     check_ok(ctx, tally_scan(ctx, "sum", &few, &of_few, NULL), "a scan by small tiles");
@@ -243,8 +246,9 @@ static void call_all(int cuda)
     check_ok(ctx, tl_resolve(ctx, "sum", TALLY_F32, &op, &par), "sum");
     check_ok(ctx, tl_gpu_law(ctx->device, ctx, &(tl_plan){.op = op, .par = par}, x, 64, y), "the law");
     for (int id = 0; id < TL_KERNELS; id++)
-        check(launches[id] > 0 || (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once ||
-                                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
+        check(launches[id] > 0 ||
+                  (!cuda && (id == TL_KERNEL_once || id == TL_KERNEL_scan_once || id == TL_KERNEL_scan_down ||
+                             id == TL_KERNEL_scan_few || id == TL_KERNEL_window_flat)),
               "kernel %s was not launched as on %s", tl_gpu_kernels[id].name, cuda ? "CUDA" : "OpenCL");
     close_none(ctx, cpu);
 }

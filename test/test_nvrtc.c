@@ -76,10 +76,9 @@ static void try_shape(const tl_scalar *scalar, const char *op, const char *shape
 
 static void try_one(const char *op, tally_dtype dtype, const char *shape, const char *arch, int print)
 {
-    static const char *const shapes[] = {"reduce",     "scan",        "window",     "window_long",
-                                         "law",        "prepare",     "reduce_two", "scan_two",
-                                         "window_two", "reduce_bits", "scan_bits",  "window_bits",
-                                         "exact"};
+    static const char *const shapes[] = {"reduce",    "scan",        "window",   "window_long", "law",
+                                         "prepare",   "reduce_two",  "scan_two", "window_two",  "reduce_bits",
+                                         "scan_bits", "window_bits", "exact"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];

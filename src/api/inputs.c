@@ -488,8 +488,10 @@ tally_status tl_inputs_ranges(tally *ctx, const char *op, const tally_view *in, 
 tally_status tl_inputs_exact(tally *ctx, const tally_view *x, tl_exact *sum)
 {
     job j;
-    tally_view none = tally_flat(NULL, TALLY_F32, 0);
-    tally_status status = open_job(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
+    tally_view none = tally_flat(NULL, TALLY_F32, 0), in, next;
+    tally_status status = tl_inputs_check(ctx, x, "x", &in, &next); /* again below, by the name that verbs have */
+    if (status) return status;
+    status = open_job(&j, ctx, x->next ? "dot:exact" : "sum:exact", NULL, x, NULL, 0);
     if (!status && x->next && j.form.named->dtype == TALLY_F64)
         status = tl_fail(ctx, TALLY_UNSUPPORTED,
                          "x->next is given: only products of f16, bf16 and f32 fit a tally_exact, and these are f64");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of exact sums: long rows in parts, or short ones by a few lanes each. Local memory is the launch's. */
-#define BATCH_PARAMETERS   PARAMETERS_OF(BATCH)
-#define SECOND_PARAMETERS  PARAMETERS_OF(SECOND)
-#define RESULTS_PARAMETERS PARAMETERS_OF(RESULTS)
+#define BATCH_PARAMETERS    PARAMETERS_OF(BATCH)
+#define IN_PLACE_PARAMETERS PARAMETERS_OF(IN_PLACE) /* of the batch; not read */
+#define SECOND_PARAMETERS   PARAMETERS_OF(SECOND)
+#define RESULTS_PARAMETERS  PARAMETERS_OF(RESULTS)
 
 /* Row r, whose offset is `from`. */
 fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i64 y_stride)
@@ -14,7 +15,7 @@ fn exact_row exact_row_of(GLOBAL const u8 *x, i64 stride, GLOBAL const u8 *y, i6
 #define EXACT_AT(r, from, stride, row_stride) ((in_flags & OFFSETS ? (from) * (stride) : (r) * (row_stride)) * TL_SIZE)
 #define EXACT_ROW(r, from)                                                                                             \
     exact_row_of(in_data + (in_byte + EXACT_AT(r, from, in_stride, in_row_stride)), in_stride,                         \
-                 y_data + (y_byte + EXACT_AT(r, from, y_stride, y_row_stride)), y_stride)
+                 second_data + (second_byte + EXACT_AT(r, from, second_stride, second_row_stride)), second_stride)
 
 KERNEL_OF(exact_clear)
 {
@@ -31,8 +32,8 @@ KERNEL_OF(exact_parts)
     for (i64 job = group_index(); job < jobs; job += group_count()) {
         const i64 row = job / parts, r = first_row + row, at = (job - row * parts) * each,
                   from = in_flags & OFFSETS ? in_offsets[r] : 0,
-                  all = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n,
-                  left = all - at, n = left < each ? left : each;
+                  all = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n, left = all - at,
+                  n = left < each ? left : each;
         for (int k = t; k < EXACT_WORDS; k += EXACT_THREADS) own[k] = 0;
         BARRIER();
         if (n > 0) {
@@ -71,10 +72,9 @@ KERNEL_OF(exact_finish)
         if (t < mine) {
             for (int m = 0; m < EXACT_MASKS; m++) room[t * EXACT_ROOM + EXACT_WORDS + m] = 0;
             exact_mark(room + t * EXACT_ROOM, 0, 1);
-            const i64 r = first_row + row + t,
-                      n = count >= 0              ? count
-                          : in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r]
-                                               : in_n;
+            const i64 r = first_row + row + t, n = count >= 0           ? count
+                                                   : in_flags & OFFSETS ? in_offsets[r + 1] - in_offsets[r]
+                                                                        : in_n;
             exact_store(out_data + (out_byte + r * out_row_stride * (flags & EXACT_F64 ? 8 : 4)),
                         exact_value(room + t * EXACT_ROOM, n, flags), flags);
         }
@@ -89,8 +89,7 @@ KERNEL_OF(exact_rows)
     const int t = thread_index(), each = LANES / (int)lanes, mine = t / (int)lanes, at = t % (int)lanes;
     LOCAL u32 *const own = room + mine * EXACT_ROOM;
     for (i64 row = group_index() * each; row < in_seqs; row += group_count() * each) {
-        const i64 r = row + mine < in_seqs ? row + mine : in_seqs - 1,
-                  from = in_flags & OFFSETS ? in_offsets[r] : 0,
+        const i64 r = row + mine < in_seqs ? row + mine : in_seqs - 1, from = in_flags & OFFSETS ? in_offsets[r] : 0,
                   n = in_flags & OFFSETS ? in_offsets[r + 1] - from : in_n;
         for (int k = t; k < each * EXACT_ROOM; k += LANES) room[k] = 0;
         BARRIER();

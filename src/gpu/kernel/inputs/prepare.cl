@@ -93,7 +93,7 @@ fn void put_bits(GLOBAL u8 *to, i64 i, u64 bits, int bytes)
 
 /* What is done with an element: `more`: NaNs have more than these bits, without the sign. */
 typedef struct {
-    u64 sign, quiet_more, quiet, masked_more, fill;
+    u64 sign, quiet_more, quiet, masked_more, fill, zero; /* zero: the bits that a zero keeps */
 } filling;
 fn filling filling_of(int type, i64 flags, i64 fill)
 {
@@ -105,6 +105,7 @@ fn filling filling_of(int type, i64 flags, i64 fill)
                                                          : 0x7f80;
     filling f;
     f.sign = all ^ magnitude, f.quiet = quiet_nan(type), f.fill = (u64)fill;
+    f.zero = flags & PREPARE_ZEROS ? 0 : all;
     f.quiet_more = flags & PREPARE_QUIET ? infinite : magnitude;
     f.masked_more = flags & PREPARE_MASKED ? infinite : magnitude;
     return f;
@@ -178,7 +179,7 @@ enum { PREPARE_UNITS = 2 };
                 UNROLL for (int c = 0; c < EACH; c++)                                                                  \
                 {                                                                                                      \
                     word e = v[k].w[c], magnitude = (word)(e & ~sign);                                                 \
-                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : e;                                            \
+                    e = magnitude > (word)f.quiet_more ? (word)f.quiet : magnitude ? e : e & (word)f.zero;             \
                     counting &= magnitude > (word)f.masked_more ? ~(1u << c) : ~0u;                                    \
                     m.w[pairs ? 2 * c : c] = there[k] >> c & 1 ? e : (word)f.fill;                                     \
                     if (!pairs) continue;                                                                              \
