@@ -265,7 +265,7 @@ int tl_gpu_once_log(const tl_scalar *op, int few)
     return few ? log - (lines ? 3 : wide ? 1 : 2) : log;
 }
 
-/* Of larger states the steps are faster: var f32 of 1000 columns had 0.80 to 0.82 of their speed in one launch (H200). */
+/* Of larger states the steps are faster: in one launch var f32 of 1000 columns had 0.80 to 0.82 of their speed. */
 int tl_gpu_down_rows(const tl_scalar *op)
 {
     const int bytes = tl_gpu_state_bytes(op);
