@@ -16,8 +16,9 @@ fn u32 ones(u32 x)
     return ((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 
-/* What two threads hold, sum or least, of all threads of a group; every thread calls it, and gets the result. */
+/* The sum, or the least, of what the threads of a group give. All of them call it, and get the result. */
 enum { KEYS_SUM, KEYS_LEAST };
+fn i64 of_two(int what, i64 a, i64 b) { return what == KEYS_SUM ? a + b : b < a ? b : a; }
 fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
 {
     const int t = thread_index();
@@ -25,12 +26,29 @@ fn i64 of_group(LOCAL i64 *room, int what, i64 mine)
     BARRIER();
     for (int m = KEYS_THREADS / 2; m; m >>= 1) {
         const i64 a = room[t], b = room[t < m ? t + m : t];
-        if (t < m) room[t] = what == KEYS_SUM ? a + b : b < a ? b : a;
+        if (t < m) room[t] = of_two(what, a, b);
         BARRIER();
     }
     const i64 all = room[0];
     BARRIER();
     return all;
+}
+
+/* The same of the first `count` numbers of a list; none: `start`. Some loads run together. */
+fn i64 of_list(LOCAL i64 *room, int what, GLOBAL const i64 *list, i64 count, i64 start)
+{
+    enum { TOGETHER = 8 };
+    i64 mine = start;
+    for (i64 at = thread_index(); at < count; at += TOGETHER * KEYS_THREADS) {
+        i64 v[TOGETHER];
+        UNROLL for (int k = 0; k < TOGETHER; k++)
+        {
+            const i64 i = at + k * KEYS_THREADS;
+            v[k] = i < count ? list[i] : start;
+        }
+        UNROLL for (int k = 0; k < TOGETHER; k++) mine = of_two(what, mine, v[k]);
+    }
+    return of_group(room, what, mine);
 }
 
 /* ---- runs ---- */
@@ -169,9 +187,7 @@ KERNEL_OF(runs_places)
     for (i64 part = group_index(); part < (counting ? 1 : parts); part += group_count()) {
         const i64 some = counting ? parts : part, last = counting ? 0 : (part + 1) * steps_each;
         const i64 end = last < steps ? last : steps;
-        i64 before = 0;
-        for (i64 p = t; p < some; p += KEYS_THREADS) before += counts[p];
-        before = of_group(room, KEYS_SUM, before);
+        i64 before = of_list(room, KEYS_SUM, counts, some, 0);
         for (i64 step = part * steps_each; step < end; step++) {
             words v = ((GLOBAL const words *)heads)[step * KEYS_THREADS + t];
             u32 mine = 0;
@@ -267,9 +283,7 @@ KERNEL_OF(take)
     GLOBAL const i64 *const places = (GLOBAL const i64 *)(order + order_byte);
     GLOBAL u8 *const y = out + out_byte;
     const int aligned = ADDRESS(x) % (u64)size == 0 && ADDRESS(y) % (u64)size == 0;
-    i64 first = count;
-    for (i64 p = thread_index(); p < parts; p += KEYS_THREADS) first = wrong[p] < first ? wrong[p] : first;
-    first = of_group(room, KEYS_LEAST, first);
+    const i64 first = of_list(room, KEYS_LEAST, wrong, parts, count);
     if (group_index() == 0 && thread_index() == 0) {
         said[0] = count - first;
         said[1] = places[first < count ? first : 0];
