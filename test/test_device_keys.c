@@ -52,8 +52,8 @@ static void fill_keys(tally_dtype d, int64_t n, char *first, int64_t step, run_k
 /* at: bytes before the first key; shift: offsets before the first one. */
 static void runs(tally_dtype d, int64_t n, int64_t stride, int64_t at, run_kind kind)
 {
-    const int64_t bytes = (int64_t)tally_dtype_size(d), first = at + (stride < 0 ? (n ? n - 1 : 0) * -stride * bytes : 0),
-                  shift = 1 + check_below(2);
+    const int64_t bytes = (int64_t)tally_dtype_size(d), shift = 1 + check_below(2);
+    const int64_t first = at + (stride < 0 && n ? (n - 1) * -stride * bytes : 0);
     tally_view v = {keys + first, d, 1, n, n, stride, NULL};
     int64_t wanted = -1, found = -1, counted = -1;
     char what[100];

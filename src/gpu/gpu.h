@@ -182,7 +182,8 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \
     .window_segments = tl_gpu_window_segments, .offsets = tl_gpu_offsets, .owns = tl_gpu_owns, .copy = tl_gpu_copy,    \
-    .inputs = tl_gpu_inputs, .exact = tl_gpu_exact, .runs = tl_gpu_key_runs, .gather = tl_gpu_gather, .share = tl_gpu_share, .least = tl_gpu_least
+    .inputs = tl_gpu_inputs, .exact = tl_gpu_exact, .runs = tl_gpu_key_runs, .gather = tl_gpu_gather,                  \
+    .share = tl_gpu_share, .least = tl_gpu_least
 
 /* ---- program.c ---- */
 

@@ -3,9 +3,19 @@
  * leaves a number for each of some parts, and every group of the second one adds up, or compares, those that it needs.
  * The host waits for one number, or two. */
 #include "work.h"
-#include "context/operators.h"
 #include "dtype/dtype.h"
 #include "gpu/kernel/constants.h"
+
+/* Facts for a text that asks for none of them. */
+static const tl_scalar no_operator = {.file = "none",
+                                      .dtype = TALLY_U8,
+                                      .acc = TALLY_U64,
+                                      .out = TALLY_U8,
+                                      .lanes = 1,
+                                      .elem_bytes = 1,
+                                      .state_bytes = 8,
+                                      .result_bytes = 1,
+                                      .inputs = 1};
 
 enum { PARTS_EACH = 32, TAKE_LEAST = 1 << 13 }; /* parts for each processor; numbers worth a part */
 
@@ -19,13 +29,10 @@ typedef struct {
 static tally_status begin(job *j, tl_gpu_device *d, tally *ctx, int64_t items, int64_t least)
 {
     const int64_t most = PARTS_EACH * d->gpu->calls->processors(d->gpu);
-    const tl_scalar *any; /* one program for all calls, which knows no operator */
-    tl_par par;
     *j = (job){.l = {d, ctx, &j->program}, .items = items};
     j->each = (items + most - 1) / most > least ? (items + most - 1) / most : least;
     j->parts = (items + j->each - 1) / j->each;
-    tally_status status = tl_resolve(ctx, "count", TALLY_U8, &any, &par);
-    if (!status) status = tl_gpu_program(d, ctx, any, "keys", &j->program);
+    tally_status status = tl_gpu_program(d, ctx, &no_operator, "keys", &j->program);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j->parts * sizeof(int64_t), &j->counts);
     return status ? status : tl_gpu_take(d, ctx, 2 * sizeof(int64_t), &j->said);
 }
@@ -72,16 +79,16 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
 {
     const int64_t bytes = (int64_t)tally_dtype_size(keys->dtype),
                   place = (int64_t)(k->address % 16) + byte, /* lead: keys after 16 (8) aligned bytes */
-                  lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
+        lead = keys->stride == 1 ? place % (KEYS_UNIT(bytes) * bytes) / bytes : 0;
     job j;
     tally_status status = begin(&j, d, ctx, (keys->n + lead - 1) / KEYS_STEP + 1, 1);
     if (!status) status = tl_gpu_take(d, ctx, (size_t)j.items * (KEYS_STEP / 8), &j.first);
     if (!status)
-        status = TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(k), .byte = tl_i64(byte),
-                       .stride = tl_i64(keys->stride), .type = tl_i64(tl_gpu_type(keys->dtype)),
-                       .count = tl_i64(keys->n), .lead = tl_i64(lead), .steps = tl_i64(j.items),
-                       .steps_each = tl_i64(j.each), .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first),
-                       .counts = tl_memory_of(&j.counts));
+        status =
+            TL_GO(&j.l, runs_heads, j.parts, .keys = tl_memory_of(k), .byte = tl_i64(byte),
+                  .stride = tl_i64(keys->stride), .type = tl_i64(tl_gpu_type(keys->dtype)), .count = tl_i64(keys->n),
+                  .lead = tl_i64(lead), .steps = tl_i64(j.items), .steps_each = tl_i64(j.each),
+                  .parts = tl_i64(j.parts), .heads = tl_memory_of(&j.first), .counts = tl_memory_of(&j.counts));
     if (!status)
         status = TL_GO(&j.l, runs_places, offsets ? j.parts : 1, .heads = tl_memory_of(&j.first),
                        .counts = tl_memory_of(&j.counts), .count = tl_i64(keys->n), .lead = tl_i64(lead),
@@ -92,7 +99,7 @@ static tally_status runs_of(tl_gpu_device *d, tally *ctx, const tally_view *keys
 }
 
 tally_status tl_gpu_key_runs(tl_device *base, tally *ctx, const tally_view *keys, int64_t *offsets, int64_t *runs,
-                         int *done)
+                             int *done)
 {
     tl_gpu_device *d = tl_gpu_of(base);
     tl_memory k, to;
@@ -145,8 +152,7 @@ tally_status tl_gpu_gather(tl_device *base, tally *ctx, const tally_view *in, co
     *done = is_here(d, in->data, &from, &in_byte) && is_here(d, order, &places, &order_byte) &&
             is_here(d, out->data, &to, &out_byte);
     if (*done) status = check_places(ctx, order, "order");
-    if (*done && !status)
-        status = gather(d, ctx, in, &from, in_byte, &places, order_byte, out, &to, out_byte, said);
+    if (*done && !status) status = gather(d, ctx, in, &from, in_byte, &places, order_byte, out, &to, out_byte, said);
     *at = out->n - said[0];
     *place = said[1];
     d->gpu->calls->leave(d->gpu);
