@@ -110,9 +110,17 @@ fn void any_units(key_line l, i64 first, int each, LOCAL u8 *to)
                 u32 bits = 0;                                                                                          \
                 UNROLL for (int c = 0; c < EACH; c++)                                                                  \
                 {                                                                                                      \
-                    const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);                            \
-                    bits |= (u32)((a != b) & !((x > infinite) & (y > infinite)) & ((x | y) != 0)) << c;                \
-                    a = b;                                                                                             \
+                    bits |= (u32)(a != v[k].w[c]) << c;                                                                \
+                    a = v[k].w[c];                                                                                     \
+                }                                                                                                      \
+                a = before[k];                                                                                         \
+                if (bits && sign) { /* of floats: which are equal all the same */                                      \
+                    UNROLL for (int c = 0; c < EACH; c++)                                                              \
+                    {                                                                                                  \
+                        const word b = v[k].w[c], x = (word)(a & ~sign), y = (word)(b & ~sign);                        \
+                        bits &= ~((u32)(((x > infinite) & (y > infinite)) | ((x | y) == 0)) << c);                     \
+                        a = b;                                                                                         \
+                    }                                                                                                  \
                 }                                                                                                      \
                 to[(round + k) * KEYS_THREADS + thread_index()] = (u8)bits;                                            \
             }                                                                                                          \
