@@ -140,6 +140,43 @@ static void errors(void)
     check_ok(ctx, tally_runs(ctx, &here, offsets, &n), "host memory");
 }
 
+/* More parts than a group of threads takes at a time, of few runs. */
+static int many_processors(const tl_gpu *gpu) { return (void)gpu, 1000; }
+static void many_parts(tl_gpu *gpu)
+{
+    enum { RUNS = 3000 };
+    const int64_t n = (int64_t)KEYS_STEP * KEYS_THREADS * 9 + 5;
+    tl_gpu_calls calls = *gpu->calls;
+    const tl_gpu_calls *const own = gpu->calls;
+    char *const all = calloc((size_t)n, 1);
+    tl_memory large;
+    int64_t found = 0, wanted = 0, at = 0;
+    int ready = all && check_ok(ctx, calls.enter(gpu, ctx), "enter");
+    if (ready) ready = check_ok(ctx, calls.allocate(gpu, ctx, (size_t)n, &large), "a large block");
+    if (!ready) return free(all);
+    calls.leave(gpu);
+    calls.processors = many_processors;
+    gpu->calls = &calls;
+    for (int64_t length; at < n; at += length) {
+        length = wanted < RUNS ? 1 + check_below(2 * n / RUNS) : n;
+        if (length > n - at) length = n - at;
+        memset(all + at, (int)(wanted & 127), (size_t)length);
+        offsets[wanted++] = at;
+    }
+    offsets[wanted] = n;
+    const tally_view there = tally_flat((void *)(uintptr_t)large.address, TALLY_I8, n);
+    check_ok(ctx, tally_copy(ctx, there.data, all, (size_t)n), "to the device");
+    check_ok(ctx, tally_runs(ctx, &there, (int64_t *)(void *)device(PLACES), &found), "many parts");
+    fetch(PLACES);
+    check(found == wanted, "many parts: %lld runs of %lld", (long long)found, (long long)wanted);
+    check_same(got, offsets, wanted + 1, 8, "many parts");
+    gpu->calls = own;
+    check_ok(ctx, calls.enter(gpu, ctx), "enter");
+    calls.release(gpu, &large);
+    calls.leave(gpu);
+    free(all);
+}
+
 static void on_device(const char *name)
 {
     static const int64_t tile = KEYS_TILE, step = KEYS_STEP;
@@ -173,6 +210,7 @@ static void on_device(const char *name)
     }
     runs(TALLY_I64, MOST, 1, 0, MEAN);
     runs(TALLY_U8, MOST, 1, 3, ALL_DIFFER);
+    if (!check_quick) many_parts(gpu);
     tally_times(ctx, &times);
     check(times.launches && !times.on_processors, "%lld elements on the processors", (long long)times.on_processors);
     errors();
