@@ -44,9 +44,9 @@ KERNEL_OF(nodes)
 }
 
 #if !TL_IN_PLACE
-/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines. Job:
- * a chunk of 32 columns, all columns of a chunk before the next; each warp of the group has a part of the chunk, for
- * few jobs keep too few loads on their way. */
+/* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
+ * Job: a chunk of 32 columns, all columns of a chunk before the next; each warp of the group has a part of the chunk,
+ * for few jobs keep too few loads on their way. */
 KERNEL_OF(columns)
 {
     enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP }; /* registers */
