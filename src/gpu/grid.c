@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ * Grids in the memory of a GPU: many sequences that grow together (context/device.h, gpu/kernel/grid.cl). A push is one
+ * launch: it copies steps that do not fill a block, or folds whole blocks, the last step of each where it lies. No push
+ * waits for the device where a call need not (include/tally.h, tally_use_stream). */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include "law/slabs.h"
+#include <stdlib.h>
+
+enum {
+    LEVELS_AT_ONCE = 4,        /* of nodes that are added when there are too few */
+    PACKED_AT_ONCE = 1 << 20,  /* states that go to the host, or come from there, at a time */
+    PITCH = 16                 /* cells: rows begin at multiples of 16 bytes, whatever an element has */
+};
+_Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
+
+typedef struct {
+    tl_grid base; /* first */
+    tl_gpu_device *d;
+    tl_plan plan;
+    int64_t width, pitch, count; /* cells; from a row to the next; steps that were pushed */
+    int levels;                  /* that nodes has room for */
+    tl_lasting kept, nodes;
+} grid;
+
+/* Of so many levels; packed states, though their fields lie apart. */
+static size_t nodes_bytes(const grid *g, int levels)
+{
+    return (size_t)levels * (size_t)g->pitch * g->plan.op->state_bytes;
+}
+
+static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GRID_THREADS; }
+
+static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
+{
+    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory), .nodes = tl_memory_of(&g->nodes.memory),
+                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first), .cells = tl_i64(end),
+                        .parameter = tl_f64(g->plan.par.value));
+}
+
+/* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride apart. */
+static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps, const tl_memory *to, int64_t pitch,
+                         int64_t cells, int64_t have)
+{
+    const int64_t bytes = cells * l->program->op->elem_bytes, each = (int64_t)16 * GRID_BUNDLES,
+                  lanes = steps->cell_stride.is.i64 == 1 ? (bytes + each - 1) / each : cells;
+    return TL_GO(l, grid_keep, groups_of(lanes), .steps = *steps, .kept = tl_memory_of(to), .pitch = tl_i64(pitch),
+                 .cells = tl_i64(cells), .have = tl_i64(have));
+}
+
+/* ---- memory ---- */
+
+/* Room for the nodes of n steps. */
+static tally_status grow(const tl_launch *l, grid *g, int64_t n)
+{
+    tl_gpu_device *const d = g->d;
+    int need = 1;
+    while (n >> (GRID_LOG + need)) need++;
+    if (need <= g->levels) return TALLY_OK;
+    const int levels = need + LEVELS_AT_ONCE - 1;
+    const size_t old = nodes_bytes(g, g->levels);
+    tl_memory more = {0};
+    tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
+    if (!status && old) { /* as one row of elements */
+        const tl_arguments_steps_part all =
+            TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
+                         .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
+        status = keep(l, &all, &more, 0, (int64_t)(old / g->plan.op->elem_bytes), 0);
+    }
+    if (status) {
+        tl_gpu_give(d, &more);
+        return status;
+    }
+    tl_gpu_give(d, &g->nodes.memory);
+    g->nodes.memory = more;
+    g->levels = levels;
+    return TALLY_OK;
+}
+
+/* ---- calls ---- */
+
+/* The device is entered, its program there and the grid in its memory; else nothing is to be left. */
+static tally_status enter(grid *g, tally *ctx, tl_built *program)
+{
+    const tl_gpu_calls *const c = g->d->gpu->calls;
+    tally_status status = c->enter(g->d->gpu, ctx);
+    if (status) return status;
+    status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
+    if (status) c->leave(g->d->gpu);
+    return status;
+}
+
+/* Waits where a call must. */
+static tally_status leave(grid *g, tally *ctx, tally_status status)
+{
+    tl_gpu_device *const d = g->d;
+    const tl_gpu_calls *const c = d->gpu->calls;
+    if (!d->stream || d->host || status) {
+        const tally_status waited = c->wait(d->gpu, status ? NULL : ctx);
+        if (!status) status = waited;
+    }
+    d->host = 0;
+    c->leave(d->gpu);
+    return status;
+}
+
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
+{
+    grid *const g = (grid *)base;
+    tl_gpu_device *const d = g->d;
+    tl_built program;
+    const tl_launch l = {d, ctx, &program};
+    const int64_t have = g->count % GRID_BLOCK;
+    int64_t low, high;
+    tl_batch b = {0};
+    (void)threads, (void)out;
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    tl_view_extent(in, g->plan.op->elem_bytes, &low, &high);
+    status = tl_batch_data(d, ctx, &g->plan, &tl_no_piece, in, low, high, &b);
+    if (!status) status = grow(&l, g, g->count + in->n);
+    const tl_arguments_steps_part steps =
+        TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b.x), .steps_byte = tl_i64(b.x_byte),
+                     .cell_stride = tl_i64(in->row_stride), .step_stride = tl_i64(in->stride), .steps = tl_i64(in->n));
+    if (!status && have + in->n < GRID_BLOCK)
+        status = keep(&l, &steps, &g->kept.memory, g->pitch, g->width, have);
+    else if (!status)
+        status = TL_GO(&l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
+                       .count = tl_i64(g->count));
+    status = leave(g, ctx, status);
+    tl_batch_close(d, &b);
+    if (!status) g->count += in->n;
+    return status;
+}
+
+/* The first `cells` cells from `first` on: S of the nodes whose levels are bits of `blocks`, and of kept steps. */
+static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first, int64_t cells,
+                         int64_t blocks, int64_t first_row, int64_t rows, int64_t flags)
+{
+    return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                 .results = tl_results_arguments(r), .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1),
+                 .blocks = tl_i64(blocks), .rows = tl_i64(rows), .first_row = tl_i64(first_row),
+                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row), .total = tl_i64(g->count),
+                 .flags = tl_i64(flags));
+}
+
+static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
+{
+    grid *const g = (grid *)base;
+    const int bytes = g->plan.op->result_bytes;
+    const tally_view to = tally_rows(out, g->plan.op->out, g->width, 1);
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tl_results r = {.piece = &tl_no_piece};
+    (void)threads;
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
+    if (!status)
+        status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+    status = tl_results_close(g->d, ctx, &r, bytes, status);
+    g->d->gpu->calls->leave(g->d->gpu);
+    return status;
+}
+
+/* States of node j, `cells` cells from `first` on, packed, to or from the slab. */
+static tally_status node_to_host(const tl_launch *l, const grid *g, const tl_results *r, tl_slab *slab, int j,
+                                 int64_t first, int64_t cells)
+{
+    const int level = slab->level[j];
+    const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
+    const tally_status status =
+        level >= GRID_LOG ? fold(l, g, r, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
+                          : fold(l, g, r, first, cells, 0, kept & -(2 * size), size, STATES);
+    return status ? status
+                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &r->y, 0,
+                                           (size_t)cells * slab->bytes);
+}
+static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_memory *packed, const tl_slab *slab,
+                                   int j, int64_t first, int64_t cells)
+{
+    const tally_status status =
+        g->d->gpu->calls->write(g->d->gpu, l->ctx, packed, 0, slab->state + ((int64_t)j * slab->rows + first) * slab->bytes,
+                                (size_t)cells * slab->bytes);
+    return status ? status
+                  : TL_GO(l, grid_fill, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                          .from = tl_memory_of(packed), .level = tl_i64(slab->level[j] - GRID_LOG));
+}
+
+/* All nodes of a slab, a share of the cells at a time. */
+static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
+{
+    grid *const g = (grid *)base;
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tl_results r = {0};
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    const int64_t most = g->width < PACKED_AT_ONCE ? g->width : PACKED_AT_ONCE;
+    status = tl_gpu_take(g->d, ctx, (size_t)most * slab->bytes, &r.y);
+    for (int j = 0; j < slab->count; j++)
+        for (int64_t at = 0; at < g->width && !status; at += most)
+            status = node_to_host(&l, g, &r, slab, j, at, g->width - at < most ? g->width - at : most);
+    g->d->host = 1;
+    status = leave(g, ctx, status);
+    tl_gpu_give(g->d, &r.y);
+    return status;
+}
+
+static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
+{
+    grid *const g = (grid *)base;
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tl_memory packed = {0};
+    (void)init;
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    const int64_t most = g->width < PACKED_AT_ONCE ? g->width : PACKED_AT_ONCE;
+    status = grow(&l, g, slab->end);
+    if (!status) status = tl_gpu_take(g->d, ctx, (size_t)most * slab->bytes, &packed);
+    for (int j = 0; j < slab->count; j++)
+        for (int64_t at = 0; at < g->width && !status; at += most)
+            status = node_from_host(&l, g, &packed, slab, j, at, g->width - at < most ? g->width - at : most);
+    g->d->host = 1;
+    status = leave(g, ctx, status);
+    tl_gpu_give(g->d, &packed);
+    if (!status) g->count = slab->end;
+    return status;
+}
+
+/* ---- open and close ---- */
+
+static void close_grid(tl_grid *base)
+{
+    grid *const g = (grid *)base;
+    const tl_gpu_calls *const c = g->d->gpu->calls;
+    const int entered = !c->enter(g->d->gpu, NULL);
+    tl_gpu_end_lasting(g->d, &g->kept);
+    tl_gpu_end_lasting(g->d, &g->nodes);
+    if (entered) c->leave(g->d->gpu);
+    free(g);
+}
+
+static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
+
+tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, tl_grid **to)
+{
+    tl_gpu_device *const d = tl_gpu_of(base);
+    int64_t most;
+    grid *const g = calloc(1, sizeof *g);
+    *to = NULL;
+    if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
+    *g = (grid){.base = {&calls}, .d = d, .plan = *plan, .width = rows, .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
+    tally_status status = __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
+                              ? tl_no_memory(ctx, SIZE_MAX, "a field")
+                              : d->gpu->calls->enter(d->gpu, ctx);
+    if (!status) {
+        status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * plan->op->elem_bytes, &g->kept.memory);
+        d->gpu->calls->leave(d->gpu);
+    }
+    if (status) {
+        free(g);
+        return status;
+    }
+    tl_gpu_begin_lasting(d, &g->kept);
+    tl_gpu_begin_lasting(d, &g->nodes);
+    *to = &g->base;
+    return TALLY_OK;
+}
