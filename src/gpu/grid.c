@@ -9,7 +9,7 @@
 
 enum {
     LEVELS_AT_ONCE = 4,        /* of nodes that are added when there are too few */
-    PACKED_AT_ONCE = 1 << 20,  /* states that go to the host, or come from there, at a time */
+    PACKED_MOST = 1 << 20,     /* bytes of states that go to the host, or come from there, at a time */
     PITCH = 16                 /* cells: rows begin at multiples of 16 bytes, whatever an element has */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
@@ -21,6 +21,8 @@ typedef struct {
     int64_t width, pitch, count; /* cells; from a row to the next; steps that were pushed */
     int levels;                  /* that nodes has room for */
     tl_lasting kept, nodes;
+    tl_lasting packed; /* room for `at_once` packed states: all can go to the host when no memory is left */
+    int64_t at_once;
 } grid;
 
 /* Of so many levels; packed states, though their fields lie apart. */
@@ -88,6 +90,7 @@ static tally_status enter(grid *g, tally *ctx, tl_built *program)
     status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
     if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
     if (status) c->leave(g->d->gpu);
     return status;
 }
@@ -165,48 +168,44 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     return status;
 }
 
-/* States of node j, `cells` cells from `first` on, packed, to or from the slab. */
-static tally_status node_to_host(const tl_launch *l, const grid *g, const tl_results *r, tl_slab *slab, int j,
-                                 int64_t first, int64_t cells)
+/* States of node j of the slab, `cells` cells from `first` on, to or from the host. */
+static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j, int64_t first, int64_t cells)
 {
+    const tl_results packed = {.y = g->packed.memory};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
     const tally_status status =
-        level >= GRID_LOG ? fold(l, g, r, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
-                          : fold(l, g, r, first, cells, 0, kept & -(2 * size), size, STATES);
+        level >= GRID_LOG ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
+                          : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
     return status ? status
-                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &r->y, 0,
+                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
                                            (size_t)cells * slab->bytes);
 }
-static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_memory *packed, const tl_slab *slab,
-                                   int j, int64_t first, int64_t cells)
+static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j, int64_t first,
+                                   int64_t cells)
 {
+    const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
     const tally_status status =
-        g->d->gpu->calls->write(g->d->gpu, l->ctx, packed, 0, slab->state + ((int64_t)j * slab->rows + first) * slab->bytes,
-                                (size_t)cells * slab->bytes);
+        g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
     return status ? status
                   : TL_GO(l, grid_fill, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                          .from = tl_memory_of(packed), .level = tl_i64(slab->level[j] - GRID_LOG));
+                          .from = tl_memory_of(&g->packed.memory), .level = tl_i64(slab->level[j] - GRID_LOG));
 }
 
-/* All nodes of a slab, a share of the cells at a time. */
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
     grid *const g = (grid *)base;
     tl_built program;
     const tl_launch l = {g->d, ctx, &program};
-    tl_results r = {0};
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
-    const int64_t most = g->width < PACKED_AT_ONCE ? g->width : PACKED_AT_ONCE;
-    status = tl_gpu_take(g->d, ctx, (size_t)most * slab->bytes, &r.y);
     for (int j = 0; j < slab->count; j++)
-        for (int64_t at = 0; at < g->width && !status; at += most)
-            status = node_to_host(&l, g, &r, slab, j, at, g->width - at < most ? g->width - at : most);
+        for (int64_t at = 0, now; at < g->width && !status; at += now) {
+            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            status = node_to_host(&l, g, slab, j, at, now);
+        }
     g->d->host = 1;
-    status = leave(g, ctx, status);
-    tl_gpu_give(g->d, &r.y);
-    return status;
+    return leave(g, ctx, status);
 }
 
 static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
@@ -214,19 +213,16 @@ static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const t
     grid *const g = (grid *)base;
     tl_built program;
     const tl_launch l = {g->d, ctx, &program};
-    tl_memory packed = {0};
-    (void)init;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
-    const int64_t most = g->width < PACKED_AT_ONCE ? g->width : PACKED_AT_ONCE;
     status = grow(&l, g, slab->end);
-    if (!status) status = tl_gpu_take(g->d, ctx, (size_t)most * slab->bytes, &packed);
     for (int j = 0; j < slab->count; j++)
-        for (int64_t at = 0; at < g->width && !status; at += most)
-            status = node_from_host(&l, g, &packed, slab, j, at, g->width - at < most ? g->width - at : most);
+        for (int64_t at = 0, now; at < g->width && !status; at += now) {
+            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            status = node_from_host(&l, g, slab, j, at, now);
+        }
     g->d->host = 1;
     status = leave(g, ctx, status);
-    tl_gpu_give(g->d, &packed);
     if (!status) g->count = slab->end;
     return status;
 }
@@ -240,6 +236,7 @@ static void close_grid(tl_grid *base)
     const int entered = !c->enter(g->d->gpu, NULL);
     tl_gpu_end_lasting(g->d, &g->kept);
     tl_gpu_end_lasting(g->d, &g->nodes);
+    tl_gpu_end_lasting(g->d, &g->packed);
     if (entered) c->leave(g->d->gpu);
     free(g);
 }
@@ -249,24 +246,30 @@ static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
 tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, tl_grid **to)
 {
     tl_gpu_device *const d = tl_gpu_of(base);
+    const tl_scalar *const op = plan->op;
+    const int64_t packed = op->state_bytes ? PACKED_MOST / op->state_bytes : PACKED_MOST;
     int64_t most;
     grid *const g = calloc(1, sizeof *g);
     *to = NULL;
     if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
     *g = (grid){.base = {&calls}, .d = d, .plan = *plan, .width = rows, .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
+    g->at_once = rows < packed ? rows : packed;
     tally_status status = __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
                               ? tl_no_memory(ctx, SIZE_MAX, "a field")
                               : d->gpu->calls->enter(d->gpu, ctx);
-    if (!status) {
-        status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * plan->op->elem_bytes, &g->kept.memory);
-        d->gpu->calls->leave(d->gpu);
-    }
     if (status) {
         free(g);
         return status;
     }
     tl_gpu_begin_lasting(d, &g->kept);
     tl_gpu_begin_lasting(d, &g->nodes);
-    *to = &g->base;
-    return TALLY_OK;
+    tl_gpu_begin_lasting(d, &g->packed);
+    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes, &g->kept.memory);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
+    d->gpu->calls->leave(d->gpu);
+    if (status)
+        close_grid(&g->base);
+    else
+        *to = &g->base;
+    return status;
 }

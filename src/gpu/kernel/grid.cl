@@ -8,6 +8,9 @@
  * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes whole lines. All cells
  * have the same number of steps, so every lane takes the same branches. `pitch`: cells from a row of these to the next,
  * a multiple of 16, so that all rows begin at multiples of 16 bytes. */
+#define GRID_PARAMETERS  PARAMETERS_OF(GRID)
+#define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
+
 fn i64 my_cell() { return group_index() * GRID_THREADS + thread_index(); }
 fn i64 cells_at_once() { return group_count() * GRID_THREADS; }
 
