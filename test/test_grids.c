@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Fields in the memory of a GPU (src/gpu/grid.c): streams of many sequences whose steps lie there, or some of them on
- * the host, in any pushes, strides and alignment, from a fragment on, with validity in between, and with less memory
- * than they need, give the bits of tally_reduce of the whole on the processors. */
-#include "gpu/work.h"
+ * the host, in any pushes, strides and alignment, from a fragment on, with validity in between, with less memory than
+ * they need and with calls of the device that fail, give the bits of tally_reduce of the whole on the processors. */
+#include "fault_gpu.h"
 #include "gpus.h"
 
 enum { X_BYTES = 4 << 20, CELLS = 5000, STEPS = 90, GUARD = 64 };
 static char *x, *want, *got; /* x: the same bytes as on the device */
-static tally *cpu, *ctx;
-static tl_gpu_device *device;
+static tally *cpu;
 static tl_memory on_device, results;
 
 static char *there(const tl_memory *m) { return (char *)(uintptr_t)m->address; }
@@ -129,15 +128,66 @@ static void scarce(check_operator o)
     device->limit = 0;
 }
 
+/* Steps of 50 cells; one that fails once is pushed again, and all is as if it had not failed; or it is lost. */
+static tally_status pushed(tally_stream *s, int64_t at, int64_t n, int on)
+{
+    const tally_view v = tally_columns((on ? there(&on_device) : x) + at * 200, TALLY_F32, n, 50);
+    tally_status status = tally_stream_push_view(s, &v, NULL);
+    if (!status) return TALLY_OK;
+    check(strstr(tally_error(ctx), "planted") != NULL, "the sentence: %s", tally_error(ctx));
+    status = tally_stream_push_view(s, &v, NULL);
+    check(!status || strstr(tally_error(ctx), "is lost"), "again: %s", tally_error(ctx));
+    return status;
+}
+
+static tally_status faulty(tally_fragment *before)
+{
+    static const int steps[] = {1, 1, 3, 7, 1, 30, 5, 40, 9}, on[] = {1, 1, 0, 1, 1, 1, 1, 0, 1};
+    tally_stream *s;
+    int64_t at = 16;
+    tally_status status = tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 50, &s);
+    if (!status) status = tally_stream_resume(s, before);
+    for (size_t i = 0; i < sizeof on / sizeof *on && !status; at += steps[i++]) status = pushed(s, at, steps[i], on[i]);
+    if (!status && tally_stream_finish(s, got, NULL)) status = tally_stream_finish(s, got, NULL);
+    tally_stream_close(s);
+    return status;
+}
+
+/* Call number k of the device's API fails, for every k. */
+static void failing(void)
+{
+    const tally_view first = tally_columns(x, TALLY_F32, 16, 50), all = tally_columns(x, TALLY_F32, 16 + 97, 50);
+    tally_fragment *before;
+    int64_t failed = 0;
+    check_ok(cpu, tally_reduce(cpu, "sum", &all, want), "failing");
+    check_ok(cpu, tally_fragment_of_view(cpu, "sum", &first, 0, &before), "failing");
+    for (int64_t k = 1, made = k; made >= k; k++) {
+        const size_t held = device->held;
+        calls_seen = 0;
+        call_fails = k;
+        const tally_status status = faulty(before);
+        made = calls_seen;
+        call_fails = 0;
+        failed += status != TALLY_OK;
+        if (!status) check_same(got, want, 50, 4, "call %lld failed", (long long)k);
+        tl_gpu_empty_pool(device);
+        check(device->held <= held && !entered, "call %lld: %zu bytes are held", (long long)k, device->held);
+    }
+    check(failed > 3 && failed < 40, "%lld calls that failed made a field lost", (long long)failed);
+    tally_fragment_free(before);
+}
+
 static void each(const char *name)
 {
+    char text[100];
     static const struct {
         const char *op;
         tally_dtype dtype;
     } ops[] = {{"sum", TALLY_F32}, {"var", TALLY_F64}, {"argmax", TALLY_I16}, {"nanmean", TALLY_F16}, {"ema", TALLY_F32},
                {"minmax", TALLY_U8}, {"descent", TALLY_F32}};
-    if (!check_ok(NULL, tally_open(&ctx, name), name)) return;
-    const size_t held = (device = tl_gpu_of(ctx->device))->held;
+    snprintf(text, sizeof text, "%s,threads=1,probe=off", name);
+    if (!check_ok(NULL, tally_open(&ctx, text), text)) return;
+    put_fake(tl_gpu_of(ctx->device));
     tally *both[] = {cpu, ctx};
     for (int i = 0; i < 2; i++)
         check_ok(both[i], tally_define_file(both[i], NULL, TALLY_SOURCE_DIR "/examples/operators/descent.h"), "descent");
@@ -159,11 +209,13 @@ static void each(const char *name)
         for (int k = 0; k < (check_long ? 50 : 5); k++) scarce(o);
     }
     counts();
+    check_fill(x, TALLY_F32, X_BYTES / 4, TL_DATA_PLAIN);
+    check_ok(ctx, tally_copy(ctx, there(&on_device), x, X_BYTES), "steps to the device");
+    failing();
     tl_gpu_give(device, &on_device);
     tl_gpu_give(device, &results);
-    tl_gpu_empty_pool(device);
-    check(device->held <= held + (1 << 20), "%zu bytes are held", device->held);
-    tally_close(ctx);
+    check_pool("the end");
+    close_faked();
 }
 
 int main(void)

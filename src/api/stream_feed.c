@@ -199,6 +199,19 @@ tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is
     return TALLY_OK;
 }
 
+/* The device failed; do the processors go on? If its memory is lost, what the context says stays as it is. */
+static int leave_device(tally_stream *s)
+{
+    char said[sizeof s->ctx->error];
+    memcpy(said, s->ctx->error, sizeof said);
+    if (leave_grid(s)) {
+        memcpy(s->ctx->error, said, sizeof said);
+        return 0;
+    }
+    s->place = TL_ON_HOST;
+    return 1;
+}
+
 /* The processors take it. */
 static tally_status push_host(tally_stream *s, const tally_view *in)
 {
@@ -226,9 +239,7 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
     if (!s->on_device) return push_host(s, in);
     const tally_status status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
     if (!status) s->pushed += in->n;
-    if (!status || leave_grid(s)) return status;
-    s->place = TL_ON_HOST;
-    return push_host(s, in);
+    return !status || !leave_device(s) ? status : push_host(s, in);
 }
 
 tally_status tl_stream_lower_rows(tally_stream *s, void *out)
@@ -238,7 +249,7 @@ tally_status tl_stream_lower_rows(tally_stream *s, void *out)
     tally_status status = TALLY_OK;
     if (s->on_device) {
         status = s->grid->calls->result(s->ctx, s->grid, threads, out);
-        if (!status || leave_grid(s)) return status;
+        if (!status || !leave_device(s)) return status;
     }
     status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out", "ends of streams");
     if (!status && s->by_slabs)

@@ -23,6 +23,7 @@ typedef struct {
     tl_lasting kept, nodes;
     tl_lasting packed; /* room for `at_once` packed states: all can go to the host when no memory is left */
     int64_t at_once;
+    int lost; /* the device failed after a push was launched: nobody knows what is there */
 } grid;
 
 /* Of so many levels; packed states, though their fields lie apart. */
@@ -85,6 +86,9 @@ static tally_status grow(const tl_launch *l, grid *g, int64_t n)
 static tally_status enter(grid *g, tally *ctx, tl_built *program)
 {
     const tl_gpu_calls *const c = g->d->gpu->calls;
+    if (g->lost)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s failed in an earlier push, and the stream's memory is lost: close it",
+                       g->d->name);
     tally_status status = c->enter(g->d->gpu, ctx);
     if (status) return status;
     status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
@@ -132,7 +136,9 @@ static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_vie
     else if (!status)
         status = TL_GO(&l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
                        .count = tl_i64(g->count));
+    const int launched = !status;
     status = leave(g, ctx, status);
+    g->lost = launched && status;
     tl_batch_close(d, &b);
     if (!status) g->count += in->n;
     return status;
