@@ -110,8 +110,9 @@ foreach(source IN LISTS programs)
     continue() # half a minute of text files; the matrix has the kernels and their threads
   elseif(name STREQUAL test_gpu AND TALLY_SANITIZE MATCHES address)
     tally_test(${name} ${name}) # the GPU engine under the sanitizers; PoCL itself is not, and leaks (detect_leaks=0)
-  elseif(NOT name MATCHES "^test_(nvrtc|gpu|many|devices|pieces|segments|windows|clmem|lanes|ladder_nvrtc|emulated)$" OR
-         NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)) # compilers at run time: once is enough
+  elseif(NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE) OR # compilers at run time: once is enough
+         NOT name MATCHES
+             "^test_(nvrtc|gpu|many|devices|pieces|segments|windows|clmem|grids|lanes|ladder_nvrtc|emulated)$")
     tally_test(${name} ${name})
   endif()
 endforeach()

@@ -229,7 +229,7 @@ tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
 {
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
     if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s); /* nothing is in the processors' */
-    if (s->by_slabs && left) {                        /* to the end of a block */
+    if (s->by_slabs && left) {                                      /* to the end of a block */
         const tally_view a = steps_of(in, 0, left < in->n ? left : in->n, bytes),
                          b = steps_of(in, a.n, in->n - a.n, bytes);
         const tally_status status = push_host(s, &a);

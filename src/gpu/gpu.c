@@ -228,7 +228,7 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     *memory = (tl_memory){0};
 }
 
-/* ---- lasting blocks ---- */
+/* ---- lasting blocks, and the stream that they give way to ---- */
 
 void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
 {

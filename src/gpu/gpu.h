@@ -175,7 +175,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 #define TL_GPU_DEVICE_CALLS                                                                                            \
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,                          \
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
-    .grid = tl_gpu_grid, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,       \
+    .grid = tl_gpu_grid, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,      \
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \

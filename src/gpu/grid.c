@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 enum {
-    LEVELS_AT_ONCE = 4,        /* of nodes that are added when there are too few */
-    PACKED_MOST = 1 << 20,     /* bytes of states that go to the host, or come from there, at a time */
-    PITCH = 16                 /* cells: rows begin at multiples of 16 bytes, whatever an element has */
+    LEVELS_AT_ONCE = 4,    /* of nodes that are added when there are too few */
+    PACKED_MOST = 1 << 20, /* bytes of states that go to the host, or come from there, at a time */
+    PITCH = 16             /* cells: rows begin at multiples of 16 bytes, whatever an element has */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 
@@ -149,8 +149,9 @@ static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r,
                          int64_t blocks, int64_t first_row, int64_t rows, int64_t flags)
 {
     return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                 .results = tl_results_arguments(r), .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1),
-                 .blocks = tl_i64(blocks), .rows = tl_i64(rows), .first_row = tl_i64(first_row),
+                 .results = tl_results_arguments(r),
+                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1), .blocks = tl_i64(blocks),
+                 .rows = tl_i64(rows), .first_row = tl_i64(first_row),
                  .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row), .total = tl_i64(g->count),
                  .flags = tl_i64(flags));
 }
@@ -167,8 +168,7 @@ static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
     status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
-    if (!status)
-        status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+    if (!status) status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
     status = tl_results_close(g->d, ctx, &r, bytes, status);
     g->d->gpu->calls->leave(g->d->gpu);
     return status;
@@ -180,9 +180,9 @@ static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *sla
     const tl_results packed = {.y = g->packed.memory};
     const int level = slab->level[j];
     const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
-    const tally_status status =
-        level >= GRID_LOG ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
-                          : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
+    const tally_status status = level >= GRID_LOG
+                                    ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
+                                    : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
     return status ? status
                   : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
                                            (size_t)cells * slab->bytes);

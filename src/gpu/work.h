@@ -86,8 +86,8 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 /* Releases the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
-/* A block that is kept from call to call. Its bytes go to the host while the device's memory must go (tl_gpu_use_stream);
- * each call then has it come back first. begin: it is empty, or a taken block; end gives that. */
+/* A block that is kept from call to call. Its bytes go to the host when the device's memory must go
+ * (tl_gpu_use_stream); each call then has it come back first. begin: it is empty, or a taken block; end gives that. */
 typedef struct tl_lasting {
     tl_memory memory;
     char *away; /* NULL, or its `bytes` bytes on the host */

@@ -93,7 +93,8 @@ KERNEL_OF(grid_push)
             }
             UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
             UNROLL for (int k = 0; k < GRID_LOG; k++)
-                UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+                UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
+                    v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
             int level = 0;
             ROLLED for (i64 block = at / GRID_BLOCK; block & 1; block >>= 1, level++)
                 v[0] = TWIN(node_at(nodes, pitch, level, c), v[0], size_of_node(level));
@@ -131,7 +132,8 @@ KERNEL_OF(grid_result)
                 state w[GRID_BLOCK / 2];
                 UNROLL for (int i = 0; i < 1 << k; i++) w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
                 UNROLL for (int j = 0; j < k; j++)
-                    UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j) w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
+                    UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
+                        w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
                 v = then(v, w[0], done, 1 << k);
                 done += 1 << k, at += 1 << k, own += row << k;
             }
