@@ -356,8 +356,8 @@ TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void
                                                 void *out, int64_t *produced);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
- * tally_scan, tally_window of `rows` sequences. Any memory; a reduction whose first step is a GPU's memory is done there,
- * others by the processors. State: of reduce and scan up to 7 steps as they came, a node of each sequence for each bit of
+ * tally_scan, tally_window of `rows` sequences. Any memory; a GPU takes a reduction whose first step is its memory, the
+ * processors all else. State: of reduce and scan up to 7 steps as they came, a node of each sequence for each bit of
  * the steps' number (of a scan two): a step costs a copy, every eighth a fold of 8; of a window the steps it needs.
  *
  * A push takes a view of `rows` sequences, with n more elements of each (a step: tally_columns(x, dtype, 1, rows)).
