@@ -166,6 +166,7 @@ static void check_field(char *px)
     enum { CELLS = 100, STEPS = 27 };
     const tally_view all = tally_columns(x, TALLY_F32, STEPS, CELLS);
     tally_stream *s;
+    tally_times_info times;
     check_ok(ctx, tally_copy(ctx, px, x, sizeof x), "to the device");
     check_ok(cpu, tally_reduce(cpu, "var", &all, want), "cpu");
     if (!check_ok(ctx, tally_stream_reduce_rows(ctx, "var", TALLY_F32, CELLS, &s), "a field")) return;
@@ -177,6 +178,8 @@ static void check_field(char *px)
     }
     check_ok(ctx, tally_use_stream(ctx, NULL), "the own queue");
     check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue");
+    tally_times(ctx, &times);
+    check(!times.device_bytes, "%lld bytes of the other context are left", (long long)times.device_bytes);
     check_ok(ctx, tally_stream_finish(s, px, NULL), "a field");
     check_ok(ctx, tally_copy(ctx, got, px, CELLS * 8), "from the device");
     check_same(got, want, CELLS, 4, "a field");
