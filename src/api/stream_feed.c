@@ -77,6 +77,7 @@ static tl_grid *grid_of_slabs(const tally_stream *s, int on_device)
 static void enter_grid(tally_stream *s)
 {
     if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) || s->pushed % TL_GRID_BLOCK) return;
+    tl_grid_close(s->grid); /* one that nothing was pushed into */
     s->on_device = s->place == TL_ON_DEVICE;
     if (!(s->grid = grid_of_slabs(s, s->on_device)) && s->on_device) {
         s->place = TL_ON_HOST;

@@ -10,7 +10,10 @@
 enum {
     LEVELS_AT_ONCE = 4,    /* of nodes that are added when there are too few */
     PACKED_MOST = 1 << 20, /* bytes of states that go to the host, or come from there, at a time */
-    PITCH = 16             /* cells: rows begin at multiples of 16 bytes, whatever an element has */
+    PITCH = 16,            /* cells: rows begin at multiples of 16 bytes, whatever an element has */
+    LONG_LOG = 10,         /* of steps of nodes that all of the device folds, */
+    LONG_LEAST = 4096,     /* in pushes of so many, */
+    LANES_EACH = 512       /* of fewer cells for each processor */
 };
 _Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
 
@@ -113,34 +116,86 @@ static tally_status leave(grid *g, tally *ctx, tally_status status)
     return status;
 }
 
+/* Packed states of `cells` cells from `first` on, of a level of the law's, onto the counters. */
+static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level, int merges)
+{
+    return TL_GO(l, grid_add, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                 .from = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG), .merges = tl_i64(merges));
+}
+
+/* Steps at .. end - 1 of the stream, a lane for each cell; b: the steps of a push from g->count on. */
+static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at, int64_t end)
+{
+    const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
+    const tl_arguments_steps_part steps =
+        TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b->x), .steps_byte = tl_i64(from),
+                     .cell_stride = tl_i64(b->row_stride), .step_stride = tl_i64(b->stride), .steps = tl_i64(end - at));
+    if (at == end) return TALLY_OK;
+    if (at % GRID_BLOCK + end - at < GRID_BLOCK)
+        return keep(l, &steps, &g->kept.memory, g->pitch, g->width, at % GRID_BLOCK);
+    return TL_GO(l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
+                 .count = tl_i64(at));
+}
+
+/* The same of multiples of 2^LONG_LOG, node by node, each of which all of the device folds (shapes.c), as far as there
+ * is memory. in: on the device, from g->count on. */
+static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b, const tally_view *in, int64_t at,
+                             int64_t end)
+{
+    const int64_t bytes = g->plan.op->elem_bytes;
+    const tally_view to = tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
+    const int host = g->d->host; /* which ends with every reduction */
+    tally_status status = TALLY_OK;
+    for (int level; at < end && !status; at += (int64_t)1 << level) {
+        const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
+        tally_view node = *in;
+        level = tl_slab_level(at, end);
+        node.n = (int64_t)1 << level;
+        node.data = tl_offset(in->data, (at - g->count) * in->stride * bytes);
+        if (tl_gpu_reduce_whole(g->d, l->ctx, &g->plan, &piece, &node, &to)) {
+            status = by_lanes(l, g, b, at, end);
+            break;
+        }
+        status = add(l, g, 0, g->width, level, __builtin_ctzll(~(uint64_t)(at >> level)));
+    }
+    g->d->host = host;
+    return status;
+}
+
+/* Are there too few cells for a lane each, and many steps of them? */
+static int is_long(const grid *g, int64_t n)
+{
+    return n >= LONG_LEAST && g->width <= g->at_once &&
+           g->width < (int64_t)LANES_EACH * g->d->gpu->calls->processors(g->d->gpu);
+}
+
 static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
 {
     grid *const g = (grid *)base;
     tl_gpu_device *const d = g->d;
     tl_built program;
     const tl_launch l = {d, ctx, &program};
-    const int64_t have = g->count % GRID_BLOCK;
-    int64_t low, high;
+    const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
+    int64_t low, high, first = (g->count + round) & ~round, last = end & ~round;
     tl_batch b = {0};
     (void)threads, (void)out;
     tally_status status = enter(g, ctx, &program);
     if (status) return status;
     tl_view_extent(in, g->plan.op->elem_bytes, &low, &high);
     status = tl_batch_data(d, ctx, &g->plan, &tl_no_piece, in, low, high, &b);
-    if (!status) status = grow(&l, g, g->count + in->n);
-    const tl_arguments_steps_part steps =
-        TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b.x), .steps_byte = tl_i64(b.x_byte),
-                     .cell_stride = tl_i64(in->row_stride), .step_stride = tl_i64(in->stride), .steps = tl_i64(in->n));
-    if (!status && have + in->n < GRID_BLOCK)
-        status = keep(&l, &steps, &g->kept.memory, g->pitch, g->width, have);
-    else if (!status)
-        status = TL_GO(&l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
-                       .count = tl_i64(g->count));
-    const int launched = !status;
+    if (!status) status = grow(&l, g, end);
+    const int64_t launches = d->launches;
+    if (!is_long(g, in->n)) first = last = end;
+    tally_view there = *in;
+    if (b.owned) there.data = tl_offset((void *)(uintptr_t)b.x.address, b.x_byte);
+    if (!status) status = by_lanes(&l, g, &b, g->count, first);
+    if (!status) status = by_nodes(&l, g, &b, &there, first, last);
+    if (!status) status = by_lanes(&l, g, &b, last, end);
+    const int launched = d->launches > launches;
     status = leave(g, ctx, status);
     g->lost = launched && status;
     tl_batch_close(d, &b);
-    if (!status) g->count += in->n;
+    if (!status) g->count = end;
     return status;
 }
 
@@ -193,9 +248,7 @@ static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_s
     const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
     const tally_status status =
         g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
-    return status ? status
-                  : TL_GO(l, grid_fill, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
-                          .from = tl_memory_of(&g->packed.memory), .level = tl_i64(slab->level[j] - GRID_LOG));
+    return status ? status : add(l, g, first, cells, slab->level[j], 0);
 }
 
 static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)

@@ -145,9 +145,14 @@ KERNEL_OF(grid_result)
     }
 }
 
-/* A level of the counters from packed states. */
-KERNEL_OF(grid_fill)
+/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has ones at its end. */
+KERNEL_OF(grid_add)
 {
-    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once())
-        put_node(nodes, pitch, (int)level, c, unpack(from + (c - first_cell) * PACKED));
+    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
+        state v = unpack(from + (c - first_cell) * PACKED);
+        int at = (int)level;
+        ROLLED for (; at < (int)(level + merges); at++)
+            v = TWIN(node_at(nodes, pitch, at, c), v, size_of_node(at));
+        put_node(nodes, pitch, at, c, v);
+    }
 }
