@@ -75,10 +75,32 @@ foreach(row IN LISTS rows)
 endforeach()
 
 file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
+# Programs that are not built again. With a sanitizer or for another processor: what compiles at run time, and what is
+# about the texts; of these the GPU engine runs under the address sanitizer (PoCL itself is not, and leaks:
+# detect_leaks=0). With the thread sanitizer: what has one thread, and half a minute of golden text files.
+set(once)
+if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
+  list(APPEND once promises nvrtc gpu many devices pieces segments windows clmem grids lanes ladder_nvrtc
+       emulated)
+endif()
+if(CMAKE_CROSSCOMPILING)
+  list(APPEND once better) # the libraries that it opens would be found by the emulator's loader, or not
+endif()
+if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread)
+  list(APPEND once user ladder_wrong)
+endif()
+if(TALLY_SANITIZE MATCHES thread)
+  list(APPEND once arrow cache convert extents golden ladder ladder_trace laws launch memory netcdf numbers trace
+       values)
+elseif(TALLY_SANITIZE)
+  list(REMOVE_ITEM once gpu)
+endif()
+
 foreach(source IN LISTS programs)
   get_filename_component(name ${source} NAME_WE)
-  if(name STREQUAL test_promises AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE))
-    continue() # it is about the texts
+  string(REPLACE "test_" "" short ${name})
+  if(short IN_LIST once)
+    continue()
   endif()
   add_executable(${name} ${source})
   target_include_directories(${name} PRIVATE src include)
@@ -100,19 +122,7 @@ foreach(source IN LISTS programs)
     foreach(operator IN LISTS operators)
       tally_test(${name}_${operator} ${name} ${operator})
     endforeach()
-  elseif(name STREQUAL test_user AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
-    continue() # the compiler at run time makes code for this machine
-  elseif(name STREQUAL test_ladder_wrong AND (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE MATCHES thread))
-    continue() # the model alone, without threads; the other parts have it
-  elseif(name STREQUAL test_better AND CMAKE_CROSSCOMPILING)
-    continue() # the libraries that it opens would be found by the emulator's loader, or not
-  elseif(name STREQUAL test_golden AND TALLY_SANITIZE MATCHES thread)
-    continue() # half a minute of text files; the matrix has the kernels and their threads
-  elseif(name STREQUAL test_gpu AND TALLY_SANITIZE MATCHES address)
-    tally_test(${name} ${name}) # the GPU engine under the sanitizers; PoCL itself is not, and leaks (detect_leaks=0)
-  elseif(NOT (CMAKE_CROSSCOMPILING OR TALLY_SANITIZE) OR # compilers at run time: once is enough
-         NOT name MATCHES
-             "^test_(nvrtc|gpu|many|devices|pieces|segments|windows|clmem|grids|lanes|ladder_nvrtc|emulated)$")
+  else()
     tally_test(${name} ${name})
   endif()
 endforeach()

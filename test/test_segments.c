@@ -229,14 +229,14 @@ static void check_refusals(void)
 static void check_views(void)
 {
     if (open_place(&data, sizeof x) && open_place(&cuts, sizeof offsets) && open_place(&results, sizeof got)) {
-        int i = 0;
-        const int each =
-            calls->shares_memory && calls->shares_memory(gpu) ? 2 : 1; /* PoCL compiles for ten seconds per operator */
+        const int pocl = calls->shares_memory && calls->shares_memory(gpu), turns = pocl || check_quick ? 1 : 3;
+        int i = (int)check_below(3);
         for (int which = 0; which < LAYOUTS; which++)
-            for (int o = 0; o < OPERATORS; o += each)
-                for (int many = each > 1 && layouts[which].rows > 50000, turn = many ? i % 3 : 0;
-                     turn < (check_quick && !many ? 1 : 3); turn += many ? 3 : 1, i++) /* PoCL: one of many segments */
+            for (int o = 0; o < OPERATORS; o += pocl ? 2 : 1) /* PoCL compiles for ten seconds per operator */
+                for (int k = 0; k < turns; k++, i++) {
+                    const int turn = turns > 1 ? k : i % 3;
                     check_case(which, o, (i * 4) % SHIFTS + (turn == 2), turn == 1 ? (o % 2 ? 2 : -1) : 1);
+                }
         check_others();
         check_refusals();
     }

@@ -10,6 +10,9 @@ enum { LANES = 32, QUAD = 4 };
 enum { ELEMENTS_LOG = 10, STATES_LOG = 8, CHUNK = 1 << ELEMENTS_LOG };
 #define LEVEL_LOG(level) (ELEMENTS_LOG - STATES_LOG + STATES_LOG * (level))
 
+/* level.cl, nodes of columns: warps that share a chunk; threads of a group. */
+enum { COLUMN_PARTS = 4, COLUMN_THREADS = COLUMN_PARTS * LANES };
+
 /* Flags of a batch: sequences have offsets, and `first`; ids chooses among them; reduce gives states. */
 enum { OFFSETS = 1, CHOSEN = 2, STATES = 4 };
 

@@ -45,37 +45,50 @@ KERNEL_OF(nodes)
 
 #if !TL_IN_PLACE
 /* The same for neighbouring sequences that lie across (columns): a lane a column, so that a warp reads whole lines.
- * Chunk c of 32 columns a job, all columns of a chunk before the next. */
+ * Job: a chunk of 32 columns, all columns of a chunk before the next; each warp of the group has a part of the chunk,
+ * for few jobs keep too few loads on their way. */
 KERNEL_OF(columns)
 {
-    enum { STEP = sizeof(state) > 8 ? 8 : 16, STEPS = CHUNK_e / STEP }; /* registers */
+    enum { STEP = sizeof(state) > 8 ? 8 : 16, PART = CHUNK_e / COLUMN_PARTS, STEPS = PART / STEP }; /* registers */
+    SHARED state parts[COLUMN_PARTS][LANES];
     BATCH_OF_PARAMETERS;
     const i64 step = b.stride * TL_SIZE;
-    i64 groups = (b.seqs + LANES - 1) / LANES, count = level_count(b.n, 1);
-    for (i64 job = warp_index(); job < jobs; job += warp_count()) {
-        i64 c = job / groups, s = (job - c * groups) * LANES + lane_index(), at = c * CHUNK_e;
-        if (s >= b.seqs) continue;
-        GLOBAL const u8 *x = b.x + (s * b.row_stride + at * b.stride) * TL_SIZE;
-        state stack[12];
-        int top = 0;
-        for (int j = 0; j < STEPS; j++, at += STEP) {
-            state v[STEP];
-            elem e[STEP];
-            if (ADDRESS(x) % TL_SIZE == 0) {
-                UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
-            } else {
-                /* unrolled: e stays in registers */
-                UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
+    const i64 groups = (b.seqs + LANES - 1) / LANES, count = level_count(b.n, 1);
+    const int lane = thread_index() % LANES, part = thread_index() / LANES;
+    for (i64 job = group_index(); job < jobs; job += group_count()) {
+        const i64 c = job / groups, s = (job - c * groups) * LANES + lane;
+        if (s < b.seqs) {
+            i64 at = c * CHUNK_e + part * PART;
+            GLOBAL const u8 *x = b.x + (s * b.row_stride + at * b.stride) * TL_SIZE;
+            state stack[8];
+            int top = 0;
+            for (int j = 0; j < STEPS; j++, at += STEP) {
+                state v[STEP];
+                elem e[STEP];
+                if (ADDRESS(x) % TL_SIZE == 0) {
+                    UNROLL for (int k = 0; k < STEP; k++) e[k] = *(GLOBAL const elem *)(x + k * step);
+                } else {
+                    /* unrolled: e stays in registers */
+                    UNROLL for (int k = 0; k < STEP; k++) e[k] = load_bytes(x + k * step);
+                }
+                UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
+                x += STEP * step;
+                UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local
+                                                      memory: 3 times slower */
+                    UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+                for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
+                stack[top++] = v[0];
             }
-            UNROLL for (int k = 0; k < STEP; k++) v[k] = lift_e(e[k], at + k, b.p);
-            x += STEP * step;
-            UNROLL for (int k = 0; k < 4; k++) /* halving a bound instead is not unrolled, and v goes to local memory: 3
-                                                  times slower */
-                UNROLL for (int i = 0; i + (1 << k) < STEP; i += 2 << k) v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
-            for (int t = j, size = STEP; t & 1; t >>= 1, size *= 2) v[0] = TWIN(stack[--top], v[0], size);
-            stack[top++] = v[0];
+            parts[part][lane] = stack[0];
         }
-        to[s * count + c] = stack[0];
+        BARRIER();
+        if (part == 0 && s < b.seqs) {
+            for (int by = 1; by < COLUMN_PARTS; by *= 2)
+                for (int p = 0; p < COLUMN_PARTS; p += 2 * by)
+                    parts[p][lane] = TWIN(parts[p][lane], parts[p + by][lane], by * PART);
+            to[s * count + c] = parts[0][lane];
+        }
+        BARRIER();
     }
 }
 #endif
