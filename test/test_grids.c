@@ -102,18 +102,23 @@ static void stream(const field *f, int device_pushes, int bits)
     tally_stream_close(s);
 }
 
-/* No push of the device's memory is brought to the processors, and each is one launch. */
+/* No push of the device's memory is brought to the processors, each is one launch, and none waits where the stream is
+ * the caller's. */
 static void counts(void)
 {
     tally_stream *s;
     tally_times_info times;
     tally_time(ctx, 1);
     check_ok(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 1000, &s), "counts");
+    only = "wait", calls_seen = 0, device->stream = 1;
     for (int i = 0; i < 20; i++) {
         const tally_view v = tally_columns(there(&on_device) + 4000 * i, TALLY_F32, 1, 1000);
         check_ok(ctx, tally_stream_push_view(s, &v, NULL), "counts");
     }
     check_ok(ctx, tally_stream_finish(s, there(&results), NULL), "counts");
+    check(!calls_seen, "%lld waits", (long long)calls_seen);
+    only = NULL, device->stream = 0;
+    real->wait(device->gpu, ctx);
     tally_times(ctx, &times);
     check(times.launches == 21 && !times.on_processors, "%lld launches, %lld elements on the processors",
           (long long)times.launches, (long long)times.on_processors);
