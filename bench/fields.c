@@ -51,8 +51,7 @@ static int measure(tally *ctx, const char *op, const float *x, float *spare, int
             if (tally_reduce(ctx, "max", &other, &none)) return 0;
             keep_least(read, start);
             start = now();
-            if (tally_copy(ctx, spare, other.data, bytes)) return 0;
-            keep_least(copied, start);
+            if (!tally_copy(ctx, spare, other.data, bytes)) keep_least(copied, start);
             start = now();
             for (int64_t k = 0; k < GROUP; k += at_once) {
                 const tally_view step = tally_columns(x + (i + k) * cells, TALLY_F32, at_once, cells);
