@@ -80,7 +80,7 @@ file(GLOB programs CONFIGURE_DEPENDS test/test_*.c)
 # detect_leaks=0). With the thread sanitizer: what has one thread, and half a minute of golden text files.
 set(once)
 if(CMAKE_CROSSCOMPILING OR TALLY_SANITIZE)
-  list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem lanes ladder_nvrtc
+  list(APPEND once promises nvrtc gpu device_keys many devices pieces segments windows clmem grids lanes ladder_nvrtc
        emulated)
 endif()
 if(CMAKE_CROSSCOMPILING)

@@ -154,8 +154,8 @@ TALLY_API const char *tally_isa(const tally *ctx);
  *   Offsets         are in host memory or in device memory (aligned to 8 bytes). Reductions, forward scans and windows
  *                   of segments read device offsets on the device, which saves the check and the copy (the call waits
  *                   once, for 64 bytes). Other calls copy them to the host first.
- *   Streams         and fragments take device memory too; where the processors do the work (many sequences, windows,
- *                   validity, second inputs, exact sums) it is copied to the host, and results back.
+ *   Streams         and fragments take device memory too; where the processors do the work (windows, validity, second
+ *                   inputs, exact sums, scans of many sequences) it is copied to the host, and results back.
  * The caller's current CUDA context is restored. Small pushes of streams, small fragments and reversed scans of
  * segments run on the processors; the bits are the same. */
 
@@ -356,9 +356,9 @@ TALLY_API tally_status tally_stream_push_folded(tally_stream *stream, const void
                                                 void *out, int64_t *produced);
 
 /* Many sequences that grow together, such as the cells of a field from step to step: the results of tally_reduce,
- * tally_scan, tally_window of `rows` sequences. Any memory; on a GPU the processors do it. State: of reduce and scan
- * up to 7 steps as they came, and a node of each sequence for each bit of the steps' number (of a scan two), so a step
- * of a reduction costs a copy and, every eighth time, one fold of 8; of a window the last steps that it needs.
+ * tally_scan, tally_window of `rows` sequences. Any memory; a GPU takes a reduction whose first step is its memory, the
+ * processors all else. State: of reduce and scan up to 7 steps as they came, a node of each sequence for each bit of
+ * the steps' number (of a scan two): a step costs a copy, every eighth a fold of 8; of a window the steps it needs.
  *
  * A push takes a view of `rows` sequences, with n more elements of each (a step: tally_columns(x, dtype, 1, rows)).
  * Streams of one sequence take views of one. The view may have validity and a second input, in any of the pushes; of an

@@ -159,6 +159,33 @@ static void check_copies(handle in, char *px, char *py)
     check_ok(ctx, tally_copy(ctx, NULL, NULL, 0), "nothing");
 }
 
+/* Steps of a field on the device: a push waits for nothing, and what the stream keeps moves to the context of another
+ * queue. px: N floats. */
+static void check_field(char *px)
+{
+    enum { CELLS = 100, STEPS = 27 };
+    const tally_view all = tally_columns(x, TALLY_F32, STEPS, CELLS);
+    tally_stream *s;
+    tally_times_info times;
+    check_ok(ctx, tally_copy(ctx, px, x, sizeof x), "to the device");
+    check_ok(cpu, tally_reduce(cpu, "var", &all, want), "cpu");
+    if (!check_ok(ctx, tally_stream_reduce_rows(ctx, "var", TALLY_F32, CELLS, &s), "a field")) return;
+    for (int i = 0; i < STEPS; i++) {
+        const tally_view v = tally_columns((i == 13 ? (char *)x : px) + i * CELLS * 4, TALLY_F32, 1, CELLS);
+        check_ok(ctx, tally_stream_push_view(s, &v, NULL), "a step");
+        if (i == 12) check_ok(ctx, tally_use_stream(ctx, NULL), "the own queue");
+        if (i == 13) check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue");
+    }
+    check_ok(ctx, tally_use_stream(ctx, NULL), "the own queue");
+    check_ok(ctx, tally_use_stream(ctx, queue), "the caller's queue");
+    tally_times(ctx, &times);
+    check(!times.device_bytes, "%lld bytes of the other context are left", (long long)times.device_bytes);
+    check_ok(ctx, tally_stream_finish(s, px, NULL), "a field");
+    check_ok(ctx, tally_copy(ctx, got, px, CELLS * 8), "from the device");
+    check_same(got, want, CELLS, 4, "a field");
+    tally_stream_close(s);
+}
+
 static void check_arguments(handle buffer)
 {
     void *p = x;
@@ -204,6 +231,7 @@ int main(void)
         check_ok(ctx, tally_device_pointer(ctx, out, &py), "output")) {
         check_copies(in, px, py);
         check_host_only((char *)px + GUARD, (char *)py + GUARD);
+        check_field((char *)px + GUARD);
         for (int shift = 0; shift < 9; shift += check_quick ? 4 : 1) check_verbs(in, out, px, py, shift);
         release_buffer(out); /* tally has a reference of its own */
         tally_view y = tally_flat((char *)py + GUARD, TALLY_F32, N), a = tally_flat((char *)px + GUARD, TALLY_F32, N);

@@ -204,6 +204,24 @@ static void call(tally *ctx, const char *op, tally_view in)
         }
 }
 
+/* A stream of fields, from a fragment on: one step, and then a block. */
+static void call_field(tally *ctx, const char *there)
+{
+    tally_stream *s;
+    tally_fragment *before;
+    tally_view v = tally_columns(x, TALLY_F32, 8, 100);
+    check_ok(ctx, tally_fragment_of_view(ctx, "sum", &v, 0, &before), "a fragment");
+    check_ok(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, 100, &s), "a stream");
+    check_ok(ctx, tally_stream_resume(s, before), "from the fragment on");
+    for (int n = 1; n < 20; n += 8) {
+        v = tally_columns(there, TALLY_F32, n, 100);
+        check_ok(ctx, tally_stream_push_view(s, &v, NULL), "steps on the device");
+    }
+    check_ok(ctx, tally_stream_finish(s, y, NULL), "a stream");
+    tally_stream_close(s);
+    tally_fragment_free(before);
+}
+
 static void call_all(int cuda)
 {
     static const int64_t offsets[] = {0, 5, 40, 40, 3000, 3400, 9000};
@@ -234,6 +252,7 @@ static void call_all(int cuda)
     const tally_view from = tally_flat(keys, TALLY_I32, 9), to = tally_flat(keys + 400, TALLY_I32, 6);
     check_ok(ctx, tally_runs(ctx, &from, places, &runs), "keys on the device");
     check_ok(ctx, tally_take(ctx, &from, places, 6, &to), "a gather on the device");
+    call_field(ctx, (const char *)(uintptr_t)on_device[0].address);
     for (int i = 0; i < 2; i++) d_release(&gpu, &on_device[i]);
     for (int k = 0; k < 4; k++) { /* two inputs, or a bitmap; read in place, or prepared */
         const int64_t rows = k & 1 ? 7 : 1, stride = 1 + k / 2;

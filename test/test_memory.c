@@ -179,6 +179,27 @@ static tally_status rows(tally_stream *s, float *to)
     return status;
 }
 
+/* A stream goes on after a fragment, from the middle of a block of 8 steps on. A push that failed is tried again; or
+ * some of it was taken, and the stream says so. */
+static tally_status resumed(const tally_fragment *before, const tally_view *rest, const float *all)
+{
+    static float got[CELLS];
+    tally_stream *s;
+    tally_status status = note(ctx, tally_stream_reduce_rows(ctx, "sum", TALLY_F32, CELLS, &s));
+    if (!status) status = note(ctx, tally_stream_resume(s, before));
+    int hit = -1;
+    if (!status && note(ctx, tally_stream_push_view(s, rest, NULL))) {
+        hit = atomic_exchange(&fail_at, 0);
+        status = tally_stream_push_view(s, rest, NULL);
+        check(!status || strstr(tally_error(ctx), "in an earlier push"), "a push again: %s", tally_error(ctx));
+    }
+    if (!status && !(status = note(ctx, tally_stream_finish(s, got, NULL))))
+        check_same(got, all, CELLS, 4, "after a fragment");
+    if (hit >= 0) atomic_store(&fail_at, hit);
+    tally_stream_close(s);
+    return status;
+}
+
 static tally_status s_rows(void)
 {
     static unsigned char bytes[1 << 18];
@@ -196,7 +217,9 @@ static tally_status s_rows(void)
     if (!status) status = note(ctx, tally_fragment_save(last, bytes, &length));
     if (!status) status = note(ctx, tally_fragment_load(ctx, bytes, length, &loaded));
     if (!status) status = note(ctx, tally_fragment_merge(loaded, first));
-    if (!status) status = note(ctx, tally_fragment_result(loaded, room(CELLS * 4)));
+    float *const all = room(CELLS * 4);
+    if (!status) status = note(ctx, tally_fragment_result(loaded, all));
+    if (!status) status = resumed(first, &b, all);
     tally_fragment_free(first);
     tally_fragment_free(last);
     tally_fragment_free(loaded);

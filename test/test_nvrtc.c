@@ -78,7 +78,7 @@ static void try_one(const char *op, tally_dtype dtype, const char *shape, const 
 {
     static const char *const shapes[] = {"reduce",    "scan",        "window",   "window_long", "law",
                                          "prepare",   "reduce_two",  "scan_two", "window_two",  "reduce_bits",
-                                         "scan_bits", "window_bits", "exact",    "keys"};
+                                         "scan_bits", "window_bits", "exact",    "grid",        "keys"};
     const tl_scalar *scalar;
     tl_par par;
     char name[64], parameter[TL_SAMPLE_ROOM];
@@ -220,6 +220,7 @@ int main(int argc, char **argv)
         try_one("count", TALLY_U8, "keys", "sm_90", 0);
         try_one("sum:exact", TALLY_F32, "exact", "sm_90", 0);
         try_one("dot:exact", TALLY_F64, "exact", "sm_90", 0);
+        try_one("var", TALLY_F64, "grid", "sm_90", 0);
         try_one("dot", TALLY_F32, "reduce_two", "sm_90", 0);
         try_one("marked nanmean", TALLY_F64, "reduce_bits", "sm_90", 0);
         const size_t one = (size_t)check_below(sizeof users / sizeof *users); /* the seed's; all in scripts/test long */

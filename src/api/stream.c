@@ -311,16 +311,14 @@ tally_status tally_stream_finish(tally_stream *s, void *out, int64_t *produced)
         return tl_fail(s->ctx, TALLY_INVALID, "out is NULL: must have room for %lld results",
                        (long long)tally_stream_room(s, -1));
     tl_host_copies copies = {.count = 0};
-    if (s->verb != TL_STREAM_SCAN)
+    const int by_rows = s->many && s->verb == TL_STREAM_REDUCE;
+    if (s->verb != TL_STREAM_SCAN && !by_rows)
         status = tl_host_copy(s->ctx, &copies, &out, 0, results_of_finish(s) * s->plan.op->result_bytes, 1, "out",
                               "ends of streams");
     if (status) return status;
     tl_fp fp = tl_fp_enter();
-    if (s->many && s->verb == TL_STREAM_REDUCE) {
-        if (s->by_slabs)
-            tl_slabs_lower(&s->slabs, &s->plan, tally_threads(s->ctx), s->rows, out);
-        else if (s->rows)
-            status = tl_grid_result(s->ctx, s->grid, tally_threads(s->ctx), out);
+    if (by_rows) {
+        status = tl_stream_lower_rows(s, out);
         made = status ? 0 : s->rows;
     } else if (s->verb == TL_STREAM_REDUCE && s->plan.exact) {
         tl_exact_lower(&s->exact, tl_exact_form_of(s->plan.op), out);

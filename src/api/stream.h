@@ -32,6 +32,8 @@ struct tally_stream {
     tl_grid *grid; /* elements (cpu/inputs/feed.h), or of whole blocks. grid NULL: an operator of two inputs */
     int by_slabs;
     tl_slabs slabs;
+    int on_device; /* the grid is the device's; place: whose it is to be, by the first push that says so */
+    enum { TL_NOWHERE, TL_ON_HOST, TL_ON_DEVICE } place;
     int marked; /* the grid folds marked elements from the first step on, as `mark` has them (context/inputs.h) */
     tl_feed mark;
 };
@@ -49,8 +51,14 @@ tally_status tl_stream_check(tally_stream *s, int64_t n);
 tally_status tl_stream_run(tally_stream *s, const void *x, int64_t n, void *out, int64_t *made);
 /* The same of a view, by a feed. */
 tally_status tl_stream_feed(tally_stream *s, const tally_view *in, const tally_view *out);
-/* The same of many sequences. */
+/* The same of many sequences; in host memory, as out. */
 tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const tally_view *out);
+/* Is a push one for the device's grid? The first one decides it: are its elements memory of the device? */
+tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is);
+/* Then: elements of any memory, into that grid, or where there is no road or no memory the processors'. */
+tally_status tl_stream_push_device(tally_stream *s, const tally_view *in);
+/* The results of a reduction of many sequences, to any memory. */
+tally_status tl_stream_lower_rows(tally_stream *s, void *out);
 /* A stream of many sequences takes over what a fragment has of them. */
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs);
 /* Windows of views. out has as many results of each sequence as are known after n more elements, and were not given

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Pushes of views into reductions and scans, after their checks: of one sequence by a feed (cpu/inputs/feed.h), of many
- * into the grid, or where that has no road, into one slab with a state of each sequence for each node. */
+ * into the grid, or where that has no road, into one slab with a state of each sequence for each node. The grid is the
+ * processors', or where the first steps are memory of a device that has one, the device's; they change by that slab. */
+#include "checks.h"
 #include "context/threads.h"
 #include "context/view.h"
 #include "fragment.h"
@@ -41,30 +43,48 @@ static tally_status leave_grid(tally_stream *s)
     if (s->by_slabs) return status;
     if (s->pushed) {
         tl_slab *const slab = tl_slab_new(0, s->pushed, s->rows, s->plan.op, 0);
-        if (slab) status = tl_grid_nodes(s->ctx, s->grid, slab);
+        if (slab) status = s->grid->calls->nodes(s->ctx, s->grid, slab);
         if (status)
             free(slab);
         else if (!tl_slabs_append(&s->slabs, slab))
             status = tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");
     }
-    if (!status) s->by_slabs = 1;
-    return status;
+    if (status) return status;
+    tl_grid_close(s->grid);
+    s->grid = NULL;
+    s->by_slabs = 1;
+    s->on_device = 0;
+    return TALLY_OK;
 }
 
-/* And back, as soon as it can be. */
+/* A grid of what slabs have. NULL: no memory. */
+static tl_grid *grid_of_slabs(const tally_stream *s, int on_device)
+{
+    const tally_scan_options o = {.exclusive = s->scan.exclusive, .init = s->seeded ? s->init : NULL};
+    tl_grid *grid = NULL;
+    if (!on_device)
+        grid = tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN, &o);
+    else if (s->device->calls->grid(s->device, s->ctx, &s->plan, s->rows, &grid))
+        return NULL;
+    if (grid && s->slabs.count && grid->calls->fill(s->ctx, grid, s->slabs.slab[0], init_of(s))) {
+        tl_grid_close(grid);
+        return NULL;
+    }
+    return grid;
+}
+
+/* And back, as soon as it can be. Without memory, slabs still give the answer. */
 static void enter_grid(tally_stream *s)
 {
     if (!s->by_slabs || s->plan.op->inputs == 2 || tl_slabs_counted(&s->slabs) || s->pushed % TL_GRID_BLOCK) return;
-    tl_grid *const grid =
-        tl_grid_open(&s->plan, s->rows, s->verb == TL_STREAM_SCAN,
-                     &(tally_scan_options){.exclusive = s->scan.exclusive, .init = s->seeded ? s->init : NULL});
-    if (!grid) return; /* without memory, slabs still give the answer */
-    if (s->slabs.count && tl_grid_fill(s->ctx, grid, s->slabs.slab[0], init_of(s))) {
-        tl_grid_close(grid);
-        return;
+    tl_grid_close(s->grid); /* one that nothing was pushed into */
+    s->on_device = s->place == TL_ON_DEVICE;
+    if (!(s->grid = grid_of_slabs(s, s->on_device)) && s->on_device) {
+        s->place = TL_ON_HOST;
+        s->on_device = 0;
+        s->grid = grid_of_slabs(s, 0);
     }
-    tl_grid_close(s->grid);
-    s->grid = grid;
+    if (!s->grid) return;
     tl_slabs_free(&s->slabs);
     s->by_slabs = 0;
 }
@@ -134,6 +154,7 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
     const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1);
     tally_status status = TALLY_OK;
     tl_feed f;
+    if (plain || s->place != TL_ON_DEVICE) enter_grid(s);
     if (s->by_slabs && plain && left && left < in->n) { /* to the end of a block, and then into the grid */
         const int64_t bytes = s->plan.op->elem_bytes, result = s->plan.op->result_bytes, rest = in->n - left;
         const tally_view a = steps_of(in, 0, left, bytes), b = steps_of(in, left, rest, bytes),
@@ -147,20 +168,96 @@ tally_status tl_stream_push_rows(tally_stream *s, const tally_view *in, const ta
         status = tl_feed_grid(s->ctx, &s->mark, threads, in, out, s->grid);
     } else if (!s->by_slabs && !plain) {
         status = tl_feed_open(s->ctx, &s->plan, 1, 0, &f);
-        if (!status && tl_feed_fits_grid(&f))
+        if (!status && tl_feed_fits_grid(&f) && !s->on_device)
             status = tl_feed_grid(s->ctx, &f, threads, in, out, s->grid);
         else if (!status)
             status = push_slabs(s, in, out);
     } else if (s->by_slabs) {
         status = push_slabs(s, in, out);
     } else {
-        status = tl_grid_push(s->ctx, s->grid, threads, in, out);
+        status = s->grid->calls->push(s->ctx, s->grid, threads, in, out);
     }
-    if (!status) {
-        s->pushed += in->n;
-        enter_grid(s);
-    }
+    if (!status) s->pushed += in->n;
     return status;
+}
+
+/* ---- the device's grid ---- */
+
+tally_status tl_stream_for_device(tally_stream *s, const tally_view *in, int *is)
+{
+    const tl_device_calls *const calls = s->device->calls;
+    *is = 0;
+    if (!s->many || s->verb != TL_STREAM_REDUCE || tl_has_inputs(in) || s->marked || s->plan.op->inputs == 2 ||
+        !calls->grid)
+        return TALLY_OK;
+    if (s->place == TL_NOWHERE) {
+        int ours;
+        const tally_status status = calls->owns(s->device, s->ctx, in->data, &ours);
+        if (status) return status;
+        s->place = ours ? TL_ON_DEVICE : TL_ON_HOST;
+    }
+    *is = s->place == TL_ON_DEVICE && !tl_slabs_counted(&s->slabs);
+    return TALLY_OK;
+}
+
+/* The device failed; do the processors go on? If its memory is lost, what the context says stays as it is. */
+static int leave_device(tally_stream *s)
+{
+    char said[sizeof s->ctx->error];
+    memcpy(said, s->ctx->error, sizeof said);
+    if (leave_grid(s)) {
+        memcpy(s->ctx->error, said, sizeof said);
+        return 0;
+    }
+    s->place = TL_ON_HOST;
+    return 1;
+}
+
+/* The processors take it. */
+static tally_status push_host(tally_stream *s, const tally_view *in)
+{
+    static const char what[] = "streams of views";
+    tally_view from = *in, none = *in;
+    tl_host_copies copies = {.count = 0};
+    none.n = 0;
+    tally_status status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
+    if (!status) status = tl_inputs_bring(s->ctx, &copies, &from, NULL, "in", what);
+    if (!status) status = tl_stream_push_rows(s, &from, &none);
+    return tl_host_end(s->ctx, &copies, status);
+}
+
+tally_status tl_stream_push_device(tally_stream *s, const tally_view *in)
+{
+    const int64_t left = -s->pushed & (TL_GRID_BLOCK - 1), bytes = s->plan.op->elem_bytes;
+    if (!s->pushed && !s->on_device && !s->by_slabs) leave_grid(s); /* nothing is in the processors' */
+    if (s->by_slabs && left) {                                      /* to the end of a block */
+        const tally_view a = steps_of(in, 0, left < in->n ? left : in->n, bytes),
+                         b = steps_of(in, a.n, in->n - a.n, bytes);
+        const tally_status status = push_host(s, &a);
+        return status || !b.n ? status : tl_stream_push_device(s, &b);
+    }
+    enter_grid(s);
+    if (!s->on_device) return push_host(s, in);
+    const tally_status status = s->grid->calls->push(s->ctx, s->grid, tally_threads(s->ctx), in, NULL);
+    if (!status) s->pushed += in->n;
+    return !status || !leave_device(s) ? status : push_host(s, in);
+}
+
+tally_status tl_stream_lower_rows(tally_stream *s, void *out)
+{
+    const int threads = tally_threads(s->ctx);
+    tl_host_copies copies = {.count = 0};
+    tally_status status = TALLY_OK;
+    if (s->on_device) {
+        status = s->grid->calls->result(s->ctx, s->grid, threads, out);
+        if (!status || !leave_device(s)) return status;
+    }
+    status = tl_host_copy(s->ctx, &copies, &out, 0, s->rows * s->plan.op->result_bytes, 1, "out", "ends of streams");
+    if (!status && s->by_slabs)
+        tl_slabs_lower(&s->slabs, &s->plan, threads, s->rows, out);
+    else if (!status && s->rows)
+        status = s->grid->calls->result(s->ctx, s->grid, threads, out);
+    return tl_host_end(s->ctx, &copies, status);
 }
 
 tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
@@ -171,7 +268,6 @@ tally_status tl_stream_take(tally_stream *s, const tl_slabs *slabs)
     if (good && slabs->count) {
         s->by_slabs = 1;
         s->pushed = slabs->slab[0]->end;
-        enter_grid(s);
     }
     tl_fp_leave(fp);
     return good ? TALLY_OK : tl_no_memory(s->ctx, (size_t)s->rows * sizeof(tl_state), "the nodes of a field");

@@ -161,12 +161,22 @@ tally_status tally_stream_push_view(tally_stream *s, const tally_view *in, const
         if (!status) s->pushed += in->n;
         return status;
     }
-    status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
+    const int64_t pushed = s->pushed;
+    int for_device;
+    status = tl_stream_for_device(s, &from, &for_device);
+    if (!status && for_device) {
+        tl_fp fp = tl_fp_enter();
+        status = tl_stream_push_device(s, &from);
+        tl_fp_leave(fp);
+        s->broken = status && s->pushed != pushed; /* some of it was taken */
+        return status;
+    }
+    if (!status) status = tl_on_processors(s->ctx, NULL, "in", what, in->rows * in->n);
     if (!status) status = tl_inputs_bring(s->ctx, &copies, &from, &next, "in", what);
     if (!status && s->verb != TL_STREAM_REDUCE)
         status = tl_host_view(s->ctx, &copies, &to, s->plan.op->result_bytes, 1, "out", what);
-    const int64_t pushed = s->pushed;
     if (!status) status = push(s, &from, &to);
+    s->broken |= status && s->pushed != pushed;
     if (!status) s->pushed = pushed + in->n;
     return tl_host_end(s->ctx, &copies, status);
 }
@@ -184,6 +194,7 @@ tally_status tally_stream_finish_view(tally_stream *s, const tally_view *out)
     none.rows = s->rows;
     to.n = results;
     tally_status status = tl_check_output(s->ctx, s->plan.op, &none, &to, results, 0);
+    if (!status && results == 1 && (to.row_stride == 1 || s->rows == 1)) return tally_stream_finish(s, to.data, NULL);
     tl_host_copies copies = {.count = 0};
     if (!status) status = tl_host_view(s->ctx, &copies, &to, bytes, 1, "out", what);
     char *const dense = status ? NULL : malloc((size_t)(s->rows * results * bytes) + 1);

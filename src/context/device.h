@@ -10,6 +10,7 @@
 #include "operator/plan.h"
 
 typedef struct tl_device tl_device;
+struct tl_slab; /* law/slabs.h */
 
 /* A side of a slice of a sequence: is it the sequence's own end, where windows may not be full? */
 enum { TL_INSIDE = 0, TL_AT_END = 1 };
@@ -25,6 +26,30 @@ typedef struct tl_inputs_call {
     const tally_window_options *window; /* of TL_WINDOW */
     const struct tl_plan *count;        /* adds bytes, 1 for an element that counts, to 64 bits */
 } tl_inputs_call;
+
+/* A grid: many sequences that grow together, such as the cells of a field, kept from push to push: as the processors
+ * have it (cpu/grid/grid.h), or in the memory of a device, where it begins with these calls too. */
+typedef struct tl_grid {
+    const struct tl_grid_calls *calls;
+} tl_grid;
+typedef struct tl_grid_calls {
+    /* in: a checked and normal view of the grid's sequences; out: of a scan as many results, which do not overlap in. A
+     * failure leaves the grid as it was. */
+    tally_status (*push)(tally *, tl_grid *, int threads, const tally_view *in, const tally_view *out);
+    /* The reductions of what was pushed: a result for each sequence. */
+    tally_status (*result)(tally *, tl_grid *, int threads, void *out);
+    /* What it has, as the law's states: the slab [0, steps pushed) of all sequences. And back, into a grid that was
+     * pushed nothing: a slab of a multiple of TL_GRID_BLOCK steps; init: of a scan, NULL or the state it starts
+     * with. */
+    tally_status (*nodes)(tally *, tl_grid *, struct tl_slab *slab);
+    tally_status (*fill)(tally *, tl_grid *, const struct tl_slab *slab, const tl_state *init);
+    void (*close)(tl_grid *);
+} tl_grid_calls;
+enum { TL_GRID_BLOCK = 8 };
+static inline void tl_grid_close(tl_grid *g)
+{
+    if (g) g->calls->close(g);
+}
 
 typedef struct tl_device_calls {
     const char *name;
@@ -72,6 +97,9 @@ typedef struct tl_device_calls {
     tally_status (*runs)(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
     tally_status (*gather)(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
                            int64_t *at, int64_t *place, int *done);
+    /* A grid of reductions in the device's memory. It takes steps, and gives results, in host memory or the device's.
+     * The device must outlive it. NULL: there are the processors' alone. */
+    tally_status (*grid)(tl_device *, tally *, const tl_plan *, int64_t rows, tl_grid **grid);
     /* Streams and fragments: n more dense elements, in host memory or the device's (scan_push: x and out alike). */
     tally_status (*slab)(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *counter);
     tally_status (*scan_push)(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);

@@ -139,21 +139,6 @@ tally_status tl_gpu_plan_host(tl_device *base, tally *ctx, const tl_scalar *op, 
     return tl_device_cpu.plan(tl_gpu_of(base)->cpu, ctx, op, par, plan);
 }
 
-tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
-{
-    tl_gpu_device *d = tl_gpu_of(base);
-    if (!d->gpu->calls->use_stream)
-        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
-    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
-    if (status) return status;
-    status = d->gpu->calls->wait(d->gpu, ctx);
-    if (!status && d->gpu->calls->stream_moves) release_all(d);
-    if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
-    if (!status) d->stream = stream != NULL;
-    d->gpu->calls->leave(d->gpu);
-    return status;
-}
-
 tally_status tl_gpu_adopt(tl_device *base, tally *ctx, void *object, void **pointer)
 {
     tl_gpu_device *d = tl_gpu_of(base);
@@ -241,6 +226,73 @@ void tl_gpu_give(tl_gpu_device *d, tl_memory *memory)
     else
         release(d, memory);
     *memory = (tl_memory){0};
+}
+
+/* ---- lasting blocks, and the stream that they give way to ---- */
+
+void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block)
+{
+    block->next = d->lasting;
+    d->lasting = block;
+}
+
+void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block)
+{
+    tl_lasting **at = &d->lasting;
+    while (*at != block) at = &(*at)->next;
+    *at = block->next;
+    tl_gpu_give(d, &block->memory);
+    free(block->away);
+}
+
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block)
+{
+    if (!block->away) return TALLY_OK;
+    tally_status status = tl_gpu_take(d, ctx, block->bytes, &block->memory);
+    if (!status) status = d->gpu->calls->write(d->gpu, ctx, &block->memory, 0, block->away, block->bytes);
+    if (!status) status = d->gpu->calls->wait(d->gpu, ctx);
+    if (status) {
+        tl_gpu_give(d, &block->memory);
+        return status;
+    }
+    free(block->away);
+    block->away = NULL;
+    return TALLY_OK;
+}
+
+static tally_status lasting_away(tl_gpu_device *d, tally *ctx)
+{
+    tally_status status = TALLY_OK;
+    for (tl_lasting *b = d->lasting; b && !status; b = b->next) {
+        if (!b->memory.bytes) continue;
+        b->bytes = b->memory.bytes;
+        b->away = malloc(b->bytes);
+        status = b->away ? d->gpu->calls->read(d->gpu, ctx, b->away, &b->memory, 0, b->bytes)
+                         : tl_no_memory(ctx, b->bytes, "a copy of device memory");
+        if (!status) {
+            tl_gpu_give(d, &b->memory);
+        } else {
+            free(b->away);
+            b->away = NULL;
+        }
+    }
+    return status;
+}
+
+tally_status tl_gpu_use_stream(tl_device *base, tally *ctx, void *stream)
+{
+    tl_gpu_device *d = tl_gpu_of(base);
+    if (!d->gpu->calls->use_stream)
+        return tl_fail(ctx, TALLY_UNSUPPORTED, "stream: %s has no streams of the caller's", d->name);
+    tally_status status = d->gpu->calls->enter(d->gpu, ctx);
+    if (status) return status;
+    status = d->gpu->calls->wait(d->gpu, ctx);
+    if (!status && d->gpu->calls->stream_moves) status = lasting_away(d, ctx);
+    if (!status && d->gpu->calls->stream_moves) release_all(d);
+    if (!status) status = d->gpu->calls->use_stream(d->gpu, ctx, stream);
+    if (!status) d->stream = stream != NULL;
+    d->gpu->calls->leave(d->gpu);
+    return status;
 }
 
 /* ---- programs ---- */

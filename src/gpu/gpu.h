@@ -164,6 +164,7 @@ tally_status tl_gpu_inputs(tl_device *, tally *, const tl_inputs_call *, int *do
 tally_status tl_gpu_key_runs(tl_device *, tally *, const tally_view *keys, int64_t *offsets, int64_t *runs, int *done);
 tally_status tl_gpu_gather(tl_device *, tally *, const tally_view *in, const int64_t *order, const tally_view *out,
                            int64_t *at, int64_t *place, int *done);
+tally_status tl_gpu_grid(tl_device *, tally *, const tl_plan *, int64_t rows, tl_grid **grid);
 tally_status tl_gpu_slab(tl_device *, tally *, const tl_plan *, const void *x, int64_t n, tl_counter *);
 tally_status tl_gpu_scan_push(tl_device *, tally *, tl_scan *, const void *x, int64_t n, void *out);
 tally_status tl_gpu_window_slice(tl_device *, tally *, const tl_plan *, const tl_plan *count,
@@ -177,7 +178,7 @@ tally_status tl_gpu_text(tl_device *, tally *, const tl_plan *, const char *shap
 #define TL_GPU_DEVICE_CALLS                                                                                            \
     .close = tl_gpu_close, .threads = tl_gpu_threads, .isa = tl_gpu_isa, .plan = tl_gpu_plan,                          \
     .plan_host = tl_gpu_plan_host, .reduce = tl_gpu_reduce, .scan = tl_gpu_scan, .window = tl_gpu_window,              \
-    .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,                           \
+    .grid = tl_gpu_grid, .slab = tl_gpu_slab, .scan_push = tl_gpu_scan_push, .window_slice = tl_gpu_window_slice,      \
     .use_stream = tl_gpu_use_stream, .adopt = tl_gpu_adopt, .forget = tl_gpu_forget, .time = tl_gpu_time,              \
     .on_processors = tl_gpu_on_processors, .times = tl_gpu_times, .law = tl_gpu_law, .text = tl_gpu_text,              \
     .reduce_segments = tl_gpu_reduce_segments, .scan_segments = tl_gpu_scan_segments,                                  \

@@ -368,6 +368,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         if (!strncmp(shape, bases[i], strlen(bases[i]))) shape = bases[i];
     const int law = !strcmp(shape, "law") || !strcmp(shape, "prepare"); /* no schedule */
     const int is_long = !strcmp(shape, "window_long"), window = is_long || !strcmp(shape, "window");
+    const int chunks = !law && !window && strcmp(shape, "grid");
     if (kernel) say(&b, "#define TL_ONE_KERNEL 1\n#define TL_PICK_%s 0, 1\n", kernel);
     if (in_place) say(&b, "#define TL_IN_PLACE 1\n#define TL_BITS %d\n", bits);
     add_file(&b, prelude);
@@ -394,7 +395,7 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
     add_file(&b, "gpu/kernel/combine.cl");
     if (!law) add_file(&b, "gpu/kernel/batch.cl");
     if (in_place) add_file(&b, "gpu/kernel/inputs/in_place.cl");
-    if (!law && !window) {
+    if (chunks) {
         add_chunks(&b, shape, is_cuda(prelude));
         add_file(&b, "gpu/kernel/packs.cl");
         add_file(&b, "gpu/kernel/stripes.cl");
@@ -410,12 +411,12 @@ tally_status tl_program_text(tally *ctx, const tl_scalar *op, const char *shape,
         if (is_cuda(prelude)) add_once(&b, op);
         add_file(&b, "gpu/kernel/segments.cl");
     }
-    if (!law && !window) {
+    if (chunks) {
         add_file(&b, "gpu/kernel/short/forest.cl");
         snprintf(name, sizeof name, "gpu/kernel/short/forest_%s.cl", shape);
         add_file(&b, name);
     }
-    if (!law && !window && !in_place) {
+    if (chunks && !in_place) {
         snprintf(name, sizeof name, "gpu/kernel/short/middle_%s.cl", shape);
         add_file(&b, name);
     }

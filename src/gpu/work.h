@@ -6,7 +6,7 @@
  *   pieces/      a call of a verb, in one piece or several; streams
  *   segments.c   segments whose offsets are on the device          law.c      the probe's kernels
  *   shapes.c     reduce, scan                                      window.c   windows: _tiles.c, _long.c
- *   exact.c      exact sums
+ *   exact.c      exact sums                                     grid.c     sequences that grow together
  *   keys.c       runs of equal keys, gathers
  *   prepare.c    elements out of views with validity, or of two inputs
  *   batch.c      views brought to the device, results brought back
@@ -75,6 +75,7 @@ typedef struct {
         int64_t words, taken, epoch;
     } board;
     struct tl_variant *variants; /* variants.c */
+    struct tl_lasting *lasting;
     tl_built programs[TL_GPU_PROGRAMS];
     int program_count;
 } tl_gpu_device;
@@ -86,6 +87,17 @@ tally_status tl_gpu_take(tl_gpu_device *d, tally *ctx, size_t bytes, tl_memory *
 void tl_gpu_give(tl_gpu_device *d, tl_memory *memory);
 /* Releases the pool. */
 void tl_gpu_empty_pool(tl_gpu_device *d);
+/* A block that is kept from call to call. Its bytes go to the host when the device's memory must go
+ * (tl_gpu_use_stream); each call then has it come back first. begin: it is empty, or a taken block; end gives that. */
+typedef struct tl_lasting {
+    tl_memory memory;
+    char *away; /* NULL, or its `bytes` bytes on the host */
+    size_t bytes;
+    struct tl_lasting *next;
+} tl_lasting;
+void tl_gpu_begin_lasting(tl_gpu_device *d, tl_lasting *block);
+tally_status tl_gpu_come_back(tl_gpu_device *d, tally *ctx, tl_lasting *block);
+void tl_gpu_end_lasting(tl_gpu_device *d, tl_lasting *block);
 /* A block with a copy of host data. */
 tally_status tl_gpu_upload(tl_gpu_device *d, tally *ctx, const void *data, size_t bytes, tl_memory *to);
 /* The program of an operator's shape ("reduce", "scan", "window", "window_long": static text), built at first use. */

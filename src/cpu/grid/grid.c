@@ -27,68 +27,27 @@ typedef struct {
     int seeded;         /* carry has S(0) */
 } strip;
 
-struct tl_grid {
+typedef struct {
+    tl_grid base; /* first */
     tl_plan plan;
     tl_lanes_job job;
     int64_t width, count;  /* sequences, and steps that were pushed */
     int64_t strips, pitch; /* pitch: sequences from a step in rows to the next */
     strip *strip;
     char *rows; /* BLOCK steps */
-};
+} grid;
 
-static int lanes_of(const tl_grid *g) { return g->plan.core->vector_lanes; }
-static int64_t padded(const tl_grid *g, int64_t width) { return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g); }
+static int lanes_of(const grid *g) { return g->plan.core->vector_lanes; }
+static int64_t padded(const grid *g, int64_t width) { return (width + lanes_of(g) - 1) & -(int64_t)lanes_of(g); }
 
 /* A level of all lanes: a vector for each of their vectors. */
-static size_t level_bytes(const tl_grid *g, const strip *t)
+static size_t level_bytes(const grid *g, const strip *t)
 {
     return (size_t)(padded(g, t->width) / lanes_of(g)) * (size_t)g->plan.core->vector_bytes;
 }
 
-tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_scan_options *options)
-{
-    tl_grid *g = calloc(1, sizeof *g);
-    if (!g) return NULL;
-    g->plan = *plan;
-    g->width = rows;
-    tl_lanes_begin(&g->job, &g->plan, NULL);
-    if (scans) tl_lanes_of_scan(&g->job, NULL, options);
-    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less than a vector, alone. */
-    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
-    g->strips = (full + each - 1) / each + (full < rows);
-    g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
-    g->pitch = padded(g, rows) + APART;
-    const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
-    g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
-    if (!g->rows) {
-        tl_grid_close(g);
-        return NULL;
-    }
-    for (int64_t i = 1; i <= BLOCK && rows; i++) /* the lanes that nobody has are read too */
-        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
-               (size_t)(lanes_of(g) * plan->op->elem_bytes));
-    for (int64_t s = 0, col = 0; s < g->strips; s++) {
-        strip *t = &g->strip[s];
-        const int64_t left = col < full ? full - col : rows - col;
-        t->col = col;
-        t->width = left < each ? left : each;
-        t->rows = g->rows + col * plan->op->elem_bytes;
-        col += t->width;
-    }
-    return g;
-}
-
-void tl_grid_close(tl_grid *g)
-{
-    if (!g) return;
-    for (int64_t s = 0; g->strip && s < g->strips; s++) free(g->strip[s].carry);
-    free(g->rows);
-    free(g->strip);
-    free(g);
-}
-
 /* Counters for n steps: the nodes and, of a scan, what lies before them and S(0), as kernels have them (kernel.h). */
-static int grow(tl_grid *g, int64_t n)
+static int grow(grid *g, int64_t n)
 {
     const int need = n >= BLOCK ? tl_top_level(n) - 2 : 1, scans = g->job.verb == TL_SCAN;
     for (int64_t s = 0; s < g->strips; s++) {
@@ -110,26 +69,26 @@ static int grow(tl_grid *g, int64_t n)
 }
 
 /* Steps 0 .. n - 1 of x into the strip's rows from `at` on. */
-static void keep(const tl_grid *g, const strip *t, const tally_view *in, const char *x, int64_t at, int64_t n)
+static void keep(const grid *g, const strip *t, const tally_view *in, const char *x, int64_t at, int64_t n)
 {
     const int64_t bytes = g->plan.op->elem_bytes, pitch = g->pitch * bytes;
     for (int64_t i = 0; i < n; i++)
         tl_copy_strided(t->rows + (at + i) * pitch, 1, x + i * in->stride * bytes, in->row_stride, t->width, bytes);
 }
 
-static tl_lanes_from kept(const tl_grid *g, const strip *t)
+static tl_lanes_from kept(const grid *g, const strip *t)
 {
     return (tl_lanes_from){t->rows, g->pitch, t->width, !g->plan.in, 1, 0};
 }
 
 /* Do kernels read steps of these strides where they lie? */
-static int is_direct(const tl_grid *g, const strip *t, const tally_view *in)
+static int is_direct(const grid *g, const strip *t, const tally_view *in)
 {
     return !g->plan.in && in->row_stride == 1 && t->width % lanes_of(g) == 0;
 }
 
 /* some: room for TURNED steps. */
-static void fold_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead, char *some)
+static void fold_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in, int64_t ahead, char *some)
 {
     const int64_t bytes = g->plan.op->elem_bytes;
     const tl_lanes_from block = kept(g, t);
@@ -159,7 +118,7 @@ static void fold_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const ta
 }
 
 /* some: room for the results of a block. */
-static void scan_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const tally_view *in, const tally_view *out,
+static void scan_strip(const grid *g, tl_lanes_room *room, strip *t, const tally_view *in, const tally_view *out,
                        int64_t ahead, char *some)
 {
     const int64_t bytes = g->plan.op->elem_bytes, result = g->plan.op->result_bytes;
@@ -191,7 +150,7 @@ static void scan_strip(const tl_grid *g, tl_lanes_room *room, strip *t, const ta
     }
 }
 
-static void result_strip(const tl_grid *g, tl_lanes_room *room, strip *t, char *out)
+static void result_strip(const grid *g, tl_lanes_room *room, strip *t, char *out)
 {
     const int64_t at = g->count & -(int64_t)BLOCK, result = g->plan.op->result_bytes;
     const tl_lanes_from block = kept(g, t);
@@ -205,7 +164,7 @@ static void result_strip(const tl_grid *g, tl_lanes_room *room, strip *t, char *
 }
 
 /* All strips, on the threads: in is pushed, or (NULL) the results go to `results`. */
-static tally_status run(tally *ctx, tl_grid *g, int threads, const tally_view *in, const tally_view *out, char *results)
+static tally_status run(tally *ctx, grid *g, int threads, const tally_view *in, const tally_view *out, char *results)
 {
     int failed = 0;
     const int scans = g->job.verb == TL_SCAN;
@@ -246,8 +205,9 @@ static tally_status run(tally *ctx, tl_grid *g, int threads, const tally_view *i
     return failed ? tl_no_memory(ctx, tl_soa_bytes(&g->plan), "strips of a field") : TALLY_OK;
 }
 
-tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view *in, const tally_view *out)
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
 {
+    grid *g = (grid *)base;
     if (!grow(g, g->count + in->n))
         return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
     tally_status status = run(ctx, g, threads, in, out, NULL);
@@ -255,15 +215,15 @@ tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view 
     return status;
 }
 
-tally_status tl_grid_result(tally *ctx, tl_grid *g, int threads, void *out)
+static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
 {
-    return run(ctx, g, threads, NULL, NULL, out);
+    return run(ctx, (grid *)base, threads, NULL, NULL, out);
 }
 
 /* ---- nodes, as the law has them ---- */
 
 /* The states that are staged, to node number j of lanes col .. of the slab. */
-static void unstage(const tl_grid *g, const tl_lanes_room *room, const strip *t, tl_slab *slab, int j)
+static void unstage(const grid *g, const tl_lanes_room *room, const strip *t, tl_slab *slab, int j)
 {
     for (int64_t c = 0; c < t->width; c++) {
         tl_state s;
@@ -274,7 +234,7 @@ static void unstage(const tl_grid *g, const tl_lanes_room *room, const strip *t,
 }
 
 /* The steps that are kept as they came: the last nodes, from number j on, of less than a block. */
-static void lift_kept(const tl_grid *g, const strip *t, tl_slab *slab, int j)
+static void lift_kept(const grid *g, const strip *t, tl_slab *slab, int j)
 {
     const tl_scalar *op = g->plan.op;
     const int64_t first = g->count & -(int64_t)BLOCK, bytes = op->elem_bytes;
@@ -291,8 +251,9 @@ static void lift_kept(const tl_grid *g, const strip *t, tl_slab *slab, int j)
     }
 }
 
-tally_status tl_grid_nodes(tally *ctx, tl_grid *g, tl_slab *slab)
+static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
 {
+    grid *g = (grid *)base;
     tl_lanes_room room;
     if (!g->strips) return TALLY_OK;
     if (!tl_scratch_begin(ctx, 1) || !tl_lanes_open(&room, ctx, &g->job, g->strip[0].width, 0, 0))
@@ -313,15 +274,16 @@ tally_status tl_grid_nodes(tally *ctx, tl_grid *g, tl_slab *slab)
 }
 
 /* A state of the law's into a slot of a lane's counters. */
-static void put(const tl_grid *g, const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
+static void put(const grid *g, const tl_lanes *k, int slot, int64_t lane, const tl_state *s)
 {
     tl_state wide = *s;
     if (g->plan.op->to_wide) g->plan.op->to_wide(&wide);
     g->plan.core->lanes_put(k, slot, lane, &wide);
 }
 
-tally_status tl_grid_fill(tally *ctx, tl_grid *g, const tl_slab *slab, const tl_state *init)
+static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
 {
+    grid *g = (grid *)base;
     const tl_scalar *op = g->plan.op;
     if (!grow(g, slab->end)) return tl_no_memory(ctx, (size_t)g->width * sizeof(tl_state), "the nodes of a field");
     for (int64_t s = 0; s < g->strips; s++) {
@@ -345,4 +307,51 @@ tally_status tl_grid_fill(tally *ctx, tl_grid *g, const tl_slab *slab, const tl_
     }
     g->count = slab->end;
     return TALLY_OK;
+}
+
+/* ---- open and close ---- */
+
+static void close_grid(tl_grid *base)
+{
+    grid *g = (grid *)base;
+    for (int64_t s = 0; g->strip && s < g->strips; s++) free(g->strip[s].carry);
+    free(g->rows);
+    free(g->strip);
+    free(g);
+}
+
+static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
+
+tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_scan_options *options)
+{
+    grid *g = calloc(1, sizeof *g);
+    if (!g) return NULL;
+    g->base.calls = &calls;
+    g->plan = *plan;
+    g->width = rows;
+    tl_lanes_begin(&g->job, &g->plan, NULL);
+    if (scans) tl_lanes_of_scan(&g->job, NULL, options);
+    /* Strips of whole vectors, so that kernels may read steps where they lie; the rest, less than a vector, alone. */
+    const int64_t each = plan->in || scans ? LANES_MOST : TL_GRID_STRIP, full = rows & -(int64_t)lanes_of(g);
+    g->strips = (full + each - 1) / each + (full < rows);
+    g->strip = calloc((size_t)g->strips + 1, sizeof *g->strip);
+    g->pitch = padded(g, rows) + APART;
+    const size_t bytes = ((size_t)(BLOCK * g->pitch) * plan->op->elem_bytes + 63) & ~(size_t)63;
+    g->rows = g->strip ? aligned_alloc(64, bytes) : NULL;
+    if (!g->rows) {
+        close_grid(&g->base);
+        return NULL;
+    }
+    for (int64_t i = 1; i <= BLOCK && rows; i++) /* the lanes that nobody has are read too */
+        memset(g->rows + (i * g->pitch - APART - lanes_of(g)) * plan->op->elem_bytes, 0,
+               (size_t)(lanes_of(g) * plan->op->elem_bytes));
+    for (int64_t s = 0, col = 0; s < g->strips; s++) {
+        strip *t = &g->strip[s];
+        const int64_t left = col < full ? full - col : rows - col;
+        t->col = col;
+        t->width = left < each ? left : each;
+        t->rows = g->rows + col * plan->op->elem_bytes;
+        col += t->width;
+    }
+    return &g->base;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A grid: many sequences that grow together, such as the cells of a field from step to step. Its sequences are lanes
- * (lanes.h) in strips of neighbouring ones, and a strip keeps, from push to push,
+ * A grid (context/device.h) on the processors. Its sequences are lanes (lanes.h) in strips of neighbouring ones, and a
+ * strip keeps, from push to push,
  *
  *   rows     the last 0..7 steps as they came: a node of 8 is made when it is whole
  *   carry    the counters of the kernels, whose lowest level is such a node
@@ -10,26 +10,16 @@
 #ifndef TALLY_GRID_H
 #define TALLY_GRID_H
 #include "context/context.h"
+#include "context/device.h"
 #include "law/slabs.h"
 
-typedef struct tl_grid tl_grid;
 enum { TL_GRID_MOST_LOG = 54 }; /* fewer than 2^54 sequences, so that no number of bytes overflows */
 #define TL_GRID_MOST (((int64_t)1 << TL_GRID_MOST_LOG) - 1)
 enum { TL_GRID_STRIP = 1024, TL_GRID_AHEAD = 16 }; /* lanes of a strip of folds; steps that are prefetched */
 
-/* A grid of so many sequences, which are reduced or (scans) scanned with good options, NULL: none. NULL: no memory. */
+/* A grid of so many sequences in host memory, which are reduced or (scans) scanned with good options, NULL: none. NULL:
+ * no memory. */
 tl_grid *tl_grid_open(const tl_plan *plan, int64_t rows, int scans, const tally_scan_options *options);
-/* in: a checked and normal view of the grid's sequences; out: of a scan as many results, which do not overlap in. A
- * failure leaves the grid as it was. */
-tally_status tl_grid_push(tally *ctx, tl_grid *g, int threads, const tally_view *in, const tally_view *out);
-/* The reductions of what was pushed: `rows` results. */
-tally_status tl_grid_result(tally *ctx, tl_grid *g, int threads, void *out);
-void tl_grid_close(tl_grid *g);
-/* What it has, as the law's states: the slab [0, steps pushed) of all sequences. And back, into a grid that was pushed
- * nothing: a slab of a multiple of TL_GRID_BLOCK steps; init: of a scan, NULL or the state it starts with. */
-enum { TL_GRID_BLOCK = 8 };
-tally_status tl_grid_nodes(tally *ctx, tl_grid *g, tl_slab *slab);
-tally_status tl_grid_fill(tally *ctx, tl_grid *g, const tl_slab *slab, const tl_state *init);
 
 /* The nodes of elements start .. of each sequence of a checked and normal view: of `count` levels, one after the other,
  * a state of each sequence. */

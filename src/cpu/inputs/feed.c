@@ -439,7 +439,7 @@ tally_status tl_feed_grid(tally *ctx, const tl_feed *f, int threads, const tally
         tl_gathered made = {.memory = NULL};
         status = tl_gather_dense(ctx, &f->form, &side, &f->plan, 0, 0, &made);
         const tally_view steps = turned(&made.view);
-        if (!status) status = tl_grid_push(ctx, grid, threads, &steps, &to);
+        if (!status) status = grid->calls->push(ctx, grid, threads, &steps, &to);
         free(made.memory);
     }
     return status;

@@ -22,6 +22,9 @@ enum { SEED_NONE, SEED_VALUE, SEED_STATES };
 /* law.cl: threads of a group. */
 enum { LAW_THREADS = 64 };
 
+/* grid.cl: threads of a group; steps of a block; bundles of 16 bytes that a lane copies at once. */
+enum { GRID_THREADS = 256, GRID_LOG = 3, GRID_BLOCK = 1 << GRID_LOG, GRID_BUNDLES = 4 };
+
 /* prepare.cl: threads of a group; types as numbers; what a launch does. */
 enum { PREPARE_THREADS = 256 };
 enum { KIND_SIGNED = 1, KIND_UNSIGNED, KIND_FLOAT, KIND_BFLOAT };

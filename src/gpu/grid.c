@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ * Grids in the memory of a GPU: many sequences that grow together (context/device.h, gpu/kernel/grid.cl). A push is one
+ * launch: it copies steps that do not fill a block, or folds whole blocks, the last step of each where it lies. No push
+ * waits for the device where a call need not (include/tally.h, tally_use_stream). */
+#include "work.h"
+#include "gpu/kernel/constants.h"
+#include "law/slabs.h"
+#include <stdlib.h>
+
+enum {
+    LEVELS_AT_ONCE = 4,    /* of nodes that are added when there are too few */
+    PACKED_MOST = 1 << 20, /* bytes of states that go to the host, or come from there, at a time */
+    PITCH = 16,            /* cells: rows begin at multiples of 16 bytes, whatever an element has */
+    LONG_LOG = 10,         /* of steps of nodes that all of the device folds, */
+    LONG_LEAST = 4096,     /* in pushes of so many, */
+    LANES_EACH = 512       /* of fewer cells for each processor */
+};
+_Static_assert((int)GRID_BLOCK == (int)TL_GRID_BLOCK, "as a stream counts them");
+
+typedef struct {
+    tl_grid base; /* first */
+    tl_gpu_device *d;
+    tl_plan plan;
+    int64_t width, pitch, count; /* cells; from a row to the next; steps that were pushed */
+    int levels;                  /* that nodes has room for */
+    tl_lasting kept, nodes;
+    tl_lasting packed; /* room for `at_once` packed states: all can go to the host when no memory is left */
+    int64_t at_once;
+    int lost; /* the device failed after a push was launched: nobody knows what is there */
+} grid;
+
+/* Of so many levels; packed states, though their fields lie apart. */
+static size_t nodes_bytes(const grid *g, int levels)
+{
+    return (size_t)levels * (size_t)g->pitch * g->plan.op->state_bytes;
+}
+
+static int64_t groups_of(int64_t cells) { return (cells + GRID_THREADS - 1) / GRID_THREADS; }
+
+static tl_arguments_grid_part grid_arguments(const grid *g, int64_t first, int64_t end)
+{
+    return TL_ARGUMENTS(grid_part, .kept = tl_memory_of(&g->kept.memory), .nodes = tl_memory_of(&g->nodes.memory),
+                        .pitch = tl_i64(g->pitch), .first_cell = tl_i64(first), .cells = tl_i64(end),
+                        .parameter = tl_f64(g->plan.par.value));
+}
+
+/* Launches grid_keep: `steps` rows of `cells` elements that lie side by side, or cell_stride apart. */
+static tally_status keep(const tl_launch *l, const tl_arguments_steps_part *steps, const tl_memory *to, int64_t pitch,
+                         int64_t cells, int64_t have)
+{
+    const int64_t bytes = cells * l->program->op->elem_bytes, each = (int64_t)16 * GRID_BUNDLES,
+                  lanes = steps->cell_stride.is.i64 == 1 ? (bytes + each - 1) / each : cells;
+    return TL_GO(l, grid_keep, groups_of(lanes), .steps = *steps, .kept = tl_memory_of(to), .pitch = tl_i64(pitch),
+                 .cells = tl_i64(cells), .have = tl_i64(have));
+}
+
+/* ---- memory ---- */
+
+/* Room for the nodes of n steps. */
+static tally_status grow(const tl_launch *l, grid *g, int64_t n)
+{
+    tl_gpu_device *const d = g->d;
+    int need = 1;
+    while (n >> (GRID_LOG + need)) need++;
+    if (need <= g->levels) return TALLY_OK;
+    const int levels = need + LEVELS_AT_ONCE - 1;
+    const size_t old = nodes_bytes(g, g->levels);
+    tl_memory more = {0};
+    tally_status status = tl_gpu_take(d, l->ctx, nodes_bytes(g, levels), &more);
+    if (!status && old) { /* as one row of elements */
+        const tl_arguments_steps_part all =
+            TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&g->nodes.memory), .steps_byte = tl_i64(0),
+                         .cell_stride = tl_i64(1), .step_stride = tl_i64(0), .steps = tl_i64(1));
+        status = keep(l, &all, &more, 0, (int64_t)(old / g->plan.op->elem_bytes), 0);
+    }
+    if (status) {
+        tl_gpu_give(d, &more);
+        return status;
+    }
+    tl_gpu_give(d, &g->nodes.memory);
+    g->nodes.memory = more;
+    g->levels = levels;
+    return TALLY_OK;
+}
+
+/* ---- calls ---- */
+
+/* The device is entered, its program there and the grid in its memory; else nothing is to be left. */
+static tally_status enter(grid *g, tally *ctx, tl_built *program)
+{
+    const tl_gpu_calls *const c = g->d->gpu->calls;
+    if (g->lost)
+        return tl_fail(ctx, TALLY_NO_DEVICE, "%s failed in an earlier push, and the stream's memory is lost: close it",
+                       g->d->name);
+    tally_status status = c->enter(g->d->gpu, ctx);
+    if (status) return status;
+    status = tl_gpu_program(g->d, ctx, g->plan.op, "grid", program);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->kept);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->nodes);
+    if (!status) status = tl_gpu_come_back(g->d, ctx, &g->packed);
+    if (status) c->leave(g->d->gpu);
+    return status;
+}
+
+/* Waits where a call must. */
+static tally_status leave(grid *g, tally *ctx, tally_status status)
+{
+    tl_gpu_device *const d = g->d;
+    const tl_gpu_calls *const c = d->gpu->calls;
+    if (!d->stream || d->host || status) {
+        const tally_status waited = c->wait(d->gpu, status ? NULL : ctx);
+        if (!status) status = waited;
+    }
+    d->host = 0;
+    c->leave(d->gpu);
+    return status;
+}
+
+/* Packed states of `cells` cells from `first` on, of a level of the law's, onto the counters. */
+static tally_status add(const tl_launch *l, const grid *g, int64_t first, int64_t cells, int level, int merges)
+{
+    return TL_GO(l, grid_add, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                 .from = tl_memory_of(&g->packed.memory), .level = tl_i64(level - GRID_LOG), .merges = tl_i64(merges));
+}
+
+/* Steps at .. end - 1 of the stream, a lane for each cell; b: the steps of a push from g->count on. */
+static tally_status by_lanes(const tl_launch *l, const grid *g, const tl_batch *b, int64_t at, int64_t end)
+{
+    const int64_t from = b->x_byte + (at - g->count) * b->stride * g->plan.op->elem_bytes;
+    const tl_arguments_steps_part steps =
+        TL_ARGUMENTS(steps_part, .steps_data = tl_memory_of(&b->x), .steps_byte = tl_i64(from),
+                     .cell_stride = tl_i64(b->row_stride), .step_stride = tl_i64(b->stride), .steps = tl_i64(end - at));
+    if (at == end) return TALLY_OK;
+    if (at % GRID_BLOCK + end - at < GRID_BLOCK)
+        return keep(l, &steps, &g->kept.memory, g->pitch, g->width, at % GRID_BLOCK);
+    return TL_GO(l, grid_push, groups_of(g->width), .grid = grid_arguments(g, 0, g->width), .steps = steps,
+                 .count = tl_i64(at));
+}
+
+/* The same of multiples of 2^LONG_LOG, node by node, each of which all of the device folds (shapes.c), as far as there
+ * is memory. in: on the device, from g->count on. */
+static tally_status by_nodes(const tl_launch *l, const grid *g, const tl_batch *b, const tally_view *in, int64_t at,
+                             int64_t end)
+{
+    const int64_t bytes = g->plan.op->elem_bytes;
+    const tally_view to = tally_rows((void *)(uintptr_t)g->packed.memory.address, g->plan.op->out, g->width, 1);
+    const int host = g->d->host; /* which ends with every reduction */
+    tally_status status = TALLY_OK;
+    for (int level; at < end && !status; at += (int64_t)1 << level) {
+        const tl_piece piece = {.end = TL_PIPE_WAITS, .gives = TL_STATES, .origin = at};
+        tally_view node = *in;
+        level = tl_slab_level(at, end);
+        node.n = (int64_t)1 << level;
+        node.data = tl_offset(in->data, (at - g->count) * in->stride * bytes);
+        if (tl_gpu_reduce_whole(g->d, l->ctx, &g->plan, &piece, &node, &to)) {
+            status = by_lanes(l, g, b, at, end);
+            break;
+        }
+        status = add(l, g, 0, g->width, level, __builtin_ctzll(~(uint64_t)(at >> level)));
+    }
+    g->d->host = host;
+    return status;
+}
+
+/* Are there too few cells for a lane each, and many steps of them? */
+static int is_long(const grid *g, int64_t n)
+{
+    return n >= LONG_LEAST && g->width <= g->at_once &&
+           g->width < (int64_t)LANES_EACH * g->d->gpu->calls->processors(g->d->gpu);
+}
+
+static tally_status push(tally *ctx, tl_grid *base, int threads, const tally_view *in, const tally_view *out)
+{
+    grid *const g = (grid *)base;
+    tl_gpu_device *const d = g->d;
+    tl_built program;
+    const tl_launch l = {d, ctx, &program};
+    const int64_t end = g->count + in->n, round = ((int64_t)1 << LONG_LOG) - 1;
+    int64_t low, high, first = (g->count + round) & ~round, last = end & ~round;
+    tl_batch b = {0};
+    (void)threads, (void)out;
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    tl_view_extent(in, g->plan.op->elem_bytes, &low, &high);
+    status = tl_batch_data(d, ctx, &g->plan, &tl_no_piece, in, low, high, &b);
+    if (!status) status = grow(&l, g, end);
+    const int64_t launches = d->launches;
+    if (!is_long(g, in->n)) first = last = end;
+    tally_view there = *in;
+    if (b.owned) there.data = tl_offset((void *)(uintptr_t)b.x.address, b.x_byte);
+    if (!status) status = by_lanes(&l, g, &b, g->count, first);
+    if (!status) status = by_nodes(&l, g, &b, &there, first, last);
+    if (!status) status = by_lanes(&l, g, &b, last, end);
+    const int launched = d->launches > launches;
+    status = leave(g, ctx, status);
+    g->lost = launched && status;
+    tl_batch_close(d, &b);
+    if (!status) g->count = end;
+    return status;
+}
+
+/* The first `cells` cells from `first` on: S of the nodes whose levels are bits of `blocks`, and of kept steps. */
+static tally_status fold(const tl_launch *l, const grid *g, const tl_results *r, int64_t first, int64_t cells,
+                         int64_t blocks, int64_t first_row, int64_t rows, int64_t flags)
+{
+    return TL_GO(l, grid_result, groups_of(cells), .grid = grid_arguments(g, first, first + cells),
+                 .results = tl_results_arguments(r),
+                 .top = tl_i64(blocks ? 63 - __builtin_clzll((uint64_t)blocks) : -1), .blocks = tl_i64(blocks),
+                 .rows = tl_i64(rows), .first_row = tl_i64(first_row),
+                 .first = tl_i64((g->count & -(int64_t)GRID_BLOCK) + first_row), .total = tl_i64(g->count),
+                 .flags = tl_i64(flags));
+}
+
+static tally_status result(tally *ctx, tl_grid *base, int threads, void *out)
+{
+    grid *const g = (grid *)base;
+    const int bytes = g->plan.op->result_bytes;
+    const tally_view to = tally_rows(out, g->plan.op->out, g->width, 1);
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tl_results r = {.piece = &tl_no_piece};
+    (void)threads;
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    status = tl_results_open(g->d, ctx, &tl_no_piece, &to, bytes, &r);
+    if (!status) status = fold(&l, g, &r, 0, g->width, g->count / GRID_BLOCK, 0, g->count % GRID_BLOCK, 0);
+    status = tl_results_close(g->d, ctx, &r, bytes, status);
+    g->d->gpu->calls->leave(g->d->gpu);
+    return status;
+}
+
+/* States of node j of the slab, `cells` cells from `first` on, to or from the host. */
+static tally_status node_to_host(const tl_launch *l, const grid *g, tl_slab *slab, int j, int64_t first, int64_t cells)
+{
+    const tl_results packed = {.y = g->packed.memory};
+    const int level = slab->level[j];
+    const int64_t kept = g->count % GRID_BLOCK, size = (int64_t)1 << level;
+    const tally_status status = level >= GRID_LOG
+                                    ? fold(l, g, &packed, first, cells, (int64_t)1 << (level - GRID_LOG), 0, 0, STATES)
+                                    : fold(l, g, &packed, first, cells, 0, kept & -(2 * size), size, STATES);
+    return status ? status
+                  : g->d->gpu->calls->read(g->d->gpu, l->ctx, tl_slab_state(slab, j, first), &g->packed.memory, 0,
+                                           (size_t)cells * slab->bytes);
+}
+static tally_status node_from_host(const tl_launch *l, const grid *g, const tl_slab *slab, int j, int64_t first,
+                                   int64_t cells)
+{
+    const unsigned char *const from = slab->state + ((int64_t)j * slab->rows + first) * slab->bytes;
+    const tally_status status =
+        g->d->gpu->calls->write(g->d->gpu, l->ctx, &g->packed.memory, 0, from, (size_t)cells * slab->bytes);
+    return status ? status : add(l, g, first, cells, slab->level[j], 0);
+}
+
+static tally_status nodes(tally *ctx, tl_grid *base, tl_slab *slab)
+{
+    grid *const g = (grid *)base;
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    for (int j = 0; j < slab->count; j++)
+        for (int64_t at = 0, now; at < g->width && !status; at += now) {
+            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            status = node_to_host(&l, g, slab, j, at, now);
+        }
+    g->d->host = 1;
+    return leave(g, ctx, status);
+}
+
+static tally_status fill(tally *ctx, tl_grid *base, const tl_slab *slab, const tl_state *init)
+{
+    grid *const g = (grid *)base;
+    tl_built program;
+    const tl_launch l = {g->d, ctx, &program};
+    tally_status status = enter(g, ctx, &program);
+    if (status) return status;
+    status = grow(&l, g, slab->end);
+    for (int j = 0; j < slab->count; j++)
+        for (int64_t at = 0, now; at < g->width && !status; at += now) {
+            now = g->width - at < g->at_once ? g->width - at : g->at_once;
+            status = node_from_host(&l, g, slab, j, at, now);
+        }
+    g->d->host = 1;
+    status = leave(g, ctx, status);
+    if (!status) g->count = slab->end;
+    return status;
+}
+
+/* ---- open and close ---- */
+
+static void close_grid(tl_grid *base)
+{
+    grid *const g = (grid *)base;
+    const tl_gpu_calls *const c = g->d->gpu->calls;
+    const int entered = !c->enter(g->d->gpu, NULL);
+    tl_gpu_end_lasting(g->d, &g->kept);
+    tl_gpu_end_lasting(g->d, &g->nodes);
+    tl_gpu_end_lasting(g->d, &g->packed);
+    if (entered) c->leave(g->d->gpu);
+    free(g);
+}
+
+static const tl_grid_calls calls = {push, result, nodes, fill, close_grid};
+
+tally_status tl_gpu_grid(tl_device *base, tally *ctx, const tl_plan *plan, int64_t rows, tl_grid **to)
+{
+    tl_gpu_device *const d = tl_gpu_of(base);
+    const tl_scalar *const op = plan->op;
+    const int64_t packed = op->state_bytes ? PACKED_MOST / op->state_bytes : PACKED_MOST;
+    int64_t most;
+    grid *const g = calloc(1, sizeof *g);
+    *to = NULL;
+    if (!g) return tl_no_memory(ctx, sizeof *g, "a field");
+    *g = (grid){.base = {&calls}, .d = d, .plan = *plan, .width = rows, .pitch = (rows + PITCH - 1) & -(int64_t)PITCH};
+    g->at_once = rows < packed ? rows : packed;
+    tally_status status = __builtin_mul_overflow(g->pitch, (int64_t)TL_MAX_LEVELS * (int64_t)sizeof(tl_state), &most)
+                              ? tl_no_memory(ctx, SIZE_MAX, "a field")
+                              : d->gpu->calls->enter(d->gpu, ctx);
+    if (status) {
+        free(g);
+        return status;
+    }
+    tl_gpu_begin_lasting(d, &g->kept);
+    tl_gpu_begin_lasting(d, &g->nodes);
+    tl_gpu_begin_lasting(d, &g->packed);
+    status = tl_gpu_take(d, ctx, (size_t)(GRID_BLOCK - 1) * (size_t)g->pitch * op->elem_bytes, &g->kept.memory);
+    if (!status) status = tl_gpu_take(d, ctx, (size_t)g->at_once * op->state_bytes, &g->packed.memory);
+    d->gpu->calls->leave(d->gpu);
+    if (status)
+        close_grid(&g->base);
+    else
+        *to = &g->base;
+    return status;
+}

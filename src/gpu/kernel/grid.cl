@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ * A grid: many sequences (cells) that grow together. It keeps, from push to push, in memory of the device:
+ *
+ *   kept    up to GRID_BLOCK - 1 steps, as they came: a node of GRID_BLOCK steps is made when the last one is there, of
+ *           which no copy is made
+ *   nodes   the binary counter of each cell above that: [level][field of a state][cell]
+ *
+ * A lane takes a cell, neighbouring lanes neighbouring cells, so that a warp reads and writes whole lines. All cells
+ * have the same number of steps, so every lane takes the same branches. `pitch`: cells from a row of these to the next,
+ * a multiple of 16, so that all rows begin at multiples of 16 bytes. */
+#define GRID_PARAMETERS  PARAMETERS_OF(GRID)
+#define STEPS_PARAMETERS PARAMETERS_OF(STEPS)
+
+fn i64 my_cell() { return group_index() * GRID_THREADS + thread_index(); }
+fn i64 cells_at_once() { return group_count() * GRID_THREADS; }
+
+/* ---- nodes ---- */
+
+fn state node_at(GLOBAL const u8 *nodes, i64 pitch, int level, i64 c)
+{
+    state v;
+    nodes += level * pitch * PACKED;
+#define GET(type, f)                                                                                                   \
+    v.f = ((GLOBAL const type *)nodes)[c];                                                                             \
+    nodes += pitch * (i64)sizeof(type);
+    OP_FIELDS(GET)
+#undef GET
+    return v;
+}
+fn void put_node(GLOBAL u8 *nodes, i64 pitch, int level, i64 c, state v)
+{
+    nodes += level * pitch * PACKED;
+#define PUT(type, f)                                                                                                   \
+    ((GLOBAL type *)nodes)[c] = v.f;                                                                                   \
+    nodes += pitch * (i64)sizeof(type);
+    OP_FIELDS(PUT)
+#undef PUT
+}
+fn amount size_of_node(int level) { return (amount)((i64)GRID_BLOCK << level); }
+
+/* ---- pushes ---- */
+
+/* Steps that do not fill a block. Side by side they are copied 16 bytes at a time, some of them at once. */
+KERNEL_OF(grid_keep)
+{
+    typedef struct ALIGNED(16) { u32 w[4]; } bundle;
+    GLOBAL const u8 *x = steps_data + steps_byte;
+    const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
+    const int side_by_side = cell_stride == 1 && ADDRESS(x) % 16 == 0 && (steps == 1 || step % 16 == 0);
+    const i64 bundles = side_by_side ? cells * TL_SIZE / 16 : 0;
+    for (i64 r = 0; r < steps; r++, x += step) {
+        GLOBAL u8 *to = kept + (have + r) * row;
+        GLOBAL const bundle *from_bundle = (GLOBAL const bundle *)x;
+        GLOBAL bundle *to_bundle = (GLOBAL bundle *)to;
+        for (i64 i = group_index() * GRID_THREADS * GRID_BUNDLES + thread_index(); i < bundles;
+             i += cells_at_once() * GRID_BUNDLES) {
+            bundle v[GRID_BUNDLES];
+            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
+            {
+                if (i + k * GRID_THREADS < bundles) v[k] = from_bundle[i + k * GRID_THREADS];
+            }
+            UNROLL for (int k = 0; k < GRID_BUNDLES; k++)
+            {
+                if (i + k * GRID_THREADS < bundles) to_bundle[i + k * GRID_THREADS] = v[k];
+            }
+        }
+        for (i64 c = bundles * 16 / TL_SIZE + my_cell(); c < cells; c += cells_at_once())
+            ((GLOBAL elem *)to)[c] = load_element(x + c * cell_stride * TL_SIZE);
+    }
+}
+
+/* Steps that fill a block or several: the first one of them may have begun in `kept`. What is left is kept. */
+KERNEL_OF(grid_push)
+{
+    const i64 step = step_stride * TL_SIZE, row = pitch * TL_SIZE;
+    const int aligned = ADDRESS(steps_data + steps_byte) % TL_SIZE == 0, begun = (int)(count % GRID_BLOCK);
+    par p;
+    p.value = parameter, p.origin = 0;
+    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
+        GLOBAL u8 *own = kept + c * TL_SIZE;
+        GLOBAL const u8 *x = steps_data + steps_byte + c * cell_stride * TL_SIZE - begun * step; /* of the block */
+        i64 at = count - begun, left = steps + begun;
+        int have = begun;
+        ROLLED for (; left >= GRID_BLOCK; left -= GRID_BLOCK, at += GRID_BLOCK, x += GRID_BLOCK * step)
+        {
+            elem e[GRID_BLOCK];
+            state v[GRID_BLOCK];
+            if (aligned) {
+                UNROLL for (int k = 0; k < GRID_BLOCK; k++)
+                    e[k] = *(GLOBAL const elem *)(k < have ? own + k * row : x + k * step);
+            } else {
+                UNROLL for (int k = 0; k < GRID_BLOCK; k++) e[k] = load_bytes(k < have ? own + k * row : x + k * step);
+            }
+            UNROLL for (int k = 0; k < GRID_BLOCK; k++) v[k] = lift(e[k], at + k, p);
+            UNROLL for (int k = 0; k < GRID_LOG; k++)
+                UNROLL for (int i = 0; i + (1 << k) < GRID_BLOCK; i += 2 << k)
+                    v[i] = TWIN(v[i], v[i + (1 << k)], 1 << k);
+            int level = 0;
+            ROLLED for (i64 block = at / GRID_BLOCK; block & 1; block >>= 1, level++)
+                v[0] = TWIN(node_at(nodes, pitch, level, c), v[0], size_of_node(level));
+            put_node(nodes, pitch, level, c, v[0]);
+            have = 0;
+        }
+        for (i64 k = 0; k < left; k++) *(GLOBAL elem *)(own + k * row) = load_element(x + k * step);
+    }
+}
+
+/* ---- results ---- */
+
+/* S(total) as results; or (STATES) one node of it, packed. blocks: a bit for each level of nodes that there is; of the
+ * kept steps `rows`, from first_row on, number `first` among all steps. */
+KERNEL_OF(grid_result)
+{
+    RESULTS_OF_PARAMETERS;
+    const i64 row = pitch * TL_SIZE;
+    par p;
+    p.value = parameter, p.origin = 0;
+    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
+        GLOBAL const u8 *own = kept + c * TL_SIZE + first_row * row;
+        maybe v = nothing(p);
+        amount done = 0;
+        i64 at = first;
+        ROLLED for (int level = (int)top; level >= 0; level--)
+        {
+            if (!(blocks >> level & 1)) continue;
+            v = then(v, node_at(nodes, pitch, level, c), done, size_of_node(level));
+            done += size_of_node(level);
+        }
+        UNROLL for (int k = GRID_LOG - 1; k >= 0; k--)
+        {
+            if (rows >> k & 1) {
+                state w[GRID_BLOCK / 2];
+                UNROLL for (int i = 0; i < 1 << k; i++) w[i] = lift(*(GLOBAL const elem *)(own + i * row), at + i, p);
+                UNROLL for (int j = 0; j < k; j++)
+                    UNROLL for (int i = 0; i + (1 << j) < 1 << k; i += 2 << j)
+                        w[i] = TWIN(w[i], w[i + (1 << j)], 1 << j);
+                v = then(v, w[0], done, 1 << k);
+                done += 1 << k, at += 1 << k, own += row << k;
+            }
+        }
+        if (flags & STATES)
+            pack(out.x + (c - first_cell) * PACKED, v.s);
+        else
+            store_maybe(out.x + c * out.row_stride * (i64)(OP_LANES * sizeof(result)), v, total, 0, p);
+    }
+}
+
+/* Nodes of a level, as packed states, onto the counters: as many merges as the node's number has ones at its end. */
+KERNEL_OF(grid_add)
+{
+    for (i64 c = first_cell + my_cell(); c < cells; c += cells_at_once()) {
+        state v = unpack(from + (c - first_cell) * PACKED);
+        int at = (int)level;
+        ROLLED for (; at < (int)(level + merges); at++)
+            v = TWIN(node_at(nodes, pitch, at, c), v, size_of_node(at));
+        put_node(nodes, pitch, at, c, v);
+    }
+}
